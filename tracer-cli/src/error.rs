@@ -19,16 +19,25 @@ pub enum ErrorKind {
     Internal,
     /// The reader of the output has closed it, which is a success.
     ClosedPipe,
+    /// A command was not run, for a reason of ours.
+    NotRun,
+    /// A command cannot be run.
+    NotExecutable,
+    /// There is no such command.
+    NotFound,
 }
 
 impl ErrorKind {
-    /// The exit code: 1, 2, 10, and 0 for a closed pipe.
+    /// The exit code: 1, 2, 10, 0 for a closed pipe, and as shells have it for a command that was not run.
     pub fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {
             Self::ClosedPipe => 0,
             Self::Check => 1,
             Self::Input => 2,
             Self::Internal => 10,
+            Self::NotRun => 125,
+            Self::NotExecutable => 126,
+            Self::NotFound => 127,
         })
     }
 }
@@ -74,6 +83,12 @@ impl CliError {
     /// Bad input.
     pub fn input(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Input, message)
+    }
+
+    /// The same as an error of another kind.
+    #[must_use]
+    pub fn of_kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// Adds the error that caused this one.

@@ -10,6 +10,7 @@
 )]
 
 pub mod args;
+mod cassettes;
 pub mod commands;
 mod demo_agent;
 pub mod error;
@@ -20,10 +21,14 @@ mod invocation;
 pub mod outcome;
 mod output_file;
 pub mod progress;
+pub mod receiver;
+mod recorded_command;
 pub mod reference;
+mod runtime;
 #[cfg(test)]
 mod schemas;
 pub mod session;
+mod tags;
 pub mod terminal;
 pub mod ui;
 mod value_parsers;

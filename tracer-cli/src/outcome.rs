@@ -13,15 +13,18 @@ pub enum CommandOutcome {
     CheckFailed,
     /// The input to check does not exist; standard output says so.
     NothingToCheck,
+    /// A command was run, and this is its exit code.
+    Exited(u8),
 }
 
 impl CommandOutcome {
-    /// The exit code: 0, 1, 2 (decisions, section 11).
+    /// The exit code: 0, 1, 2, or that of the command that was run (decisions, section 11).
     pub fn exit_code(self) -> ExitCode {
         match self {
             Self::Done => ExitCode::SUCCESS,
             Self::CheckFailed => ErrorKind::Check.exit_code(),
             Self::NothingToCheck => ErrorKind::Input.exit_code(),
+            Self::Exited(code) => ExitCode::from(code),
         }
     }
 }

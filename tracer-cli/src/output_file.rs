@@ -10,7 +10,7 @@ use crate::error::CliError;
 
 /// Treatment of a symbolic link at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Links {
+enum LinkTreatment {
     /// Write to the file behind the link: the user named it.
     Follow,
     /// Fail: the link may come with a project and point to any file of the user's.
@@ -18,7 +18,7 @@ enum Links {
 }
 
 /// Kind of file behind a path.
-enum Target {
+enum OutputTarget {
     /// The file that standard output or standard error is redirected to: appended to, so that no output is lost.
     Stream(File),
     /// A pipe or a device: opened and written to.
@@ -30,8 +30,8 @@ enum Target {
     },
 }
 
-impl Target {
-    fn of(path: &Path, links: Links) -> io::Result<Self> {
+impl OutputTarget {
+    fn of(path: &Path, links: LinkTreatment) -> io::Result<Self> {
         let found = fs::metadata(path);
         if let Ok(existing) = &found
             && let Some(stream) = standard_stream(existing)
@@ -41,7 +41,7 @@ impl Target {
         let target = match found {
             Ok(existing) if existing.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(existing) if !existing.is_file() => return Ok(Self::Special),
-            _ if links == Links::Refuse && path.is_symlink() => {
+            _ if links == LinkTreatment::Refuse && path.is_symlink() => {
                 return Err(io::Error::other(
                     "it is a symbolic link, and links are not followed here",
                 ));
@@ -105,18 +105,18 @@ pub(crate) fn write<Written, Failure: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
 ) -> Result<Written, Failure> {
-    write_to(Target::of(path, Links::Follow)?, path, write)
+    write_to(OutputTarget::of(path, LinkTreatment::Follow)?, path, write)
 }
 
 fn write_to<Written, Failure: From<io::Error>>(
-    target: Target,
+    target: OutputTarget,
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
 ) -> Result<Written, Failure> {
     match target {
-        Target::Stream(stream) => write_through(&stream, write),
-        Target::Special => write_through(&OpenOptions::new().write(true).open(path)?, write),
-        Target::File { path, permissions } => replace(&path, permissions, write),
+        OutputTarget::Stream(stream) => write_through(&stream, write),
+        OutputTarget::Special => write_through(&OpenOptions::new().write(true).open(path)?, write),
+        OutputTarget::File { path, permissions } => replace(&path, permissions, write),
     }
 }
 
@@ -196,10 +196,10 @@ impl From<NewFileError> for CliError {
 /// Checks that a file can be written, before its content is paid for. Creates its folder if it is missing.
 pub(crate) fn prepare(path: &Path) -> Result<(), NewFileError> {
     let failed = |error| NewFileError::Write(path.to_owned(), error);
-    match Target::of(path, Links::Refuse).map_err(failed)? {
+    match OutputTarget::of(path, LinkTreatment::Refuse).map_err(failed)? {
         // Only writing shows whether a stream, a pipe or a device accepts data.
-        Target::Stream(_) | Target::Special => Ok(()),
-        Target::File { path, .. } => {
+        OutputTarget::Stream(_) | OutputTarget::Special => Ok(()),
+        OutputTarget::File { path, .. } => {
             let folder = folder_of(&path);
             fs::create_dir_all(folder)
                 .and_then(|()| beside(folder))
@@ -215,7 +215,7 @@ pub(crate) fn write_new(path: &Path, force: bool, content: &[u8]) -> Result<(), 
     let folder = folder_of(path);
     fs::create_dir_all(folder).map_err(failed)?;
     if force {
-        let target = Target::of(path, Links::Refuse).map_err(failed)?;
+        let target = OutputTarget::of(path, LinkTreatment::Refuse).map_err(failed)?;
         return write_to(target, path, |writer| writer.write_all(content)).map_err(failed);
     }
     if is_in_a_run(path) {

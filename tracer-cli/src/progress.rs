@@ -79,6 +79,11 @@ impl Progress {
         }
     }
 
+    /// Ends the progress without a line.
+    pub fn stop(mut self) {
+        self.clear();
+    }
+
     fn clear(&mut self) {
         if let Some((sender, thread)) = self.bar.take() {
             drop(sender);

@@ -18,14 +18,20 @@ pub fn markdown() -> String {
     program.build();
     let mut page = HEADING.to_owned();
     section(&mut page, "tracer", program.clone());
-    for command in program
+    subsections(&mut page, "tracer", &program);
+    page
+}
+
+/// The commands within a command, and those within them.
+fn subsections(page: &mut String, above: &str, command: &Command) {
+    for command in command
         .get_subcommands()
         .filter(|command| command.get_name() != "help")
     {
-        let title = format!("tracer {}", command.get_name());
-        section(&mut page, &title, command.clone().term_width(WIDTH));
+        let title = format!("{above} {}", command.get_name());
+        section(page, &title, command.clone().term_width(WIDTH));
+        subsections(page, &title, command);
     }
-    page
 }
 
 fn section(page: &mut String, title: &str, mut command: Command) {
@@ -37,4 +43,64 @@ fn section(page: &mut String, title: &str, mut command: Command) {
         "\n### `{title}`\n\n```text\n{}\n```\n",
         lines.join("\n").trim_end()
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands that do something, with their help.
+    fn leaves(command: &Command, found: &mut Vec<(String, String)>) {
+        let mut subcommands = command
+            .get_subcommands()
+            .filter(|command| command.get_name() != "help")
+            .peekable();
+        if subcommands.peek().is_none() {
+            let help = command.clone().render_long_help().to_string();
+            found.push((command.get_name().to_owned(), help));
+        }
+        for subcommand in subcommands {
+            leaves(subcommand, found);
+        }
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_an_example() {
+        let mut program = Cli::command();
+        program.build();
+        let mut commands = Vec::new();
+        leaves(&program, &mut commands);
+        assert!(commands.len() > 25, "{}", commands.len());
+        let without: Vec<_> = commands
+            .into_iter()
+            .filter(|(_, help)| !help.contains("Example: "))
+            .map(|(name, _)| name)
+            .collect();
+        assert!(without.is_empty(), "{without:?}");
+    }
+
+    #[test]
+    fn the_help_of_a_query_names_every_field() {
+        let mut program = Cli::command();
+        program.build();
+        let list = program
+            .find_subcommand("list")
+            .unwrap()
+            .clone()
+            .render_long_help()
+            .to_string();
+        let texts = tracer_facts::query::TextField::ALL
+            .into_iter()
+            .map(tracer_facts::query::TextField::as_str);
+        let numbers = tracer_facts::query::NumberField::ALL
+            .into_iter()
+            .map(tracer_facts::query::NumberField::as_str);
+        let words: Vec<&str> = list
+            .split_whitespace()
+            .map(|word| word.trim_end_matches([';', '.']))
+            .collect();
+        for field in texts.chain(numbers) {
+            assert!(words.contains(&field), "{field}: {list}");
+        }
+    }
 }

@@ -13,12 +13,14 @@ use tracer_gate::{Baseline, Report};
 use tracer_insight::comparison::Comparison;
 use tracer_sdk::format::{Record, RunMeta, SpanRecord};
 
-use crate::commands::{list, repair, show, validate_trace, view};
+use crate::commands::{
+    doctor, import, list, prices, receive, repair, search, show, stats, validate_trace, view,
+};
 use crate::export::envelope;
 use tracer_insight::schema::plain_descriptions;
 
 /// The file names, and what stands in them.
-fn all() -> [(&'static str, Schema); 13] {
+fn all() -> [(&'static str, Schema); 19] {
     [
         ("meta", schema_of::<RunMeta>("meta.json of a run")),
         ("span", schema_of::<SpanRecord>("A line of spans.jsonl")),
@@ -29,15 +31,42 @@ fn all() -> [(&'static str, Schema); 13] {
         ("export", schema_of::<envelope::Envelope>("`tracer export`")),
         ("list", schema_of::<list::RunList<'_>>("`tracer list --json`")),
         (
+            "search",
+            schema_of::<search::SearchLine<'_>>("A line of `tracer search --json`"),
+        ),
+        (
+            "stats",
+            schema_of::<stats::StatsReport<'_>>("`tracer stats --json`"),
+        ),
+        (
             "show",
             schema_of::<show::json::ShownRun<'_>>("`tracer show --json`"),
         ),
         (
             "validate-trace",
-            schema_of::<validate_trace::Report<'_>>("`tracer validate-trace --json`"),
+            schema_of::<validate_trace::TraceValidation<'_>>("`tracer validate-trace --json`"),
         ),
-        ("repair", schema_of::<repair::Report>("`tracer repair --json`")),
+        (
+            "import",
+            schema_of::<import::ImportReport>("`tracer import --json`"),
+        ),
+        (
+            "prices",
+            schema_of::<prices::PriceReport>("`tracer prices --json`"),
+        ),
+        (
+            "repair",
+            schema_of::<repair::RepairReport>("`tracer repair --json`"),
+        ),
+        (
+            "doctor",
+            schema_of::<doctor::DoctorReport>("`tracer doctor --json`"),
+        ),
         ("view", schema_of::<view::Serving>("`tracer view --json`")),
+        (
+            "receive",
+            schema_of::<receive::ReceiveLine<'_>>("A line of `tracer receive --json`"),
+        ),
         ("policy", schema_of::<Policy>("A policy of the gate, as JSON")),
         ("baseline", schema_of::<Baseline>("A baseline of the gate")),
         (

@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{RunDirectory, RunStore, SelectError, StoreError};
-use tracer_sdk::settings::{self, Config, Settings};
+use tracer_sdk::settings::{self, Config, SettingProblem, Settings, Sources};
 
 use crate::error::CliError;
 use crate::terminal::run_list;
 use crate::ui::Ui;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
 use tracer_insight::text::{path_below_home, shell_quoted};
-use tracer_insight::{units, value_summary};
+use tracer_insight::units;
 
 /// Candidates listed for an ambiguous `RUN_ID`; the rest are counted.
 const MAX_LISTED_CANDIDATES: usize = 10;
@@ -56,12 +58,15 @@ impl Session {
     /// All settings. An invalid one stops the command.
     pub fn settings(&self) -> Result<Settings, CliError> {
         let (settings, problems) = settings::load(&self.config());
-        if problems.is_empty() {
-            return Ok(settings);
-        }
-        Err(CliError::input("a setting is invalid")
-            .with_details(problems.iter().map(ToString::to_string))
-            .with_hint("correct it, or remove it to use the default"))
+        without_problems(settings, &problems)
+    }
+
+    /// The prices of models. An invalid one of the settings stops the command.
+    pub fn prices(&self) -> Result<Prices, CliError> {
+        // Files that cannot be read are problems of the settings.
+        self.settings()?;
+        let (prices, problems) = settings::read_prices(&Sources::read());
+        without_problems(prices, &problems)
     }
 
     /// A suggested command line for the same data directory.
@@ -142,12 +147,22 @@ impl Session {
     }
 }
 
+/// What settings files and the environment give; an invalid setting stops the command.
+fn without_problems<T>(given: T, problems: &[SettingProblem]) -> Result<T, CliError> {
+    if problems.is_empty() {
+        return Ok(given);
+    }
+    Err(CliError::input("a setting is invalid")
+        .with_details(problems.iter().map(ToString::to_string))
+        .with_hint("correct it, or remove it to use the default"))
+}
+
 /// Row of a similar or ambiguous run: ID, name and start.
 fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String {
     let id = short_id(store, &directory);
     match directory.read_summary().meta {
         Ok(meta) => {
-            let name = value_summary::label(meta.run_name.as_deref().unwrap_or("(unnamed)"));
+            let name = display_name(meta.run_name.as_deref());
             format!(
                 "{before}{id}  {name}  {}",
                 units::moment(meta.started_at.instant())
@@ -158,8 +173,8 @@ fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String 
 }
 
 /// Shortest unique prefix of the ID, at least eight characters.
-fn short_id(store: &RunStore, directory: &RunDirectory) -> String {
-    let ids = store.directories().unwrap_or_default();
+pub fn short_id(store: &RunStore, directory: &RunDirectory) -> String {
+    let ids = store.list_directories().unwrap_or_default();
     run_list::short_id(directory.trace_id, ids.iter().map(|other| other.trace_id))
 }
 

@@ -31,20 +31,20 @@ pub enum Colour {
 
 /// Standard output and standard error, as a command uses them.
 pub struct Ui {
-    out: Stream,
-    err: Stream,
+    out: OutputStream,
+    err: OutputStream,
     is_terminal: bool,
     has_status: bool,
     status_is_shown: bool,
 }
 
-struct Stream {
+struct OutputStream {
     writer: Box<dyn Write>,
     coloured: bool,
     characters: Characters,
 }
 
-impl Stream {
+impl OutputStream {
     fn new(stream: impl RawStream + AsLockedWrite + 'static, colour: Colour, ascii: bool) -> Self {
         let characters =
             Characters::of_environment(anstream::stream::IsTerminal::is_terminal(&stream), ascii);
@@ -82,8 +82,8 @@ impl Ui {
         let is_terminal = io::stdout().is_terminal();
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Self {
-            out: Stream::new(io::stdout(), colour, ascii),
-            err: Stream::new(io::stderr(), colour, ascii),
+            out: OutputStream::new(io::stdout(), colour, ascii),
+            err: OutputStream::new(io::stderr(), colour, ascii),
             is_terminal,
             has_status: is_terminal && io::stderr().is_terminal() && !is_dumb,
             status_is_shown: false,
@@ -124,7 +124,7 @@ impl Ui {
         self.clear_status();
         // A write error is reported by the next line of data.
         let _ = self.out.writer.flush();
-        let Stream {
+        let OutputStream {
             writer,
             coloured,
             characters,
@@ -203,7 +203,7 @@ impl Ui {
     pub fn ask(&mut self, question: &str) -> Result<bool, CliError> {
         self.flush()?;
         let question = Line::of(question, Tone::Strong).with(" [y/N] ", Tone::Plain);
-        let Stream {
+        let OutputStream {
             writer,
             coloured,
             characters,

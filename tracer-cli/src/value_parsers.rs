@@ -1,13 +1,12 @@
 //! Parsers of option values: statuses, kinds of steps, sizes, durations, and points in time.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tracer_facts::RunOrder;
+pub(crate) use tracer_facts::query::Since;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
-use tracer_sdk::format::Timestamp;
 
 /// Parses one of the allowed statuses.
 pub(crate) fn status_parser(
@@ -28,6 +27,12 @@ fn possible_value(status: RunStatus) -> PossibleValue {
         RunStatus::Ok => value.help("It ended without an error"),
         RunStatus::Damaged => value.help("Its metadata or its log cannot be read"),
     }
+}
+
+/// Parses what runs are sorted by.
+pub(crate) fn run_order_parser() -> impl TypedValueParser<Value = RunOrder> {
+    PossibleValuesParser::new(RunOrder::ALL.map(RunOrder::as_str))
+        .try_map(|word| RunOrder::from_word(&word).ok_or("is no order"))
 }
 
 /// Parses a kind of step.
@@ -108,78 +113,12 @@ fn split_unit(text: &str) -> Option<(&str, String)> {
     (!number.is_empty()).then(|| (number, unit.trim().to_ascii_lowercase()))
 }
 
-/// A point in time: an age such as `2h` or `3d`, or a date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Since {
-    /// Microseconds ago.
-    Ago(i64),
-    /// A point in time.
-    At(Timestamp),
-}
-
-/// Error of a text that is neither an age nor a date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InvalidSince;
-
-impl fmt::Display for InvalidSince {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("give an age (30m, 2h, 3d, 1w) or a date (2026-11-01, 2026-11-01T08:00:00Z)")
-    }
-}
-
-impl std::error::Error for InvalidSince {}
-
-impl Since {
-    /// The point in time, relative to `now`.
-    pub(crate) fn instant(self, now: Timestamp) -> Timestamp {
-        match self {
-            Self::Ago(microseconds) => {
-                Timestamp::from_unix_microseconds(now.unix_microseconds().saturating_sub(microseconds))
-            }
-            Self::At(instant) => instant,
-        }
-    }
-}
-
-impl fmt::Display for Since {
-    /// The form that [`FromStr`] accepts.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ago(microseconds) => write!(formatter, "{}s", microseconds / 1_000_000),
-            Self::At(instant) => instant.fmt(formatter),
-        }
-    }
-}
-
-impl FromStr for Since {
-    type Err = InvalidSince;
-
-    /// Parses an age in whole seconds, minutes, hours, days or weeks; a date, which begins at midnight UTC; or a date-time
-    /// with its zone.
-    fn from_str(text: &str) -> Result<Self, InvalidSince> {
-        let number = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
-        let seconds = match text.get(number.len()..).unwrap_or_default() {
-            "s" => Some(1),
-            "m" | "min" => Some(60),
-            "h" => Some(3_600),
-            "d" => Some(86_400),
-            "w" => Some(7 * 86_400),
-            _ => None,
-        };
-        if let (Ok(number), Some(seconds)) = (number.parse::<u64>(), seconds) {
-            let number = i64::try_from(number).unwrap_or(i64::MAX);
-            return Ok(Self::Ago(number.saturating_mul(seconds * 1_000_000)));
-        }
-        let midnight = format!("{text}T00:00:00Z");
-        let instant = text.parse().or_else(|_| midnight.parse());
-        instant.map(Self::At).map_err(|_| InvalidSince)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tracer_facts::query::InvalidSince;
+    use tracer_sdk::format::Timestamp;
 
     #[test]
     fn parse_duration_accepts_numbers_with_a_unit() {

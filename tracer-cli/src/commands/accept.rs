@@ -7,7 +7,7 @@ use tracer_gate::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
 
 use crate::error::CliError;
 use crate::gate::provenance;
-use crate::gate::sample::{self, Allowed, SampleArgs};
+use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
@@ -21,6 +21,9 @@ use tracer_insight::units::now;
 
 /// Options of `tracer accept`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: tracer accept --baseline .tracer/baselines/agent.json --reason 'looks up the policy first'"
+)]
 pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
@@ -50,7 +53,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let old = files::baseline(&args.baseline)?;
     // A change is accepted because a gate failed on it, so a failed report is allowed here; the baseline stores that it failed.
-    let allowed = Allowed {
+    let allowed = AllowedOutcomes {
         failed_report: true,
         failed_run: args.force,
     };

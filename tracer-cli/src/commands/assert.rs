@@ -13,6 +13,7 @@ use tracer_gate::{files, one_run};
 
 /// Options of `tracer assert`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer assert --max-steps 20 --no-loops")]
 pub struct Args {
     /// Run to check: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
@@ -30,7 +31,7 @@ pub struct Args {
     force: bool,
 
     #[command(flatten)]
-    rules: Rules,
+    rules: RuleOverrides,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -40,7 +41,7 @@ pub struct Args {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Rules")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-struct Rules {
+struct RuleOverrides {
     /// Allow at most N steps
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
@@ -91,7 +92,7 @@ struct Rules {
 
     /// Require the run to end with STATUS
     #[arg(long, value_enum, value_name = "STATUS")]
-    expect_status: Option<Status>,
+    expect_status: Option<RequiredStatus>,
 
     /// Report CHECK without gating on it; repeatable [example: cost_tokens]
     #[arg(long, value_name = "CHECK")]
@@ -104,14 +105,14 @@ struct Rules {
 
 /// Status that a run must end with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Status {
+enum RequiredStatus {
     /// The run ended without an error
     Ok,
     /// The run ended in any other way
     Error,
 }
 
-impl Rules {
+impl RuleOverrides {
     fn overrides(&self) -> Overrides {
         let bound = |max, tolerance| Bound { max, tolerance };
         Overrides {
@@ -124,8 +125,8 @@ impl Rules {
             no_loops: self.no_loops,
             no_guardrails: self.no_guardrails,
             expect_status: self.expect_status.map(|status| match status {
-                Status::Ok => ExpectedStatus::Ok,
-                Status::Error => ExpectedStatus::Error,
+                RequiredStatus::Ok => ExpectedStatus::Ok,
+                RequiredStatus::Error => ExpectedStatus::Error,
             }),
             ignored_checks: self.ignore_check.clone(),
             on_inconclusive: self.inconclusive.map(Into::into),

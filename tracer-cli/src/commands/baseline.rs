@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::CliError;
-use crate::gate::sample::{self, Allowed, SampleArgs};
+use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::{Session, quoted};
@@ -14,6 +14,7 @@ use tracer_insight::text::path_below_home as shown;
 
 /// Options of `tracer baseline`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer baseline --out .tracer/baselines/agent.json")]
 pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
@@ -29,7 +30,7 @@ pub struct Args {
 
 /// Writes a baseline.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let allowed = Allowed {
+    let allowed = AllowedOutcomes {
         failed_report: args.force,
         failed_run: args.force,
     };

@@ -8,6 +8,9 @@ use crate::session::Session;
 
 /// Options of `tracer completions`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: tracer completions bash > ~/.local/share/bash-completion/completions/tracer"
+)]
 pub struct Args {
     /// Shell to generate completions for
     #[arg(value_enum)]

@@ -1,5 +1,7 @@
 //! `tracer delete`: deletes the named runs after a confirmation.
 
+use tracer_facts::FactsStore;
+use tracer_sdk::format::TraceId;
 use tracer_sdk::maintenance;
 use tracer_sdk::read::{Liveness, RunSummary};
 
@@ -8,11 +10,12 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
 use tracer_insight::text;
-use tracer_insight::value_summary;
 
 /// Options of `tracer delete`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer delete latest~1 --yes")]
 pub struct Args {
     /// Runs to delete: IDs, unique prefixes of them, or names
     #[arg(required = true, value_name = "RUN_ID")]
@@ -43,13 +46,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if !args.yes {
         let rows = runs.iter().map(|(run, short_id)| {
             let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
-            Line::of(
-                format!(
-                    "  {short_id}  {}",
-                    value_summary::label(name.unwrap_or("(unnamed)"))
-                ),
-                Tone::Plain,
-            )
+            Line::of(format!("  {short_id}  {}", display_name(name)), Tone::Plain)
         });
         let question = format!("delete {} permanently?", text::counted(runs.len() as u64, "run"));
         if !confirmed(rows, &question, session)? {
@@ -59,6 +56,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     for (run, short_id) in &runs {
         maintenance::remove_run(&run.directory).map_err(|error| not_removed(short_id, error))?;
     }
+    let deleted: Vec<TraceId> = runs.iter().map(|(run, _)| run.directory.trace_id).collect();
+    FactsStore::new(session.data_dir()?).forget(&deleted);
     let count = text::counted(runs.len() as u64, "run");
     session
         .ui

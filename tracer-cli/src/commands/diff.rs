@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tracer_insight::comparison::Comparison;
 
 use crate::error::CliError;
-use crate::gate::outputs::Format;
+use crate::gate::outputs::ResultFormat;
 use crate::gate::stored_run::{self, StoredRun, unread};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -17,8 +17,9 @@ const MAX_COMPARED_CALLS: usize = 200;
 
 /// Options of `tracer diff`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer diff latest~1 latest")]
 pub struct Args {
-    /// Run before the change; with --baseline, the run after it [default: latest]
+    /// Run before the change; with --baseline, the run to compare with it [default: latest]
     #[arg(value_name = "BEFORE", required_unless_present = "baseline")]
     first: Option<String>,
 
@@ -36,7 +37,7 @@ pub struct Args {
 
     /// Print the comparison as FORMAT
     #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    format: ResultFormat,
 }
 
 /// Prints the comparison.
@@ -56,6 +57,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 
 fn compare_runs(mut before: StoredRun, mut after: StoredRun) -> Result<Comparison, CliError> {
     let mut comparison = Comparison::of_runs(&before.metrics, &after.metrics);
+    if let Some(meta) = &after.run.meta {
+        comparison.note_fork(meta);
+    }
     comparison
         .look_up_differences(
             &mut before.run.records,
@@ -66,14 +70,14 @@ fn compare_runs(mut before: StoredRun, mut after: StoredRun) -> Result<Compariso
     Ok(comparison)
 }
 
-fn show(comparison: &Comparison, format: Format, session: &mut Session) -> Result<(), CliError> {
+fn show(comparison: &Comparison, format: ResultFormat, session: &mut Session) -> Result<(), CliError> {
     match format {
-        Format::Text => {
+        ResultFormat::Text => {
             let lines = terminal::comparison::lines(comparison, session.ui.width());
             session.ui.lines(&lines)
         }
-        Format::Json => session.ui.json(comparison),
-        Format::Markdown => session
+        ResultFormat::Json => session.ui.json(comparison),
+        ResultFormat::Markdown => session
             .ui
             .plain(gate_report::comparison::document(comparison).trim_end()),
     }

@@ -12,10 +12,11 @@ use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 use tracer_view::HtmlExport;
 
+use crate::cassettes::exchanges_of;
 use crate::error::refused;
 use crate::error::{CliError, ErrorKind};
 use crate::export::folded::Weight;
-use crate::export::pieces::{Piece, Pieces};
+use crate::export::pieces::{ExportChunk, Pieces};
 use crate::export::{ExportError, chrome, envelope, folded, html, lines, ndjson, otlp};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
@@ -29,7 +30,7 @@ use tracer_insight::text::path_below_home as shown;
 
 /// Export formats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub enum ExportFormat {
     /// One JSON document: `{spec_version, run, events}`
     #[default]
     Envelope,
@@ -43,14 +44,17 @@ pub enum Format {
     Folded,
     /// One self-contained page, with a second redaction pass
     Html,
+    /// The calls of models that the run kept, to replay
+    Cassette,
 }
 
-impl Format {
+impl ExportFormat {
     /// Unit that the progress of this format counts.
     const fn unit(self) -> &'static str {
         match self {
             Self::Envelope | Self::Ndjson => "event",
             Self::Html => "step",
+            Self::Cassette => "exchange",
             Self::OtlpJson | Self::Chrome | Self::Folded => "span",
         }
     }
@@ -58,6 +62,7 @@ impl Format {
 
 /// Options of `tracer export`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer export latest --format html --out run.html")]
 pub struct Args {
     /// Run to export: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
@@ -68,7 +73,7 @@ pub struct Args {
 
     /// Export as FORMAT
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    format: ExportFormat,
 
     /// Weigh the stacks of `folded` by WEIGHT [default: time]
     #[arg(long, value_enum, value_name = "WEIGHT", hide_default_value = true)]
@@ -77,11 +82,14 @@ pub struct Args {
 
 /// Exports a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    if args.weight.is_some() && args.format != Format::Folded {
+    if args.weight.is_some() && args.format != ExportFormat::Folded {
         return Err(CliError::input("`--weight` requires `--format folded`")
             .with_hint("remove --weight, or add --format folded"));
     }
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
+    if args.format == ExportFormat::Cassette {
+        return export_cassette(args, &directory, &short_id, session);
+    }
     let reading = Progress::begin("reading", "span", None);
     let opened = RunReader::open(&directory.path, Strictness::Strict)
         .and_then(|run| Ok((run.require_meta()?.clone(), run.records)));
@@ -105,7 +113,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let total = records.record_count() as u64;
     let source = match args.format {
-        Format::Html => ExportSource::Page(Box::new(page(&directory, &short_id, session)?)),
+        ExportFormat::Html => ExportSource::Page(Box::new(page(&directory, &short_id, session)?)),
         _ => ExportSource::Records(Box::new(meta), records),
     };
     let progress = Progress::begin("exporting", args.format.unit(), Some(total));
@@ -131,6 +139,31 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     progress.end(&mut session.ui);
     session.ui.note(&Line::of(message, Tone::Plain));
     note_redacted(redacted, session);
+    Ok(CommandOutcome::Done)
+}
+
+/// Exports what a run kept of its calls of models: no records of it are read.
+fn export_cassette(
+    args: &Args,
+    directory: &RunDirectory,
+    short_id: &str,
+    session: &mut Session,
+) -> Result<CommandOutcome, CliError> {
+    let cassette = exchanges_of(directory, short_id)?;
+    if args.out.as_os_str() == "-" {
+        let written = session.ui.output().write_all(cassette.text().as_bytes());
+        written.map_err(CliError::output)?;
+        return Ok(CommandOutcome::Done);
+    }
+    let written = output_file::write(&args.out, |writer| writer.write_all(cassette.text().as_bytes()));
+    written.map_err(|error: io::Error| {
+        CliError::input(format!("failed to write `{}`", args.out.display()))
+            .with_source(error)
+            .with_hint("choose a file in a writable folder, or `-` for standard output")
+    })?;
+    let count = text::counted(cassette.exchanges.len() as u64, args.format.unit());
+    let message = format!("exported {short_id}, {count}, to {}", shown(&args.out));
+    session.ui.note(&Line::of(message, Tone::Plain));
     Ok(CommandOutcome::Done)
 }
 
@@ -173,7 +206,7 @@ struct Page {
 }
 
 fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<Page, CliError> {
-    let contents = RunSteps::open(directory).map_err(|invalid| {
+    let contents = RunSteps::open(directory, session.prices()?).map_err(|invalid| {
         let what = format!("failed to export run {short_id}");
         refused(ErrorKind::Input, what, &invalid)
     })?;
@@ -220,21 +253,21 @@ fn write(
         }
     };
     match args.format {
-        // HTML has its own source, handled above.
-        Format::Html | Format::Envelope => {
+        // HTML and cassettes have their own sources, handled above.
+        ExportFormat::Html | ExportFormat::Cassette | ExportFormat::Envelope => {
             let records = counted(lines::of_records(&records)?, progress);
             envelope::write(&meta, records, writer)
         }
-        Format::Ndjson => ndjson::write(counted(lines::of_records(&records)?, progress), writer),
-        Format::OtlpJson => {
+        ExportFormat::Ndjson => ndjson::write(counted(lines::of_records(&records)?, progress), writer),
+        ExportFormat::OtlpJson => {
             let spans = otlp::lines(&records.into_spans())?;
             otlp::write(&meta, counted(spans, progress), writer)
         }
-        Format::Chrome => {
+        ExportFormat::Chrome => {
             let spans = chrome::bars(&meta, &records.into_spans())?;
             chrome::write(&meta, counted(spans, progress), writer)
         }
-        Format::Folded => {
+        ExportFormat::Folded => {
             let weight = args.weight.unwrap_or_default();
             let spans = folded::frames(weight, &records.into_spans())?;
             folded::write(counted(spans, progress), writer)
@@ -244,7 +277,10 @@ fn write(
 }
 
 /// Adds what is written to the progress.
-fn counted<P: Piece>(pieces: Pieces<P>, progress: &Progress) -> impl Iterator<Item = Result<P, ExportError>> {
+fn counted<P: ExportChunk>(
+    pieces: Pieces<P>,
+    progress: &Progress,
+) -> impl Iterator<Item = Result<P, ExportError>> {
     pieces.inspect(|piece| {
         if let Ok(piece) = piece {
             progress.steps(piece.count() as u64);

@@ -1,30 +1,39 @@
 //! `tracer list`: lists the runs, newest first.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use tracer_sdk::format::{RecordedStatus, Timestamp};
-use tracer_sdk::read::{NamePattern, RunFilter, RunReader, RunStore, RunSummary, Strictness};
+use tracer_facts::query::RunQuery;
+use tracer_facts::{FactsStore, ListedRun, PlaceInThread, RunOrder, threads};
+use tracer_sdk::format::Timestamp;
+use tracer_sdk::read::{CancelToken, NamePattern, RunStore, RunSummary};
 
+use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use crate::terminal::run_list;
-use crate::terminal::run_list::{Facts, RunRow};
+use crate::terminal::run_list::{ReadableRun, RunRow};
 use crate::value_parsers::Since;
 use tracer_insight::json::Document;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
-use tracer_insight::run_head::recording_remarks;
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
+use tracer_insight::step_summary;
 use tracer_insight::text;
 use tracer_insight::text::{path_below_home as shown, shell_quoted};
 use tracer_insight::units::now;
-use tracer_insight::units::run_duration as duration;
+use tracer_insight::units::run_duration;
 
 /// Options of `tracer list`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer list 'tool:search_kb tokens>10k since:7d' --sort tokens")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
+    #[command(flatten)]
+    query: QueryArgs,
+
     /// List at most N runs
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
@@ -33,7 +42,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 
-    /// List only runs with this status [example: failed,interrupted]
+    /// List only runs with one of these statuses [example: failed,interrupted]
     #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = crate::value_parsers::status_parser(RunStatus::ALL))]
     status: Vec<RunStatus>,
 
@@ -47,6 +56,22 @@ pub struct Args {
     #[arg(long, value_name = "WHEN")]
     since: Option<Since>,
 
+    /// Sort by started, duration, steps, tokens, cost, failures, errors, retries, name or status
+    ///
+    /// Numbers are sorted from the largest to the smallest; runs whose number is not known come last.
+    #[arg(
+        long,
+        value_name = "FIELD",
+        default_value = RunOrder::Started.as_str(),
+        value_parser = crate::value_parsers::run_order_parser(),
+        hide_possible_values = true
+    )]
+    sort: RunOrder,
+
+    /// Reverse the order
+    #[arg(long)]
+    reverse: bool,
+
     /// Also list the trials of gates
     #[arg(long)]
     trials: bool,
@@ -58,47 +83,53 @@ pub struct Args {
 
 /// Lists the runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let query = args.query.parse()?;
     let data_dir = session.data_dir()?;
     let now = now();
-    let mut runs = RunStore::new(&data_dir)
-        .list()
+    let store = FactsStore::new(&data_dir).with_prices(session.prices()?);
+    let cancel = run_selection::cancelled_by_interrupt();
+    let survey = store
+        .survey(query.needs_details() || args.sort.needs_details())
         .map_err(|error| session.store_error(&error))?;
-    let all = runs.len();
-    runs.retain(|run| args.trials || !is_trial(run));
-    let trials = all - runs.len();
-    // The heading counts all runs by status, and the status depends on the log.
-    if session.ui.is_terminal() || !args.status.is_empty() {
-        RunSummary::check_all_logs(&runs);
+    let is_early = args.is_of_all_runs() && session.ui.is_terminal() && survey.unread().1 > SLOW_BYTES;
+    if is_early {
+        newest_page(args, &data_dir, now, session)?;
     }
-    let passing: Vec<&RunSummary> = matching_runs(&runs, args, now);
-    let limit = if args.all {
-        usize::MAX
-    } else {
-        usize::try_from(args.limit).unwrap_or(usize::MAX)
-    };
-    let listed = passing.get(..limit.min(passing.len())).unwrap_or_default();
+    let mut runs = run_selection::read_all(survey, &cancel, session).runs;
+    let all = runs.len();
+    runs.retain(|run| args.trials || !run.facts.is_trial);
+    let trials = all - runs.len();
+    let mut passing = matching_runs(&runs, args, &query, now, &cancel);
+    args.sort.sort(&mut passing, args.reverse, now);
+    let limit = args.limit();
+    let listed: Vec<ListedRun> = passing.iter().take(limit).map(|run| (*run).clone()).collect();
+    let passing = passing.len();
     if args.json {
-        json(listed, session)?;
+        json(listed.clone(), &store, session)?;
     } else if session.ui.is_terminal() {
         if !runs.is_empty() {
             let place = shown(&data_dir.join(tracer_sdk::format::RUNS_FOLDER));
-            table(listed, &runs, &place, now, session)?;
+            table(listed.clone(), &runs, is_early, &store, &place, now, session)?;
         }
     } else {
         session.ui.plain(run_list::FIELDS)?;
-        for run in listed {
-            session.ui.plain(&run_list::fields(&row(run, None)))?;
+        for run in &listed {
+            session.ui.plain(&run_list::fields(&row(run)))?;
         }
     }
     if !args.json {
-        print_remarks(listed, &runs, session);
+        print_remarks(&listed, &runs, session);
     }
     if trials == 0 || !runs.is_empty() {
-        print_omissions(args, &runs, &passing, listed.len(), &shown(&data_dir), session);
+        print_omissions(args, &runs, passing, listed.len(), &shown(&data_dir), session);
     }
     if trials > 0 {
         let count = text::counted(trials as u64, "run");
-        let with_them = session.command(&format!("list{} --trials", filters(args)));
+        let with_them = session.command(&format!(
+            "list{} --trials{}",
+            filters(args),
+            args.query.as_last_arguments()
+        ));
         session.ui.note(&Line::of(
             format!("{count} from gate trials hidden; list them: {with_them}"),
             Tone::Muted,
@@ -107,36 +138,107 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     Ok(CommandOutcome::Done)
 }
 
-/// Whether the run is a trial of a gate.
-fn is_trial(run: &RunSummary) -> bool {
-    run.meta.as_ref().is_ok_and(|meta| meta.gate().is_some())
+impl Args {
+    fn limit(&self) -> usize {
+        if self.all {
+            usize::MAX
+        } else {
+            usize::try_from(self.limit).unwrap_or(usize::MAX)
+        }
+    }
+
+    /// Whether the newest runs are those that are listed.
+    fn is_of_all_runs(&self) -> bool {
+        let is_filtered = !self.status.is_empty() || self.name.is_some() || self.since.is_some();
+        !is_filtered
+            && self.query.text().is_empty()
+            && self.sort == RunOrder::Started
+            && !self.reverse
+            && !self.all
+    }
 }
 
-/// The runs that match the filters.
-fn matching_runs<'a>(runs: &'a [RunSummary], args: &Args, now: Timestamp) -> Vec<&'a RunSummary> {
-    let filter = RunFilter {
-        statuses: args.status.clone(),
-        name: args.name.as_deref().map(NamePattern::new),
-        since: args.since.map(|since| since.instant(now)),
+/// Logs that have to be read for longer than anybody waits without seeing anything.
+const SLOW_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Prints the newest runs before all are read: a store is read whole once, the first time.
+fn newest_page(
+    args: &Args,
+    data_dir: &std::path::Path,
+    now: Timestamp,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    let newest = RunStore::new(data_dir)
+        .list()
+        .map_err(|error| session.store_error(&error))?;
+    let newest = newest
+        .into_iter()
+        .filter(|run| args.trials || !run.meta.as_ref().is_ok_and(|meta| meta.gate().is_some()));
+    let newest: Vec<RunSummary> = newest.take(args.limit()).collect();
+    let rows: Vec<RunRow> = newest.iter().map(early_row).collect();
+    let width = session.ui.width();
+    let id_length = run_list::id_length(newest.iter().map(|run| run.directory.trace_id));
+    session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
+    session.ui.flush()
+}
+
+/// A run as its metadata and the beginning of its log have it.
+fn early_row(run: &RunSummary) -> RunRow {
+    let facts = match (&run.meta, run.problems().first()) {
+        (Ok(meta), None) => Ok(ReadableRun {
+            name: meta.run_name.clone(),
+            started: meta.started_at.instant(),
+            duration: run_duration(meta),
+            counts: meta.counts,
+            cost: None,
+            preview: RunPreview::read(run),
+        }),
+        (_, problem) => Err(problem.map(ToString::to_string).unwrap_or_default()),
     };
-    runs.iter().filter(|run| filter.passes(run)).collect()
+    RunRow {
+        id: run.directory.trace_id,
+        status: run.status(),
+        facts,
+        thread: None,
+    }
 }
 
-/// Bytes that are read for the previews of all runs together.
-const MAX_PREVIEW_BYTES: u64 = 64 * 1024 * 1024;
+/// The runs that match the filters and the query.
+fn matching_runs<'a>(
+    runs: &'a [ListedRun],
+    args: &Args,
+    query: &RunQuery,
+    now: Timestamp,
+    cancel: &CancelToken,
+) -> Vec<&'a ListedRun> {
+    let name = args.name.as_deref().map(NamePattern::new);
+    let since = args.since.map(|since| since.instant(now));
+    let is_one = |run: &&ListedRun| {
+        let is_named = |name: &NamePattern| run.facts.name.as_deref().is_some_and(|text| name.matches(text));
+        name.as_ref().is_none_or(is_named)
+            // One that cannot be read is not hidden for that.
+            && since.is_none_or(|since| run.started().is_none_or(|started| started >= since))
+            && (args.status.is_empty() || args.status.contains(&run.status))
+    };
+    let runs: Vec<&ListedRun> = runs.iter().filter(is_one).collect();
+    let matching = run_selection::matching(&runs, query, now, cancel);
+    runs.into_iter()
+        .zip(matching)
+        .filter_map(|(run, matches)| matches.then_some(run))
+        .collect()
+}
+
 /// Listed runs whose remarks are printed, the newest first.
 const MAX_REMARKED: usize = 8;
 
 /// Prints to standard error which runs are incomplete, and which went on after their end.
-fn print_remarks(listed: &[&RunSummary], runs: &[RunSummary], session: &mut Session) {
+fn print_remarks(listed: &[ListedRun], runs: &[ListedRun], session: &mut Session) {
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
-    let remarked = listed.iter().filter_map(|run| {
-        let remarks = recording_remarks(run.meta.as_ref().ok()?);
-        (!remarks.is_empty()).then(|| (run.directory.trace_id.to_string(), remarks))
-    });
-    for (id, remarks) in remarked.take(MAX_REMARKED) {
+    let remarked = listed.iter().filter(|run| !run.facts.remarks.is_empty());
+    for run in remarked.take(MAX_REMARKED) {
+        let id = run.directory.trace_id.to_string();
         let id = id.get(..id_length).unwrap_or(&id);
-        let line = format!("{id}: {}", text::one_line(&remarks.join("; "), 400));
+        let line = format!("{id}: {}", text::one_line(&run.facts.remarks.join("; "), 400));
         session.ui.note(&Line::of(line, Tone::Warning));
     }
 }
@@ -144,8 +246,8 @@ fn print_remarks(listed: &[&RunSummary], runs: &[RunSummary], session: &mut Sess
 /// Prints to standard error what is not listed, and how to list it.
 fn print_omissions(
     args: &Args,
-    runs: &[RunSummary],
-    passing: &[&RunSummary],
+    runs: &[ListedRun],
+    passing: usize,
     listed: usize,
     data_dir: &str,
     session: &mut Session,
@@ -157,7 +259,7 @@ fn print_omissions(
         session
             .ui
             .hint(&format!("record a first run: {}", session.command("demo")));
-    } else if passing.is_empty() {
+    } else if passing == 0 {
         let all = runs.len();
         session
             .ui
@@ -165,14 +267,14 @@ fn print_omissions(
         session
             .ui
             .hint(&format!("list all runs: {}", session.command("list --all")));
-    } else if listed < passing.len() {
-        let matching = if passing.len() < runs.len() {
-            "matching "
-        } else {
-            ""
-        };
-        let count = text::counted(passing.len() as u64, &format!("{matching}run"));
-        let all = session.command(&format!("list{} --all", filters(args)));
+    } else if listed < passing {
+        let matching = if passing < runs.len() { "matching " } else { "" };
+        let count = text::counted(passing as u64, &format!("{matching}run"));
+        let all = session.command(&format!(
+            "list{} --all{}",
+            filters(args),
+            args.query.as_last_arguments()
+        ));
         session.ui.note(&Line::of(
             format!("{listed} of {count}; list all: {all}"),
             Tone::Muted,
@@ -189,12 +291,23 @@ fn filters(args: &Args) -> String {
         .as_deref()
         .map(|name| format!(" --name {}", shell_quoted(name)));
     let since = args.since.map(|since| format!(" --since {since}"));
+    let sort = (args.sort != RunOrder::Started).then(|| format!(" --sort {}", args.sort.as_str()));
+    let reverse = args.reverse.then(|| " --reverse".to_owned());
     let trials = args.trials.then(|| " --trials".to_owned());
-    [status, name, since, trials].into_iter().flatten().collect()
+    [status, name, since, sort, reverse, trials]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-fn json(listed: &[&RunSummary], session: &mut Session) -> Result<(), CliError> {
-    write_json(listed, session.ui.output()).map_err(CliError::output)
+fn json(mut listed: Vec<ListedRun>, store: &FactsStore, session: &mut Session) -> Result<(), CliError> {
+    store.read_details(&mut listed);
+    // The metadata itself is in the files alone.
+    let listed: Vec<(RunSummary, ListedRun)> = listed
+        .into_iter()
+        .map(|run| (run.directory.clone().read_summary(), run))
+        .collect();
+    write_json(&listed, session.ui.output()).map_err(CliError::output)
 }
 
 /// Listed runs; a run whose metadata or log cannot be read is in `damaged`.
@@ -211,73 +324,88 @@ pub(crate) struct RunList<'a> {
     damaged: Vec<DamagedRun<'a>>,
 }
 
-fn write_json(listed: &[&RunSummary], output: &mut dyn Write) -> io::Result<()> {
+fn write_json(listed: &[(RunSummary, ListedRun)], output: &mut dyn Write) -> io::Result<()> {
     let mut document = Document::begin(output)?;
-    document.list("runs", listed.iter().filter_map(|run| RunEntry::of(run)))?;
-    document.list("damaged", listed.iter().filter_map(|run| DamagedRun::of(run)))?;
+    let none = BTreeMap::new();
+    let entries = listed.iter().filter_map(|(summary, run)| {
+        let tags = run.details.as_ref().map_or(&none, |details| &details.tags);
+        let entry = RunEntry::of(summary)?.with_details(tags, run.facts.session.as_deref());
+        let cost = run.details.as_ref().map(|details| details.cost);
+        Some(match cost {
+            Some(cost) => entry.with_cost(&cost),
+            None => entry,
+        })
+    });
+    document.list("runs", entries)?;
+    document.list(
+        "damaged",
+        listed.iter().filter_map(|(run, _)| DamagedRun::of(run)),
+    )?;
     document.end()
 }
 
 fn table(
-    listed: &[&RunSummary],
-    runs: &[RunSummary],
+    mut listed: Vec<ListedRun>,
+    runs: &[ListedRun],
+    is_early: bool,
+    store: &FactsStore,
     place: &str,
     now: Timestamp,
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
-    let statuses: Vec<RunStatus> = runs.iter().map(RunSummary::status).collect();
+    let statuses: Vec<RunStatus> = runs.iter().map(|run| run.status).collect();
+    let heading = run_list::heading(place, listed.len(), &statuses, width);
+    session.ui.lines(&heading)?;
+    if is_early {
+        // The runs are above already.
+        return Ok(());
+    }
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
-    let mut bytes_left = MAX_PREVIEW_BYTES;
-    let mut without_preview = 0;
+    store.read_details(&mut listed);
+    let places = threads(runs);
     let rows: Vec<RunRow> = listed
         .iter()
-        .map(|run| {
-            if bytes_left == 0 {
-                without_preview += 1;
-                return row(run, None);
-            }
-            // A log that cannot be read leaves its cells empty; `show` says why.
-            let preview = RunPreview::read(run);
-            bytes_left = bytes_left.saturating_sub(preview.as_ref().map_or(0, |preview| preview.read_bytes));
-            row(run, preview)
+        .map(|run| RunRow {
+            thread: places.get(&run.directory.trace_id).map(thread_words),
+            ..row(run)
         })
         .collect();
-    session
-        .ui
-        .lines(&run_list::heading(place, rows.len(), &statuses, width))?;
     if !rows.is_empty() {
         session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
-    }
-    if without_preview > 0 {
-        let count = text::counted(without_preview, "run");
-        session.ui.note(&Line::of(
-            format!("the last {count} are listed without steps, tokens and first input, to save time"),
-            Tone::Muted,
-        ));
     }
     Ok(())
 }
 
-fn row(run: &RunSummary, preview: Option<RunPreview>) -> RunRow {
-    let facts = match (&run.meta, run.problems().first()) {
-        (Ok(meta), None) => Ok(Facts {
-            name: meta.run_name.clone(),
-            started: meta.started_at.instant(),
-            duration: duration(meta),
-            counts: match meta.status {
-                // The metadata of a run that goes on is older than its spans.
-                RecordedStatus::Running => RunReader::open(&run.directory.path, Strictness::Lenient)
-                    .map_or(meta.counts, |outlined| outlined.counts()),
-                _ => meta.counts,
-            },
-            preview,
+/// The place of a run in its thread: `2/3 in chat-1`.
+fn thread_words(place: &PlaceInThread<'_>) -> String {
+    format!("{}/{} in {}", place.number, place.count, place.thread)
+}
+
+fn row(run: &ListedRun) -> RunRow {
+    let facts = match (&run.facts.problem, run.started()) {
+        (None, Some(started)) => Ok(ReadableRun {
+            name: run.facts.name.clone(),
+            started,
+            duration: run.facts.duration_us,
+            counts: run.facts.counts(),
+            cost: run.details.as_ref().map(|details| details.cost),
+            preview: run.details.as_ref().map(|details| RunPreview {
+                steps: run.facts.steps,
+                tokens: run.facts.tokens.total,
+                token_shares: step_summary::token_shares(&run.facts.tokens.usage()),
+                is_whole: run.status != RunStatus::Running,
+                subtitle: details.subtitle.clone(),
+                path: details.path.clone(),
+                read_bytes: 0,
+            }),
         }),
-        (_, problem) => Err(problem.map(ToString::to_string).unwrap_or_default()),
+        (problem, _) => Err(problem.clone().unwrap_or_default()),
     };
     RunRow {
         id: run.directory.trace_id,
-        status: run.status(),
+        status: run.status,
         facts,
+        thread: None,
     }
 }

@@ -12,6 +12,7 @@ use tracer_insight::text::path_below_home as shown;
 
 /// Options of `tracer man`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer man ~/.local/share/man/man1")]
 pub struct Args {
     /// Folder to write the pages to; created if it is missing
     #[arg(value_name = "DIR")]

@@ -1,6 +1,7 @@
 //! `tracer prune`: removes runs by age, count, size and status after a confirmation.
 
-use tracer_sdk::format::Timestamp;
+use tracer_facts::FactsStore;
+use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
 use tracer_sdk::read::{RunStore, RunSummary};
 
@@ -12,9 +13,10 @@ use crate::session::Session;
 use crate::terminal::run_list;
 use crate::value_parsers::{self, Since};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
 use tracer_insight::status::RunStatus;
 use tracer_insight::units::now;
-use tracer_insight::{text, units, value_summary};
+use tracer_insight::{text, units};
 
 /// Runs listed before the confirmation; the rest are counted.
 const MAX_LISTED_RUNS: usize = 20;
@@ -31,11 +33,11 @@ const ENDED: [RunStatus; 5] = [
 /// Options of `tracer prune`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A run that is, or may be, still recording is never removed; a damaged run only with --status damaged."
+    after_help = "Example: tracer prune --older-than 30d --keep 100 --dry-run\n\nA run that is, or may be, still recording is never removed; a damaged run only with --status damaged."
 )]
 pub struct Args {
-    /// Remove runs that started more than AGE ago, or before a date [example: 30d or 2026-11-01]
-    #[arg(long, value_name = "AGE")]
+    /// Remove runs that started before WHEN, an age or a date [example: 30d or 2026-11-01]
+    #[arg(long, value_name = "WHEN")]
     older_than: Option<Since>,
 
     /// Remove the oldest runs until the store is at most SIZE [example: 2GB]
@@ -113,6 +115,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             None => CliError::input("failed to clean up the store").with_source(error.source),
         })?;
     removing.end(&mut session.ui);
+    let removed: Vec<TraceId> = plan
+        .removals
+        .iter()
+        .map(|removal| removal.run.directory.trace_id)
+        .collect();
+    FactsStore::new(store.data_dir()).forget(&removed);
     let removed = count(result.removed_runs, result.removed_bytes);
     session
         .ui
@@ -147,7 +155,7 @@ fn removal_row(removal: &PlannedRemoval, id_length: usize) -> Line {
         "{:11}  {:>8}  {started}  {}",
         removal.status.as_str(),
         units::bytes(removal.bytes),
-        value_summary::label(name.unwrap_or("(unnamed)"))
+        display_name(name)
     );
     Line::of(format!("  {id}  {rest}"), Tone::Plain)
 }

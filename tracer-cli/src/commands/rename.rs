@@ -11,6 +11,7 @@ use tracer_insight::value_summary;
 
 /// Options of `tracer rename`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer rename latest 'refund, before the new prompt'")]
 pub struct Args {
     /// Run to rename: ID, unique prefix of it, name, latest or latest~N
     run_id: String,

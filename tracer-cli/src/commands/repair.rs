@@ -14,6 +14,7 @@ use tracer_insight::text::path_below_home as shown;
 
 /// Options of `tracer repair`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer repair latest --dry-run")]
 pub struct Args {
     /// Run to repair: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
@@ -30,7 +31,7 @@ pub struct Args {
 /// Result of a repair, or of its dry run.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Report {
+pub(crate) struct RepairReport {
     /// The run.
     trace_id: String,
     /// Whether the run was changed.
@@ -66,7 +67,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     };
     if args.json {
         let completion = repair.as_ref().and_then(|repair| repair.completion.as_ref());
-        session.ui.json(&Report {
+        session.ui.json(&RepairReport {
             trace_id: directory.trace_id.to_string(),
             repaired: repair.is_some() && !args.dry_run,
             cut_bytes: repair.as_ref().and_then(|repair| repair.cut),

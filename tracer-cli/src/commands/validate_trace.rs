@@ -16,6 +16,7 @@ use tracer_insight::text::path_below_home as shown;
 
 /// Options of `tracer validate-trace`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer validate-trace ~/.tracer/runs/4bf92f3577b34da6a3ce929d0e0e4736")]
 pub struct Args {
     /// Run directory, or its meta.json
     path: PathBuf,
@@ -32,7 +33,7 @@ pub struct Args {
 /// Result of the validation (decisions, section 11).
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Report<'a> {
+pub(crate) struct TraceValidation<'a> {
     /// Whether the run has no problem; warnings count only with `--strict`.
     valid: bool,
     /// Trace ID, if it can be read.
@@ -56,7 +57,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     progress.end(&mut session.ui);
     let report = if args.strict { report.strict() } else { report };
     if args.json {
-        session.ui.json(&Report {
+        session.ui.json(&TraceValidation {
             valid: report.is_valid(),
             trace_id: report.trace_id,
             spec_version: report.spec_version.as_deref(),

@@ -10,12 +10,15 @@ use tracer_sdk::read::{RunStore, SelectError};
 use crate::commands::export::HtmlFiles;
 use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
+use crate::receiver::{self, ReceiverArgs, RunningReceiver};
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
-use tracer_view::{self as view, Bound, Options};
+use tracer_view::{self as view, BoundViewer, Options};
 
 /// Options of `tracer view`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer view latest")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the command")]
 pub struct Args {
     /// Run to open: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
@@ -24,7 +27,7 @@ pub struct Args {
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     host: String,
 
-    /// Listen on PORT, or on the next free port; 0 is any port
+    /// Listen on PORT, or on the next free port; 0 is any free port
     #[arg(long, value_name = "PORT", default_value_t = 8712)]
     port: u16,
 
@@ -41,6 +44,18 @@ pub struct Args {
     /// Print the address as JSON: `{spec_version, run_id, url, status}`
     #[arg(long)]
     json: bool,
+
+    /// Receive OpenTelemetry as well, as `tracer receive` does: its runs appear while they go on
+    #[arg(long)]
+    receive: bool,
+
+    /// With --receive: listen for OTLP/HTTP on PORT; 0 is any free port
+    #[arg(long = "http", value_name = "PORT", default_value_t = receiver::HTTP_PORT, requires = "receive")]
+    http_port: u16,
+
+    /// With --receive: listen for OTLP/gRPC on PORT; 0 is any free port
+    #[arg(long = "grpc", value_name = "PORT", default_value_t = receiver::GRPC_PORT, requires = "receive")]
+    grpc_port: u16,
 
     /// Serve the page's files from this folder, while the page is developed
     #[arg(long, value_name = "DIR", hide = true)]
@@ -72,6 +87,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         port: args.port,
         page_files: args.page_files.clone(),
         with_token: args.with_token,
+        prices: session.prices()?,
         html_export: Arc::new(HtmlFiles::new(settings.clone())),
     };
     let bound = view::bind(settings, &options).map_err(|error| {
@@ -79,15 +95,32 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             .with_source(error)
             .with_hint("choose another address: --host 127.0.0.1, or --port 0 for any free port")
     })?;
+    let receiver = args
+        .receive
+        .then(|| RunningReceiver::start(&ReceiverArgs::on_ports(args.http_port, args.grpc_port), session))
+        .transpose()?;
     let path = run_id.map_or_else(|| "/".to_owned(), |run_id| format!("/r/{run_id}"));
     let url = bound.url(&path);
     print_address(args, run_id, &url, &bound, session)?;
+    if let Some(receiver) = &receiver {
+        session.ui.note(&receiver.heading());
+        let export = format!("export OTEL_EXPORTER_OTLP_ENDPOINT={}", receiver.http_endpoint());
+        session
+            .ui
+            .hint(&format!("set it for the program to trace: {export}"));
+    }
     if !args.no_browser && !args.json && session.ui.is_terminal() && opener::open_browser(&url).is_err() {
         session
             .ui
             .hint("failed to open a browser; open the address yourself");
     }
-    bound.serve().map_err(|error| {
+    let served = bound.serve();
+    if let Some(receiver) = receiver {
+        // What was accepted is completed, however the viewer ended.
+        let (summary, _) = receiver.end();
+        session.ui.note(&Line::of(summary.sentence(), Tone::Plain));
+    }
+    served.map_err(|error| {
         CliError::new(ErrorKind::Internal, "the viewer stopped")
             .with_source(error)
             .with_hint("start it again: tracer view")
@@ -111,7 +144,7 @@ fn print_address(
     args: &Args,
     run_id: Option<TraceId>,
     url: &str,
-    bound: &Bound,
+    bound: &BoundViewer,
     session: &mut Session,
 ) -> Result<(), CliError> {
     if args.json {

@@ -9,7 +9,7 @@ use tracer_sdk::format::{Record, RunMeta, SpanId, SpanRecord, StoredTime, Timest
 use tracer_sdk::read::SpanStream;
 
 use super::ExportError;
-use super::pieces::{Piece, Pieces};
+use super::pieces::{ExportChunk, Pieces};
 use super::tracks::{Interval, Tracks};
 use tracer_insight::json;
 
@@ -24,9 +24,9 @@ struct Bar {
     interval: Interval,
     is_root: bool,
     /// The bar of the span itself.
-    own: Option<Event>,
+    own: Option<ChromeEvent>,
     /// The instants within it.
-    instants: Vec<Event>,
+    instants: Vec<ChromeEvent>,
 }
 
 impl Bar {
@@ -43,7 +43,7 @@ pub struct Bars {
     bytes: usize,
 }
 
-impl Piece for Bars {
+impl ExportChunk for Bars {
     fn bytes(&self) -> usize {
         self.bytes
     }
@@ -68,17 +68,17 @@ impl Bars {
             if record.event_id == span.span_id.to_string() {
                 let Interval { start, end } = bar.interval;
                 bar.own = Some(if bar.has_row() {
-                    Event::of(
+                    ChromeEvent::of(
                         &record,
                         start.microseconds_since(zero),
                         Some(end.microseconds_since(start)),
                     )?
                 } else {
-                    Event::of(&record, start.microseconds_since(zero), None)?
+                    ChromeEvent::of(&record, start.microseconds_since(zero), None)?
                 });
             } else if record.parent_id.is_some() {
                 let at = instant_of(&record).map_or(0, |at| at.microseconds_since(zero));
-                bar.instants.push(Event::of(&record, at, None)?);
+                bar.instants.push(ChromeEvent::of(&record, at, None)?);
             }
         }
         let events = bar.own.iter().chain(&bar.instants);
@@ -93,7 +93,7 @@ pub fn bars(meta: &RunMeta, spans: &SpanStream) -> io::Result<Pieces<Bars>> {
     let mut spans = spans.clone();
     let zero = meta.started_at.instant();
     Pieces::new(spans.span_count(), move |number, bars: &mut Bars| {
-        if let Some(span) = spans.span(number)? {
+        if let Some(span) = spans.read_span(number)? {
             bars.push(&span, zero)?;
         }
         Ok(())
@@ -108,8 +108,8 @@ pub fn write(
 ) -> Result<(), ExportError> {
     writer.write_all(b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
     let name = meta.run_name.as_deref().unwrap_or("run");
-    Event::named("process_name", name)?.write(0, writer)?;
-    let mut rows = Rows {
+    ChromeEvent::named("process_name", name)?.write(0, writer)?;
+    let mut rows = ChromeRows {
         tracks: Tracks::default(),
         writer,
     };
@@ -127,25 +127,25 @@ pub fn write(
         }
     }
     rows.write(&mut together)?;
-    let Rows { tracks, writer } = rows;
+    let ChromeRows { tracks, writer } = rows;
     for track in 0..tracks.count().max(1) {
         let name = match track {
             0 => "run".to_owned(),
             _ => format!("at the same time {track}"),
         };
         writer.write_all(b",\n")?;
-        Event::named("thread_name", &name)?.write(track, writer)?;
+        ChromeEvent::named("thread_name", &name)?.write(track, writer)?;
     }
     writer.write_all(b"\n]}\n")?;
     Ok(())
 }
 
-struct Rows<'a> {
+struct ChromeRows<'a> {
     tracks: Tracks,
     writer: &'a mut dyn Write,
 }
 
-impl Rows<'_> {
+impl ChromeRows<'_> {
     /// Writes spans that start together.
     fn write(&mut self, together: &mut Vec<Bar>) -> io::Result<()> {
         // Stable, and the root before whatever lasts as long.
@@ -167,7 +167,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    fn event(&mut self, event: &Event, track: usize) -> io::Result<()> {
+    fn event(&mut self, event: &ChromeEvent, track: usize) -> io::Result<()> {
         self.writer.write_all(b",\n")?;
         event.write(track, self.writer)
     }
@@ -188,16 +188,16 @@ fn instant_of(record: &Record) -> Option<Timestamp> {
 
 /// One entry as JSON, but for the number of its row.
 #[derive(Debug)]
-struct Event {
+struct ChromeEvent {
     text: Vec<u8>,
     /// The place of that number.
     lane_at: usize,
 }
 
-impl Event {
+impl ChromeEvent {
     /// A bar with its microseconds, or an instant.
     fn of(record: &Record, timestamp: i64, duration: Option<i64>) -> io::Result<Self> {
-        let beginning = Beginning {
+        let beginning = RowStart {
             phase: if duration.is_some() { "X" } else { "i" },
             name: &record.name,
             category: record.event_type().as_str(),
@@ -205,7 +205,7 @@ impl Event {
             duration,
             process: PROCESS,
         };
-        let ending = Ending {
+        let ending = RowEnd {
             scope: duration.is_none().then_some("t"),
             arguments: json!({"event_id": record.event_id, "parent_id": record.parent_id, "payload": record.payload}),
         };
@@ -214,7 +214,7 @@ impl Event {
 
     /// The name of a process or a thread.
     fn named(what: &'static str, name: &str) -> io::Result<Self> {
-        let beginning = Beginning {
+        let beginning = RowStart {
             phase: "M",
             name: what,
             category: "__metadata",
@@ -222,14 +222,14 @@ impl Event {
             duration: None,
             process: PROCESS,
         };
-        let ending = Ending {
+        let ending = RowEnd {
             scope: None,
             arguments: json!({ "name": name }),
         };
         Self::with(&beginning, &ending)
     }
 
-    fn with(beginning: &Beginning<'_>, ending: &Ending) -> io::Result<Self> {
+    fn with(beginning: &RowStart<'_>, ending: &RowEnd) -> io::Result<Self> {
         // Two objects become one: `{…,"tid":` and `,…}`.
         let mut text = Vec::with_capacity(1024);
         json::write(&mut text, beginning)?;
@@ -253,7 +253,7 @@ impl Event {
 
 /// The text before the row, with the short keys of the format.
 #[derive(Serialize)]
-struct Beginning<'a> {
+struct RowStart<'a> {
     #[serde(rename = "ph")]
     phase: &'static str,
     name: &'a str,
@@ -270,7 +270,7 @@ struct Beginning<'a> {
 
 /// The text behind it.
 #[derive(Serialize)]
-struct Ending {
+struct RowEnd {
     #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
     scope: Option<&'static str>,
     #[serde(rename = "args")]

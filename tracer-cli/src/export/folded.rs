@@ -6,12 +6,12 @@
 
 use std::io::{self, Write};
 
-use tracer_sdk::format::{Payload, SpanRecord};
+use tracer_sdk::format::{Payload, Record, SpanRecord};
 use tracer_sdk::read::SpanStream;
 
-use super::pieces::{Piece, Pieces};
+use super::ExportError;
+use super::pieces::{ExportChunk, Pieces};
 use super::stacks::{Frame, Stacks};
-use super::{ExportError, own_record};
 use tracer_insight::text;
 
 /// The weight of a stack.
@@ -26,12 +26,12 @@ pub enum Weight {
 
 /// Some spans as frames.
 #[derive(Debug, Default)]
-pub struct Frames {
+pub struct FoldedFrames {
     frames: Vec<Frame>,
     bytes: usize,
 }
 
-impl Piece for Frames {
+impl ExportChunk for FoldedFrames {
     fn bytes(&self) -> usize {
         self.bytes
     }
@@ -41,8 +41,9 @@ impl Piece for Frames {
     }
 }
 
-impl Frames {
-    fn push(&mut self, weight: Weight, span: &SpanRecord) {
+impl FoldedFrames {
+    /// Adds a span, whose own weight is its time where it has no other one.
+    fn push(&mut self, span: &SpanRecord, own: Option<u64>) {
         let start = span.start_time.instant().unix_microseconds();
         let end = span
             .end_time
@@ -55,21 +56,22 @@ impl Frames {
             parent: span.parent_span_id,
             start,
             end: end.max(start),
-            own: match weight {
-                Weight::Time => None,
-                Weight::Tokens => Some(tokens(span)),
-            },
+            own,
             name,
         });
     }
 }
 
 /// The spans of a run, as [`write()`] takes them.
-pub fn frames(weight: Weight, spans: &SpanStream) -> io::Result<Pieces<Frames>> {
+pub fn frames(weight: Weight, spans: &SpanStream) -> io::Result<Pieces<FoldedFrames>> {
     let mut spans = spans.clone();
-    Pieces::new(spans.span_count(), move |number, frames: &mut Frames| {
-        if let Some(span) = spans.span(number)? {
-            frames.push(weight, &span);
+    Pieces::new(spans.span_count(), move |number, frames: &mut FoldedFrames| {
+        if let Some(span) = spans.read_span(number)? {
+            let own = match weight {
+                Weight::Time => None,
+                Weight::Tokens => Some(tokens(spans.read_record(number)?.as_ref())),
+            };
+            frames.push(&span, own);
         }
         Ok(())
     })
@@ -77,7 +79,7 @@ pub fn frames(weight: Weight, spans: &SpanStream) -> io::Result<Pieces<Frames>> 
 
 /// Writes the stacks.
 pub fn write(
-    frames: impl IntoIterator<Item = Result<Frames, ExportError>>,
+    frames: impl IntoIterator<Item = Result<FoldedFrames, ExportError>>,
     writer: &mut dyn Write,
 ) -> Result<(), ExportError> {
     let mut stacks = Stacks::default();
@@ -90,8 +92,8 @@ pub fn write(
 }
 
 /// Only model calls count: agent spans repeat what their model calls used (decisions, section 2).
-fn tokens(span: &SpanRecord) -> u64 {
-    match own_record(span).map(|record| record.payload) {
+fn tokens(record: Option<&Record>) -> u64 {
+    match record.map(|record| &record.payload) {
         Some(Payload::LlmCall { usage, .. }) => usage.total_tokens.unwrap_or(0),
         _ => 0,
     }
@@ -114,9 +116,14 @@ mod tests {
 
     fn folded(weight: Weight) -> String {
         let mut out = Vec::new();
-        let mut frames = Frames::default();
-        for span in samples::run() {
-            frames.push(weight, &span);
+        let mut frames = FoldedFrames::default();
+        let spans = samples::run();
+        let records = tracer_sdk::spans_to_events(&spans);
+        for span in spans {
+            let id = span.span_id.to_string();
+            let record = records.iter().find(|record| record.event_id == id);
+            let own = (weight == Weight::Tokens).then(|| tokens(record));
+            frames.push(&span, own);
         }
         write([Ok(frames)], &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use tracer_sdk::read::RecordStream;
 
-use super::pieces::{Piece, Pieces};
+use super::pieces::{ExportChunk, Pieces};
 use tracer_insight::json;
 
 /// Some lines of JSON, one for each record or span.
@@ -35,7 +35,7 @@ impl Lines {
     }
 }
 
-impl Piece for Lines {
+impl ExportChunk for Lines {
     fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -49,7 +49,7 @@ impl Piece for Lines {
 pub fn of_records(records: &RecordStream) -> io::Result<Pieces<Lines>> {
     let mut records = records.clone();
     Pieces::new(records.record_count(), move |number, lines: &mut Lines| {
-        if let Some(record) = records.record(number)? {
+        if let Some(record) = records.read_record(number)? {
             lines.push(&record)?;
         }
         Ok(())
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_changes_meanwhile_is_told_once_and_nothing_comes_behind_it() {
+    fn a_changed_log_is_reported_once_and_ends_the_output() {
         let directory = directory();
         let run = streamed(&directory);
         fs::write(directory.path().join("spans.jsonl"), "").unwrap();

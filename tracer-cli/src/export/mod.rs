@@ -10,8 +10,6 @@ pub mod html;
 pub mod lines;
 pub mod ndjson;
 pub mod otlp;
-mod otlp_attributes;
-mod otlp_messages;
 pub mod pieces;
 #[cfg(test)]
 mod samples;
@@ -20,7 +18,6 @@ mod tracks;
 
 use std::io;
 
-use tracer_sdk::format::{Record, SpanRecord};
 use tracer_sdk::read::RecordError;
 
 /// Why an export stopped half-way.
@@ -42,12 +39,4 @@ impl From<io::Error> for ExportError {
     fn from(error: io::Error) -> Self {
         Self::Write(error)
     }
-}
-
-/// The record of a span itself, not one that is promoted from a root.
-fn own_record(span: &SpanRecord) -> Option<Record> {
-    let id = span.span_id.to_string();
-    tracer_sdk::spans_to_events(std::slice::from_ref(span))
-        .into_iter()
-        .find(|record| record.event_id == id)
 }

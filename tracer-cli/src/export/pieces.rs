@@ -20,7 +20,7 @@ const WAITING_PIECES: usize = 2;
 const MAX_THREADS: usize = 4;
 
 /// The result of some consecutive items.
-pub trait Piece: Default + Send + 'static {
+pub trait ExportChunk: Default + Send + 'static {
     /// About how many bytes of memory it has.
     fn bytes(&self) -> usize;
     /// Number of items that it is made of.
@@ -51,7 +51,7 @@ pub struct Pieces<P> {
     turns: usize,
 }
 
-impl<P: Piece> Pieces<P> {
+impl<P: ExportChunk> Pieces<P> {
     /// Begins to make `count` items; `add` adds the item with a number, from 0, to a piece. An error when no thread can
     /// be started.
     pub(super) fn new<Add>(count: usize, add: Add) -> io::Result<Self>
@@ -126,7 +126,7 @@ impl<P> Iterator for Pieces<P> {
 }
 
 /// Makes the items of one turn.
-fn pass_turn<P: Piece>(
+fn pass_turn<P: ExportChunk>(
     items: Range<usize>,
     add: &mut impl FnMut(usize, &mut P) -> Result<(), ExportError>,
     sender: &SyncSender<Passed<P>>,
@@ -155,7 +155,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct Numbers(Vec<usize>, usize);
 
-    impl Piece for Numbers {
+    impl ExportChunk for Numbers {
         fn bytes(&self) -> usize {
             self.1
         }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once_and_nothing_comes_behind_it() {
+    fn a_failure_is_reported_once_and_ends_the_output() {
         let failing = |number: usize, numbers: &mut Numbers| {
             if number == TURN_ITEMS + 3 {
                 return Err(ExportError::Read("has changed".to_owned()));

@@ -25,13 +25,13 @@ pub(super) struct Frame {
 pub(super) struct Stacks {
     names: Vec<String>,
     number_of_name: HashMap<String, u32>,
-    spans: Vec<Held>,
+    spans: Vec<HeldStacks>,
     /// The place of a span among these.
     place_of: HashMap<SpanId, u32>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldStacks {
     parent: Option<SpanId>,
     start: i64,
     end: i64,
@@ -79,7 +79,7 @@ impl Stacks {
             number
         };
         self.place_of.insert(frame.id, place);
-        self.spans.push(Held {
+        self.spans.push(HeldStacks {
             parent: frame.parent,
             start: frame.start,
             end: frame.end,
@@ -112,7 +112,7 @@ impl Stacks {
 
     /// Notes at the parent when this span was at work. Time that several children share counts once.
     fn cover_parent(&mut self, place: usize) {
-        let Some(&Held {
+        let Some(&HeldStacks {
             parent: Some(parent),
             start,
             end,
@@ -170,7 +170,7 @@ impl Stacks {
     }
 }
 
-impl Held {
+impl HeldStacks {
     fn weight(&self) -> u64 {
         self.own
             .unwrap_or_else(|| u64::try_from(self.end - self.start - self.covered).unwrap_or(0))
@@ -188,7 +188,7 @@ enum FrameName {
 
 /// A stack of names: that of its parent, and one more.
 #[derive(Debug)]
-struct Node {
+struct StackNode {
     name: FrameName,
     /// Number of its frames.
     frames: u32,
@@ -201,7 +201,7 @@ struct Node {
 /// All stacks, each once.
 #[derive(Debug, Default)]
 struct Nodes {
-    all: Vec<Node>,
+    all: Vec<StackNode>,
     numbers: HashMap<(Option<u32>, FrameName), u32>,
     /// Those of one frame.
     bottom: Vec<u32>,
@@ -222,7 +222,7 @@ impl Nodes {
         }
         // There are no more stacks than spans, and each of these has a number.
         let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.all.push(Node {
+        self.all.push(StackNode {
             name,
             frames: frames + 1,
             bytes: bytes.saturating_add(name_bytes + 1),
@@ -245,10 +245,11 @@ impl Nodes {
 
     /// Writes every stack with a weight. Of the text, only that of one stack is held.
     fn write(mut self, names: &[String], writer: &mut dyn Write) -> io::Result<()> {
-        let name_of = |nodes: &[Node], number: u32| match nodes.get(number as usize).map(|node| node.name) {
-            Some(FrameName::Named(name)) => names.get(name as usize).map_or("", String::as_str),
-            _ => DEEPER,
-        };
+        let name_of =
+            |nodes: &[StackNode], number: u32| match nodes.get(number as usize).map(|node| node.name) {
+                Some(FrameName::Named(name)) => names.get(name as usize).map_or("", String::as_str),
+                _ => DEEPER,
+            };
         let mut waiting = std::mem::take(&mut self.bottom);
         waiting.sort_unstable_by(|one, other| name_of(&self.all, *other).cmp(name_of(&self.all, *one)));
         let mut text = String::new();

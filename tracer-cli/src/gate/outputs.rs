@@ -17,12 +17,12 @@ use crate::output_file;
 use crate::session::Session;
 use crate::terminal::gate_report;
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::Outcome;
+use tracer_gate::words::checks::CheckOutcome;
 use tracer_insight::line::{Line, Tone};
 
 /// Format of a result on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ResultFormat {
     /// Text for people
     #[default]
     Text,
@@ -55,7 +55,7 @@ impl From<Inconclusive> for OnInconclusive {
 pub(crate) struct OutputArgs {
     /// Print the result as FORMAT
     #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: ResultFormat,
 
     /// Also write the report as JSON to FILE
     #[arg(long, value_name = "FILE")]
@@ -88,7 +88,7 @@ pub(crate) fn publish(
         Err(error) if error.kind() == ErrorKind::ClosedPipe => {}
         shown => shown?,
     }
-    tell_github(report, inconclusive_fails, args, session);
+    write_github_outputs(report, inconclusive_fails, args, session);
     Ok(match report.verdict {
         GateVerdict::Pass => CommandOutcome::Done,
         GateVerdict::Inconclusive if !inconclusive_fails => CommandOutcome::Done,
@@ -119,12 +119,12 @@ fn internal(error: impl std::fmt::Display) -> CliError {
 
 fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(), CliError> {
     match args.format {
-        Format::Json => session.ui.json(report),
-        Format::Markdown => {
+        ResultFormat::Json => session.ui.json(report),
+        ResultFormat::Markdown => {
             let document = document(report, args);
             session.ui.plain(document.trim_end())
         }
-        Format::Text => {
+        ResultFormat::Text => {
             let lines = gate_report::lines(report, session.ui.width());
             session.ui.lines(&lines)?;
             let steps = next::steps(report, report_file(args));
@@ -156,7 +156,7 @@ fn report_file(args: &OutputArgs) -> Option<&str> {
 }
 
 /// Annotations and the summary of the job, where GitHub Actions runs this.
-fn tell_github(report: &Report, inconclusive_fails: bool, args: &OutputArgs, session: &mut Session) {
+fn write_github_outputs(report: &Report, inconclusive_fails: bool, args: &OutputArgs, session: &mut Session) {
     if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
         return;
     }
@@ -172,8 +172,8 @@ fn tell_github(report: &Report, inconclusive_fails: bool, args: &OutputArgs, ses
         .open(&path)
         .and_then(|mut file| file.write_all(document(report, args).as_bytes()));
     if let Err(error) = written {
-        let told = format!("the job summary cannot be written: {error}");
-        session.ui.note(&Line::of(told, Tone::Warning));
+        let reported = format!("the job summary cannot be written: {error}");
+        session.ui.note(&Line::of(reported, Tone::Warning));
     }
 }
 
@@ -187,12 +187,12 @@ fn annotations(report: &Report, inconclusive_fails: bool) -> Vec<Annotation> {
         .filter(|path| Path::new(path).is_relative() && fs::exists(path).unwrap_or(false));
     checks::check_rows(report)
         .into_iter()
-        .filter(|check| matches!(check.outcome, Outcome::Failed | Outcome::Undecided))
+        .filter(|check| matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Undecided))
         .map(|check| Annotation {
-            is_error: check.outcome == Outcome::Failed || inconclusive_fails,
+            is_error: check.outcome == CheckOutcome::Failed || inconclusive_fails,
             file: file.map(str::to_owned),
             title: format!("Agent gate: {}", check.name),
-            message: junit::told(&check),
+            message: junit::reported(&check),
         })
         .collect()
 }

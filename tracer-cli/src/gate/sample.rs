@@ -25,7 +25,7 @@ pub(crate) struct SampleArgs {
 
 /// What a sample is taken from although it did not go well.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowedOutcomes {
     /// The report of a gate that did not pass.
     pub(crate) failed_report: bool,
     /// A run that ended with an error.
@@ -33,7 +33,11 @@ pub(crate) struct Allowed {
 }
 
 /// A baseline of the sample.
-pub(crate) fn take(args: &SampleArgs, allowed: Allowed, session: &mut Session) -> Result<Baseline, CliError> {
+pub(crate) fn take(
+    args: &SampleArgs,
+    allowed: AllowedOutcomes,
+    session: &mut Session,
+) -> Result<Baseline, CliError> {
     match &args.from_report {
         Some(path) => of_report(path, allowed.failed_report),
         None => of_run(args.run_id.as_deref(), allowed.failed_run, session),

@@ -4,7 +4,7 @@ use tracer_insight::comparison::{CallChange, CallPair, Comparison, Side};
 
 use crate::gate_report::MARKDOWN_LIMIT;
 use crate::gate_report::size_budget;
-use crate::gate_report::size_budget::Section;
+use crate::gate_report::size_budget::ReportSection;
 use tracer_insight::comparison::words;
 use tracer_insight::comparison::words::CallRow;
 use tracer_insight::markdown::code;
@@ -15,7 +15,7 @@ const MAX_ROWS: usize = 200;
 
 /// The comparison as a document of its own.
 pub fn document(comparison: &Comparison) -> String {
-    let mut sections = vec![Section::new([
+    let mut sections = vec![ReportSection::new([
         "## What changed".to_owned(),
         String::new(),
         format!("- before: {}", side(&comparison.before)),
@@ -28,8 +28,8 @@ pub fn document(comparison: &Comparison) -> String {
 }
 
 /// Numbers and calls, as sections of a longer document.
-pub(in super::super) fn body(comparison: &Comparison) -> Vec<Section> {
-    let metrics = Section::new([
+pub(crate) fn body(comparison: &Comparison) -> Vec<ReportSection> {
+    let metrics = ReportSection::new([
         "| metric | before | after | change |".to_owned(),
         "|---|--:|--:|---|".to_owned(),
     ])
@@ -52,7 +52,7 @@ pub(in super::super) fn body(comparison: &Comparison) -> Vec<Section> {
     if rows.is_empty() {
         return vec![metrics];
     }
-    let calls = Section::new([
+    let calls = ReportSection::new([
         "| | before | after | call |".to_owned(),
         "|:-:|---|---|---|".to_owned(),
     ])
@@ -106,21 +106,21 @@ fn row(row: &CallRow<'_>) -> String {
 }
 
 /// A number behind `#` would become a link to the issue of that number.
-fn steps(told: &str) -> String {
-    told.replace('#', "")
+fn steps(reported: &str) -> String {
+    reported.replace('#', "")
 }
 
 fn call(pair: &CallPair<'_>, count: u64) -> String {
     let (before, after) = words::named_calls(pair);
-    let mut told = code(before.name);
+    let mut reported = code(before.name);
     if let Some(after) = after {
-        told = format!("{told} → {}", code(after.name));
+        reported = format!("{reported} → {}", code(after.name));
     }
     if count > 1 {
-        told = format!("{told} ×{count}");
+        reported = format!("{reported} ×{count}");
     }
     for remark in words::remarks(pair) {
-        told = format!("{told}, {remark}");
+        reported = format!("{reported}, {remark}");
     }
     let (differences, more) = words::short_differences(pair.differences);
     for [path, before, after] in differences {
@@ -129,12 +129,12 @@ fn call(pair: &CallPair<'_>, count: u64) -> String {
         } else {
             code(&path) + ": "
         };
-        told = format!("{told}<br>{place}{} → {}", code(&before), code(&after));
+        reported = format!("{reported}<br>{place}{} → {}", code(&before), code(&after));
     }
     if more > 0 {
-        told = format!("{told}<br>… and {more} more");
+        reported = format!("{reported}<br>… and {more} more");
     }
-    told
+    reported
 }
 
 #[cfg(test)]

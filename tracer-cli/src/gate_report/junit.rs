@@ -6,7 +6,7 @@ use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, 
 use tracer_gate::{Report, ReportedTrial};
 
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{CheckRow, Outcome};
+use tracer_gate::words::checks::{CheckOutcome, CheckRow};
 use tracer_gate::words::trials::{is_undecided, why};
 use tracer_gate::words::verdict;
 
@@ -35,29 +35,31 @@ pub fn document(report: &Report, inconclusive_fails: bool) -> Result<String, Ser
 
 fn check_case(check: &CheckRow, inconclusive_fails: bool) -> TestCase {
     let mut status = match check.outcome {
-        Outcome::Passed => TestCaseStatus::success(),
-        Outcome::Undecided if !inconclusive_fails => TestCaseStatus::skipped(),
-        Outcome::Failed | Outcome::Undecided => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        Outcome::Reported => TestCaseStatus::skipped(),
+        CheckOutcome::Passed => TestCaseStatus::success(),
+        CheckOutcome::Undecided if !inconclusive_fails => TestCaseStatus::skipped(),
+        CheckOutcome::Failed | CheckOutcome::Undecided => {
+            TestCaseStatus::non_success(NonSuccessKind::Failure)
+        }
+        CheckOutcome::Reported => TestCaseStatus::skipped(),
     };
-    let told = told(check);
-    if check.outcome != Outcome::Passed {
-        status.set_message(cut(&told));
-        if check.outcome == Outcome::Undecided {
+    let reported = reported(check);
+    if check.outcome != CheckOutcome::Passed {
+        status.set_message(cut(&reported));
+        if check.outcome == CheckOutcome::Undecided {
             status.set_type("inconclusive");
             status.set_description(verdict::UNDECIDED);
         }
     }
     let mut case = TestCase::new(cut(&check.name), status);
     case.set_classname("tracer.checks");
-    if check.outcome == Outcome::Passed {
-        case.set_system_out(cut(&told));
+    if check.outcome == CheckOutcome::Passed {
+        case.set_system_out(cut(&reported));
     }
     case
 }
 
 /// What was allowed and what was seen, in one sentence.
-pub fn told(check: &CheckRow) -> String {
+pub fn reported(check: &CheckRow) -> String {
     let trials = check.trials_in_words();
     let where_seen = if trials.is_empty() {
         String::new()

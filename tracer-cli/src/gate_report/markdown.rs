@@ -4,11 +4,11 @@
 use tracer_gate::{Acceptance, Report, ReportedTrial};
 
 use crate::gate_report::MARKDOWN_LIMIT;
-use crate::gate_report::next::Next;
+use crate::gate_report::next::NextStep;
 use crate::gate_report::size_budget;
-use crate::gate_report::size_budget::Section;
+use crate::gate_report::size_budget::ReportSection;
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{CheckRow, Outcome};
+use tracer_gate::words::checks::{CheckOutcome, CheckRow};
 use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, why};
 use tracer_gate::words::{changes, verdict};
 use tracer_insight::markdown;
@@ -28,11 +28,11 @@ const MAX_OUTPUTS: usize = 3;
 const MAX_NOTICES: usize = 10;
 
 /// The report as a document.
-pub fn document(report: &Report, next: &[Next]) -> String {
+pub fn document(report: &Report, next: &[NextStep]) -> String {
     let checks = checks::check_rows(report);
     let (blocking, others): (Vec<&CheckRow>, Vec<&CheckRow>) = checks
         .iter()
-        .partition(|check| matches!(check.outcome, Outcome::Failed | Outcome::Undecided));
+        .partition(|check| matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Undecided));
     let mut sections = vec![head(report, &checks)];
     if !blocking.is_empty() {
         sections.push(blocking_checks(&blocking));
@@ -45,11 +45,11 @@ pub fn document(report: &Report, next: &[Next]) -> String {
         sections.push(other_checks(&others));
     }
     sections.push(trials(report));
-    sections.push(Section::new([foot(report)]));
+    sections.push(ReportSection::new([foot(report)]));
     size_budget::document(&sections, MARKDOWN_LIMIT)
 }
 
-fn head(report: &Report, checks: &[CheckRow]) -> Section {
+fn head(report: &Report, checks: &[CheckRow]) -> ReportSection {
     let mut lines = vec![
         MARKER.to_owned(),
         format!(
@@ -73,13 +73,13 @@ fn head(report: &Report, checks: &[CheckRow]) -> Section {
         lines.push(String::new());
         lines.push(format!("> {line}"));
     }
-    Section::new(lines)
+    ReportSection::new(lines)
 }
 
-fn blocking_checks(checks: &[&CheckRow]) -> Section {
+fn blocking_checks(checks: &[&CheckRow]) -> ReportSection {
     let rows = checks.iter().map(|check| {
         let sign = match check.outcome {
-            Outcome::Failed => "❌",
+            CheckOutcome::Failed => "❌",
             _ => "⚪",
         };
         format!(
@@ -90,7 +90,7 @@ fn blocking_checks(checks: &[&CheckRow]) -> Section {
             check.trials_in_words()
         )
     });
-    Section::new([
+    ReportSection::new([
         "### What did not pass".to_owned(),
         String::new(),
         "| check | allowed | seen | trials |".to_owned(),
@@ -100,23 +100,27 @@ fn blocking_checks(checks: &[&CheckRow]) -> Section {
     .more_begins_with("| ")
 }
 
-fn what_changed(report: &Report) -> Option<Section> {
+fn what_changed(report: &Report) -> Option<ReportSection> {
     report.gate.baseline.as_ref()?;
     let changes = changes::change_phrases(report);
     let heading = "### What changed against the baseline".to_owned();
     if changes.is_empty() {
-        return Some(Section::new([heading, String::new(), "Nothing.".to_owned()]));
+        return Some(ReportSection::new([
+            heading,
+            String::new(),
+            "Nothing.".to_owned(),
+        ]));
     }
     let rows = changes.iter().map(|change| format!("- {}", change.markdown()));
     Some(
-        Section::new([heading, String::new()])
+        ReportSection::new([heading, String::new()])
             .rows("change", MAX_ROWS, rows)
             .more_begins_with("- "),
     )
 }
 
 /// What failed processes said last.
-fn outputs(report: &Report) -> Option<Section> {
+fn outputs(report: &Report) -> Option<ReportSection> {
     let mut failed = report.trials.iter().filter(|trial| is_explained_by_output(trial));
     let mut rows = Vec::new();
     for trial in failed.by_ref().take(MAX_OUTPUTS) {
@@ -137,13 +141,13 @@ fn outputs(report: &Report) -> Option<Section> {
     }
     rows.extend(failed.map(|trial| format!("Trial {}: {}", trial.trial, code(&why(trial)))));
     Some(
-        Section::new(["### What failed trials said".to_owned(), String::new()])
+        ReportSection::new(["### What failed trials said".to_owned(), String::new()])
             .rows("trial", MAX_ROWS, rows)
             .more_begins_with("\n"),
     )
 }
 
-fn accepted(acceptance: &Acceptance) -> Section {
+fn accepted(acceptance: &Acceptance) -> ReportSection {
     let mut rows = vec![
         format!("| by | {} |", code(&acceptance.accepted_by)),
         format!("| at | {} |", code(&acceptance.accepted_at)),
@@ -155,7 +159,7 @@ fn accepted(acceptance: &Acceptance) -> Section {
     if let Some(request) = &acceptance.source.pull_request {
         rows.push(format!("| pull request | {} |", request.number));
     }
-    Section::new([
+    ReportSection::new([
         "### The baseline was accepted".to_owned(),
         String::new(),
         "| | |".to_owned(),
@@ -164,7 +168,7 @@ fn accepted(acceptance: &Acceptance) -> Section {
     .rows("row", MAX_ROWS, rows)
 }
 
-fn next_steps(next: &[Next]) -> Option<Section> {
+fn next_steps(next: &[NextStep]) -> Option<ReportSection> {
     if next.is_empty() {
         return None;
     }
@@ -174,10 +178,10 @@ fn next_steps(next: &[Next]) -> Option<Section> {
         .collect();
     // One row, so that the block is shown whole or not at all.
     let block = markdown::commands(lines.iter().map(String::as_str)).join("\n");
-    Some(Section::new(["### Next".to_owned(), String::new()]).rows("command", 1, [block]))
+    Some(ReportSection::new(["### Next".to_owned(), String::new()]).rows("command", 1, [block]))
 }
 
-fn other_checks(checks: &[&CheckRow]) -> Section {
+fn other_checks(checks: &[&CheckRow]) -> ReportSection {
     let rows = checks.iter().map(|check| {
         format!(
             "| {} | {} | {} | {} |",
@@ -197,7 +201,7 @@ fn other_checks(checks: &[&CheckRow]) -> Section {
     .close([String::new(), "</details>".to_owned()])
 }
 
-fn trials(report: &Report) -> Section {
+fn trials(report: &Report) -> ReportSection {
     let rows = report.trials.iter().map(row);
     details(
         &format!("Trials ({})", report.trials.len()),
@@ -234,8 +238,8 @@ fn row(trial: &ReportedTrial) -> String {
 }
 
 /// A part that is folded until it is opened, with a table.
-fn details(summary: &str, heading: &str, rule: &str) -> Section {
-    Section::new(
+fn details(summary: &str, heading: &str, rule: &str) -> ReportSection {
+    ReportSection::new(
         [
             "<details>",
             &format!("<summary>{summary}</summary>"),
@@ -251,17 +255,17 @@ fn details(summary: &str, heading: &str, rule: &str) -> Section {
 fn foot(report: &Report) -> String {
     let gate = &report.gate;
     let short = |text: &str| text.chars().take(12).collect::<String>();
-    let mut told = vec![format!("tracer {}", code(&gate.tracer_version))];
+    let mut reported = vec![format!("tracer {}", code(&gate.tracer_version))];
     for (what, file) in [("policy", &gate.policy), ("baseline", &gate.baseline)] {
-        told.push(match file {
+        reported.push(match file {
             Some(file) => format!("{what} {} {}", code(&file.path), code(&short(&file.sha256))),
             None => format!("no {what} file"),
         });
     }
     if let Some(commit) = &gate.commit {
-        told.push(format!("commit {}", code(&short(commit))));
+        reported.push(format!("commit {}", code(&short(commit))));
     }
-    format!("<sub>{}</sub>", told.join(" · "))
+    format!("<sub>{}</sub>", reported.join(" · "))
 }
 
 #[cfg(test)]

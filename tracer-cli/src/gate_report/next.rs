@@ -9,7 +9,7 @@ const REPORT_FILE: &str = "report.json";
 
 /// A command and what it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
+pub struct NextStep {
     /// What it is for.
     pub what: &'static str,
     /// The arguments of `tracer`.
@@ -17,15 +17,15 @@ pub struct Next {
 }
 
 /// What the reader of a report may want to do; `report_file` is where it was written to.
-pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<Next> {
+pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<NextStep> {
     let mut steps = Vec::new();
     if let Some(run) = telling_trial(report) {
-        steps.push(Next {
+        steps.push(NextStep {
             what: "what it did",
             arguments: format!("show {run}"),
         });
         if let Some(baseline) = &report.gate.baseline {
-            steps.push(Next {
+            steps.push(NextStep {
                 what: "beside the baseline",
                 arguments: format!("diff --baseline {} {run}", shell_quoted(&baseline.path)),
             });
@@ -36,12 +36,12 @@ pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<Next> {
 }
 
 /// The steps that need no run of this machine: for a comment, which is read elsewhere.
-pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<Next> {
+pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<NextStep> {
     to_go_on(report, report_file, in_repository)
 }
 
 /// The commands that judge again and accept; `place` maps a path to where the reader has the file.
-fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str) -> Vec<Next> {
+fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str) -> Vec<NextStep> {
     let is_gate = !report.gate.command.is_empty();
     let passed = report.verdict == Verdict::Pass;
     // What is kept is made from the report of a whole sample; without one, the first step writes it.
@@ -49,7 +49,7 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
     let whole_report = report_file.filter(|_| is_whole);
     let mut steps = Vec::new();
     if is_gate && (!passed || (report.gate.baseline.is_none() && whole_report.is_none())) {
-        steps.push(Next {
+        steps.push(NextStep {
             what: "judge it again",
             arguments: rerun(report, whole_report.is_none(), place),
         });
@@ -61,14 +61,14 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
         telling_trial(report).unwrap_or_default()
     };
     match &report.gate.baseline {
-        Some(baseline) if !passed => steps.push(Next {
+        Some(baseline) if !passed => steps.push(NextStep {
             what: "accept what changed",
             arguments: format!(
                 "accept --baseline {} {source} --reason 'why this is right'",
                 shell_quoted(place(&baseline.path))
             ),
         }),
-        None if passed => steps.push(Next {
+        None if passed => steps.push(NextStep {
             what: "make it the baseline",
             arguments: format!("baseline {source}"),
         }),

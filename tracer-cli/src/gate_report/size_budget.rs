@@ -4,7 +4,7 @@ use tracer_insight::text;
 
 /// A part of a document. Its opening and closing lines are always kept, and as many of its rows as fit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Section {
+pub struct ReportSection {
     open: Vec<String>,
     rows: Vec<String>,
     close: Vec<String>,
@@ -14,7 +14,7 @@ pub struct Section {
     more: &'static str,
 }
 
-impl Section {
+impl ReportSection {
     /// A section with these lines before its rows.
     pub fn new(open: impl IntoIterator<Item = String>) -> Self {
         Self {
@@ -57,18 +57,18 @@ impl Section {
     /// What it takes without any row, the line that counts included.
     fn least(&self) -> usize {
         let lines = self.open.iter().chain(&self.close);
-        lines.map(|line| line.len() + 1).sum::<usize>() + self.told(u64::MAX).len() + 2
+        lines.map(|line| line.len() + 1).sum::<usize>() + self.reported(u64::MAX).len() + 2
     }
 
-    fn told(&self, left_out: u64) -> String {
+    fn reported(&self, left_out: u64) -> String {
         format!("{}… and {} more", self.more, text::counted(left_out, self.noun))
     }
 }
 
 /// The sections one after the other, an empty line between them, in at most `limit` bytes and so in at most as many
 /// characters. The first sections get the room first. What opens and closes the sections must fit by itself.
-pub fn document(sections: &[Section], limit: usize) -> String {
-    let mut room = limit.saturating_sub(sections.iter().map(Section::least).sum());
+pub fn document(sections: &[ReportSection], limit: usize) -> String {
+    let mut room = limit.saturating_sub(sections.iter().map(ReportSection::least).sum());
     let mut document = String::new();
     for section in sections {
         if !document.is_empty() {
@@ -83,7 +83,7 @@ pub fn document(sections: &[Section], limit: usize) -> String {
             shown += 1;
         }
         let left_out = section.left_out_already + (section.rows.len() - shown) as u64;
-        let more = (left_out > 0).then(|| section.told(left_out));
+        let more = (left_out > 0).then(|| section.reported(left_out));
         let rows = section.rows.iter().take(shown).chain(&more);
         for line in section.open.iter().chain(rows).chain(&section.close) {
             document.push_str(line);
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn section(rows: usize, most: usize) -> Section {
-        Section::new(["## Steps".to_owned(), String::new()])
+    fn section(rows: usize, most: usize) -> ReportSection {
+        ReportSection::new(["## Steps".to_owned(), String::new()])
             .rows("step", most, (0..rows).map(|number| format!("- {number}")))
             .more_begins_with("- ")
             .close(["</details>".to_owned()])
@@ -132,8 +132,8 @@ mod tests {
             sizes in prop::collection::vec((0usize..40, 0usize..50), 0..6),
             beyond in 0usize..300,
         ) {
-            let sections: Vec<Section> = sizes.iter().map(|(rows, most)| section(*rows, *most)).collect();
-            let limit = sections.iter().map(Section::least).sum::<usize>() + beyond;
+            let sections: Vec<ReportSection> = sizes.iter().map(|(rows, most)| section(*rows, *most)).collect();
+            let limit = sections.iter().map(ReportSection::least).sum::<usize>() + beyond;
             prop_assert!(document(&sections, limit).len() <= limit);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unicode_width::UnicodeWidthChar;
+use tracer_insight::text;
 
 /// The characters that are shown as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,16 +43,16 @@ impl Characters {
     }
 
     /// The text as it is shown; it takes as many columns as before.
-    pub fn shown(self, text: &str) -> Cow<'_, str> {
-        if self == Self::All || text.is_ascii() {
-            return Cow::Borrowed(text);
+    pub fn shown(self, line: &str) -> Cow<'_, str> {
+        if self == Self::All || line.is_ascii() {
+            return Cow::Borrowed(line);
         }
-        let mut shown = String::with_capacity(text.len());
-        for char in text.chars() {
+        let mut shown = String::with_capacity(line.len());
+        for char in line.chars() {
             match plain(char) {
                 Some(sign) => shown.push(sign),
                 None if self == Self::PlainSigns || char.is_ascii() => shown.push(char),
-                None => shown.extend(std::iter::repeat_n('?', char.width().unwrap_or(1))),
+                None => shown.extend(std::iter::repeat_n('?', text::columns_of(char))),
             }
         }
         Cow::Owned(shown)

@@ -1,6 +1,7 @@
 //! A comparison as lines for a terminal: both sides, their numbers, their calls side by side.
 
 use tracer_insight::comparison::{Call, CallPair, Comparison, Side};
+use tracer_insight::run_head::UNNAMED;
 use tracer_sdk::format::EventType;
 
 use crate::terminal::layout::{Align, Column, Table};
@@ -63,7 +64,7 @@ fn side(word: &str, side: &Side) -> Line {
         )
         .space(2)
         .with(
-            plain_text::one_line(side.run_name.as_deref().unwrap_or("(unnamed)"), 80),
+            plain_text::one_line(side.run_name.as_deref().unwrap_or(UNNAMED), 80),
             Tone::Strong,
         );
     if side.kind != tracer_insight::comparison::SideKind::Run {
@@ -123,8 +124,8 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
                     Line::of("…", Tone::Muted),
                     Line::of("…", Tone::Muted),
                 ]);
-                let told = format!("{} the same", plain_text::counted(*count, "call"));
-                last_cells.push((Line::of(told, Tone::Muted), (Vec::new(), 0)));
+                let reported = format!("{} the same", plain_text::counted(*count, "call"));
+                last_cells.push((Line::of(reported, Tone::Muted), (Vec::new(), 0)));
             }
             CallRow::Calls { first, last, count } => {
                 let (sign, tone) = words::sign(first.change);
@@ -140,8 +141,8 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
     let arranged = table.arrange(width, 0);
     let indent = arranged.indent(CALLS.len()) + 2;
     let mut lines = vec![arranged.heading("CALL")];
-    for (cells, (told, differences)) in table.rows().iter().zip(last_cells) {
-        lines.push(arranged.line(cells, told));
+    for (cells, (reported, differences)) in table.rows().iter().zip(last_cells) {
+        lines.push(arranged.line(cells, reported));
         for difference in difference_lines(differences, width.saturating_sub(indent)) {
             let mut line = Line::new().space(indent);
             line.append(difference);
@@ -150,8 +151,8 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
     }
     let left_out = rows.len().saturating_sub(MAX_ROWS);
     if left_out > 0 {
-        let told = format!("… and {} more", plain_text::counted(left_out as u64, "row"));
-        lines.push(Line::of(told, Tone::Muted).fitted(width));
+        let reported = format!("… and {} more", plain_text::counted(left_out as u64, "row"));
+        lines.push(Line::of(reported, Tone::Muted).fitted(width));
     }
     lines
 }
@@ -183,9 +184,9 @@ fn name(call: Call<'_>) -> Line {
 }
 
 /// The value before and the value after, each cut so that the other one is seen too.
-fn difference_lines((told, more): (Vec<[String; 3]>, u64), room: usize) -> Vec<Line> {
+fn difference_lines((reported, more): (Vec<[String; 3]>, u64), room: usize) -> Vec<Line> {
     const ARROW: &str = " → ";
-    let mut lines: Vec<Line> = told
+    let mut lines: Vec<Line> = reported
         .into_iter()
         .map(|[path, before, after]| {
             let place = if path.is_empty() { path } else { path + ": " };
@@ -198,8 +199,8 @@ fn difference_lines((told, more): (Vec<[String; 3]>, u64), room: usize) -> Vec<L
         })
         .collect();
     if more > 0 {
-        let told = format!("… and {} more", plain_text::counted(more, "difference"));
-        lines.push(Line::of(told, Tone::Muted));
+        let reported = format!("… and {} more", plain_text::counted(more, "difference"));
+        lines.push(Line::of(reported, Tone::Muted));
     }
     lines
 }

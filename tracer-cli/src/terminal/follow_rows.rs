@@ -2,11 +2,12 @@
 
 use crate::terminal::step_rows;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::steps::Step;
 use tracer_insight::totals::Totals;
 use tracer_insight::value_summary;
-use tracer_insight::{step_summary, text, units};
+use tracer_insight::{cost, step_summary, text, units};
 
 /// Columns of a time: rows come one by one, so they cannot be measured together.
 const TIME: usize = 12;
@@ -18,7 +19,7 @@ pub fn title(name: Option<&str>, short_id: &str) -> Line {
     let status = RunStatus::Running;
     Line::of(status.glyph(), status.tone())
         .space(1)
-        .with(value_summary::label(name.unwrap_or("(unnamed)")), Tone::Strong)
+        .with(display_name(name), Tone::Strong)
         .space(2)
         .with(short_id, Tone::Muted)
         .space(2)
@@ -51,7 +52,7 @@ pub fn lines(step: &Step<'_>, width: usize) -> Vec<Line> {
 
 /// The state of a run that is watched.
 #[derive(Debug)]
-pub struct Watched<'a> {
+pub struct FollowedRun<'a> {
     /// The time that it has been running, in microseconds.
     pub elapsed: u64,
     /// The call that it is in, and for how long.
@@ -60,7 +61,7 @@ pub struct Watched<'a> {
     pub totals: &'a Totals,
 }
 
-impl Watched<'_> {
+impl FollowedRun<'_> {
     /// `● 00:01:12  in search_kb 8.20 s · 14 steps · 1.9k tok · Ctrl-C stops watching, not the run`.
     pub fn line(&self) -> Line {
         let seconds = self.elapsed / 1_000_000;
@@ -79,10 +80,13 @@ impl Watched<'_> {
         }
         let steps = text::counted(self.totals.steps, "step");
         let tokens = self.totals.tokens.total_tokens;
-        let counts = match tokens {
+        let mut counts = match tokens {
             Some(tokens) => format!("{steps} · {} tok", units::quantity(tokens)),
             None => steps,
         };
+        if let Some(cost) = cost::known_words(&self.totals.cost) {
+            counts = format!("{counts} · {cost}");
+        }
         line.with(counts, Tone::Plain)
             .with(" · Ctrl-C stops watching, not the run", Tone::Muted)
     }

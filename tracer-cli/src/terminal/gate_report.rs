@@ -5,7 +5,7 @@ use tracer_gate::{Report, ReportedTrial};
 
 use crate::terminal::layout::{Align, Column, Table};
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{CheckRow, Outcome};
+use tracer_gate::words::checks::{CheckOutcome, CheckRow};
 use tracer_gate::words::{changes, verdict};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::metric_words;
@@ -68,9 +68,9 @@ fn head(report: &Report, checks: &[CheckRow], width: usize) -> Vec<Line> {
             .with(checks::tally(checks), Tone::Strong)
             .fitted(width),
     ];
-    let mut told = vec![verdict::trials(report)];
-    told.extend(verdict::stopped_early(report));
-    lines.extend(indented(&told.join("; "), 2, width, Tone::Plain));
+    let mut described = vec![verdict::trials(report)];
+    described.extend(verdict::stopped_early(report));
+    lines.extend(indented(&described.join("; "), 2, width, Tone::Plain));
     if report.passed.is_none() {
         lines.extend(indented(verdict::UNDECIDED, 2, width, Tone::Warning));
     }
@@ -88,14 +88,14 @@ fn check_lines(checks: &[CheckRow], trials: usize, width: usize) -> Vec<Line> {
     let column = names.max().unwrap_or(0).min(width / 2);
     for check in checks {
         let sign = Line::of(check.outcome.sign(), check.outcome.tone()).space(1);
-        if matches!(check.outcome, Outcome::Failed | Outcome::Undecided) {
+        if matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Undecided) {
             lines.extend(failed(check, sign, trials, width));
             continue;
         }
         let name = plain_text::fit(&check.printable_name(), column).into_owned();
         let padding = column.saturating_sub(plain_text::width(&name)) + 2;
         let mut seen = check.seen.text();
-        if check.outcome == Outcome::Reported {
+        if check.outcome == CheckOutcome::Reported {
             seen = format!("{seen} (reported only)");
         }
         let line = sign
@@ -121,12 +121,12 @@ fn failed(check: &CheckRow, sign: Line, trials: usize, width: usize) -> Vec<Line
     } else {
         String::new()
     };
-    for (what, told) in [
+    for (what, described) in [
         ("allowed", check.allowed.text()),
         ("seen", check.seen.text()),
         ("trials", in_trials),
     ] {
-        for (number, text) in wrap(&told, width.saturating_sub(13)).into_iter().enumerate() {
+        for (number, text) in wrap(&described, width.saturating_sub(13)).into_iter().enumerate() {
             let what = if number == 0 { what } else { "" };
             lines.push(
                 Line::of(format!("    {what:7}  "), Tone::Muted)
@@ -171,11 +171,11 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
         }
     }
     if left_out > 0 {
-        let told = format!(
+        let described = format!(
             "  … and {} more that succeeded or failed alike",
             plain_text::counted(left_out as u64, "trial")
         );
-        lines.push(Line::of(told, Tone::Muted).fitted(width));
+        lines.push(Line::of(described, Tone::Muted).fitted(width));
     }
     lines
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use tracer_sdk::format::{Counts, Timestamp, TraceId};
+use tracer_sdk::prices::CostSum;
 
 use crate::terminal::layout::{Align, Column, Table};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::UNNAMED;
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::{RunStatus, Signs};
-use tracer_insight::{text, units};
+use tracer_insight::{cost, text, units};
 
 /// A run in a list.
 #[derive(Debug)]
@@ -18,12 +20,14 @@ pub struct RunRow {
     /// Its status.
     pub status: RunStatus,
     /// Its metadata, or why that cannot be read.
-    pub facts: Result<Facts, String>,
+    pub facts: Result<ReadableRun, String>,
+    /// Its place among the runs of its session or conversation, where there are several.
+    pub thread: Option<String>,
 }
 
 /// A run in a list whose metadata can be read.
 #[derive(Debug)]
-pub struct Facts {
+pub struct ReadableRun {
     /// Its label.
     pub name: Option<String>,
     /// When it started.
@@ -32,22 +36,27 @@ pub struct Facts {
     pub duration: Option<u64>,
     /// Its counts.
     pub counts: Counts,
+    /// What its model calls cost, where that is looked up.
+    pub cost: Option<CostSum>,
     /// Its preview, unless its spans were not read.
     pub preview: Option<RunPreview>,
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     column("", Align::Left, None),
     column("STATUS", Align::Left, None),
     column("ID", Align::Left, None),
-    column("STARTED", Align::Left, Some(7)),
-    column("DURATION", Align::Right, Some(6)),
-    column("STEPS", Align::Right, Some(5)),
-    column("TOKENS", Align::Right, Some(4)),
+    column("STARTED", Align::Left, Some(8)),
+    column("DURATION", Align::Right, Some(7)),
+    column("STEPS", Align::Right, Some(6)),
+    column("TOKENS", Align::Right, Some(5)),
+    column("COST", Align::Right, Some(4)),
     column("MODEL", Align::Right, Some(1)),
     column("TOOL", Align::Right, Some(2)),
     column("ERRORS", Align::Right, Some(3)),
 ];
+/// Columns of the place in a thread.
+const MAX_THREAD_COLUMNS: usize = 24;
 /// Part of the width below which a name and a subtitle no longer distinguish runs.
 const MIN_NAME_WIDTH: (usize, usize) = (3, 8);
 
@@ -69,7 +78,7 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     let mut lines = vec![arranged.heading("RUN")];
     for (row, cells) in rows.iter().zip(table.rows()) {
         let last = match &row.facts {
-            Ok(facts) => run(facts),
+            Ok(facts) => run(facts, row.thread.as_deref()),
             Err(problem) => Line::of(problem, Tone::Warning),
         };
         lines.push(arranged.line(cells, last));
@@ -77,11 +86,17 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     lines
 }
 
-/// The name and the subtitle.
-fn run(facts: &Facts) -> Line {
+/// The name, the place in a thread, and the subtitle.
+fn run(facts: &ReadableRun, thread: Option<&str>) -> Line {
     let name = match &facts.name {
         Some(name) => Line::of(text::one_line(name, 200), Tone::Strong),
-        None => Line::of("(unnamed)", Tone::Muted),
+        None => Line::of(UNNAMED, Tone::Muted),
+    };
+    let name = match thread {
+        Some(thread) => name
+            .space(2)
+            .with(text::one_line(thread, MAX_THREAD_COLUMNS), Tone::Plain),
+        None => name,
     };
     match facts
         .preview
@@ -106,6 +121,7 @@ fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
             (duration(row.status, facts, now), Tone::Plain),
             (previewed(facts, |preview| Some(preview.steps)), Tone::Plain),
             (previewed(facts, |preview| preview.tokens), Tone::Plain),
+            (cost_cell(facts), Tone::Plain),
             (units::quantity(facts.counts.llm_calls), Tone::Plain),
             (units::quantity(facts.counts.tool_calls), Tone::Plain),
             (
@@ -117,14 +133,25 @@ fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
                 },
             ),
         ],
-        Err(_) => [const { (String::new(), Tone::Plain) }; 7],
+        Err(_) => [const { (String::new(), Tone::Plain) }; 8],
     };
     cells.extend(facts.map(|(text, tone)| Line::of(text, tone)));
     cells
 }
 
+/// What the model calls cost; nothing of a run that reports no tokens either.
+fn cost_cell(facts: &ReadableRun) -> String {
+    let has_tokens = facts
+        .preview
+        .as_ref()
+        .is_some_and(|preview| preview.tokens.is_some());
+    let cost = facts.cost.as_ref();
+    let shown = cost.filter(|cost| has_tokens || cost.priced > 0 || cost.replayed > 0);
+    shown.map(cost::cell).unwrap_or_default()
+}
+
 /// A quantity of the preview; a plus says that there are more.
-fn previewed(facts: &Facts, quantity: impl Fn(&RunPreview) -> Option<u64>) -> String {
+fn previewed(facts: &ReadableRun, quantity: impl Fn(&RunPreview) -> Option<u64>) -> String {
     let Some(preview) = &facts.preview else {
         return String::new();
     };
@@ -133,7 +160,7 @@ fn previewed(facts: &Facts, quantity: impl Fn(&RunPreview) -> Option<u64>) -> St
 }
 
 /// A running run has been going on for a while, and a plus says that it still is.
-fn duration(status: RunStatus, facts: &Facts, now: Timestamp) -> String {
+fn duration(status: RunStatus, facts: &ReadableRun, now: Timestamp) -> String {
     if status == RunStatus::Running {
         let elapsed = u64::try_from(now.microseconds_since(facts.started)).unwrap_or(0);
         return units::duration(elapsed) + "+";

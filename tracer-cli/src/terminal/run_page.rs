@@ -26,9 +26,11 @@ impl RunPage<'_> {
         let mut lines = self.header(width);
         lines.extend(indented(&self.head.sentence(self.steps), Tone::Strong, width));
         lines.extend(joined(&self.head.facts(), width));
-        let remarks = self.head.remarks.len();
+        lines.extend(joined(&self.head.tag_words(), width));
+        let origins = self.head.origin.iter().len();
+        let remarks = origins..origins + self.head.remarks.len();
         for (index, notice) in self.head.notices().enumerate() {
-            let tone = if index < remarks {
+            let tone = if remarks.contains(&index) {
                 Tone::Warning
             } else {
                 Tone::Muted

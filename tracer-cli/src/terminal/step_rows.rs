@@ -1,15 +1,15 @@
 //! The steps of a run as a table: number, time, duration, what it was, and its summary.
 
-use tracer_sdk::format::{ErrorPayload, Payload};
+use tracer_sdk::format::{ErrorPayload, Payload, Usage};
 
 use crate::terminal::layout::{Align, Column, Table};
 use crate::terminal::row_cells::RowCells;
 use tracer_insight::fold;
-use tracer_insight::fold::{Repeats, StepRow};
+use tracer_insight::fold::{RepeatedSteps, StepRow};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::step_detail::{StepNumbers, evidence_words};
 use tracer_insight::steps::Step;
-use tracer_insight::{step_summary, text, units};
+use tracer_insight::{cost, step_summary, text, units};
 
 const COLUMNS: [Column; 4] = [
     Column {
@@ -82,7 +82,7 @@ fn cells(row: &StepRow<'_>, max_name_columns: usize) -> Vec<Line> {
     ]
 }
 
-/// The summary of a step and, for a model call, its tokens, which are never cut. `numbers` are those of the steps around it,
+/// The summary of a step and, for a model call, its tokens and their cost, which are never cut. `numbers` are those of the steps around it,
 /// where they are known.
 pub(super) fn summary_line(step: &Step<'_>, room: usize, numbers: Option<&StepNumbers>) -> Line {
     let mut summary = step.summary();
@@ -97,7 +97,7 @@ pub(super) fn summary_line(step: &Step<'_>, room: usize, numbers: Option<&StepNu
             .push_str(&evidence_words(evidence_event_ids, numbers));
     }
     let tokens = match &step.record.payload {
-        Payload::LlmCall { usage, .. } => step_summary::tokens(usage),
+        Payload::LlmCall { usage, .. } => tokens(usage, room),
         _ => None,
     };
     let tone = match &step.record.payload {
@@ -107,13 +107,26 @@ pub(super) fn summary_line(step: &Step<'_>, room: usize, numbers: Option<&StepNu
     let Some(tokens) = tokens else {
         return Line::of(summary.fitted(room), tone);
     };
-    let tokens = format!("{tokens} tok");
+    let tokens = match step.cost.and_then(cost::of_call) {
+        Some(cost) => format!("{tokens}  {cost}"),
+        None => tokens,
+    };
     let summary = summary.fitted(room.saturating_sub(text::width(&tokens) + 2));
     let gap = if summary.is_empty() { 0 } else { 2 };
     Line::of(summary, tone).space(gap).with(tokens, Tone::Muted)
 }
 
-fn folded(repeats: &Repeats<'_>) -> Line {
+/// The tokens of a model call: with those from a cache and for reasoning where that leaves most of the row to its summary.
+fn tokens(usage: &Usage, room: usize) -> Option<String> {
+    let tokens = format!("{} tok", step_summary::tokens(usage)?);
+    let shares = step_summary::token_shares(usage);
+    let whole = shares.map(|shares| format!("{tokens} ({shares})"));
+    whole
+        .filter(|whole| text::width(whole) <= room / 2)
+        .or(Some(tokens))
+}
+
+fn folded(repeats: &RepeatedSteps<'_>) -> Line {
     let numbers: Vec<usize> = repeats.steps.iter().map(|step| step.number).collect();
     Line::of(repeats.description(), Tone::Plain)
         .space(2)

@@ -75,12 +75,12 @@ mod tests {
     use crate::ui::painted;
     use tracer_gate::{FailureReason, TrialFailure};
 
-    fn told(line: Line) -> String {
+    fn reported(line: Line) -> String {
         painted(&[line], false)
     }
 
     fn status_of(running: &[u32], passed: u32, failed: u32, is_lost: bool) -> String {
-        told(status(&HowFar {
+        reported(status(&HowFar {
             running: &running.iter().copied().collect(),
             budgeted: 25,
             passed,
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_tells_what_runs_for_how_long_and_what_came_of_the_others() {
+    fn the_status_shows_running_trials_and_results_of_the_others() {
         assert_eq!(status_of(&[3], 2, 0, false), "trial 3 of 25  12 s  2 passed\n");
         assert_eq!(
             status_of(&[4, 6], 3, 1, true),
@@ -109,7 +109,7 @@ mod tests {
         let mut trial = Trial::failed(2, failure);
         trial.wall_time_ms = Some(1_200);
         assert_eq!(
-            told(ended(&trial, &["no_loops"], 3)),
+            reported(ended(&trial, &["no_loops"], 3)),
             "✗ trial 2/3  1.20 s  its process failed: exit code 3\n"
         );
     }

@@ -74,8 +74,8 @@ fn folded_weighs_time_or_tokens() {
 fn html_has_every_step_and_nothing_else() {
     let page = exported("html", &[]);
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
-    for told in ["demo-model", "search_kb", "Ended ok", FIRST] {
-        assert!(page.contains(told), "{told}");
+    for reported in ["demo-model", "search_kb", "Ended ok", FIRST] {
+        assert!(page.contains(reported), "{reported}");
     }
     assert_eq!(page.matches("<li class=\"step ").count(), 2);
     assert!(

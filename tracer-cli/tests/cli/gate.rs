@@ -371,7 +371,7 @@ fn the_demo_shows_a_gate_stopping_a_change() {
     let sandbox = Sandbox::without_data_directory();
     let outcome = sandbox.tracer(&["demo", "--regression"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    for told in [
+    for reported in [
         "✗ FAIL  5 checks failed, 2 passed",
         "search_kb ×5",
         "calls a new tool: escalate_to_human",
@@ -379,7 +379,10 @@ fn the_demo_shows_a_gate_stopping_a_change() {
         "✓ stop_condition_reached",
         "## ❌ Agent gate: FAIL",
     ] {
-        assert!(outcome.stdout.contains(told), "{told:?} is not in {outcome:?}");
+        assert!(
+            outcome.stdout.contains(reported),
+            "{reported:?} is not in {outcome:?}"
+        );
     }
     assert!(
         !sandbox.path(".tracer").exists(),
@@ -470,7 +473,7 @@ fn lost_spans_leave_checks_undecided() {
     ]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let lost = "3 spans are missing from its trace: No space left on device";
-    for told in [
+    for reported in [
         "? INCONCLUSIVE  2 checks undecided, 2 passed",
         "? forbidden_tools  undecided",
         "? step_count  undecided",
@@ -478,8 +481,8 @@ fn lost_spans_leave_checks_undecided() {
         lost,
     ] {
         assert!(
-            outcome.stdout.contains(told),
-            "{told:?} is not in {}",
+            outcome.stdout.contains(reported),
+            "{reported:?} is not in {}",
             outcome.stdout
         );
     }
@@ -511,7 +514,7 @@ fn policy_and_options_find_the_same() {
         .unwrap()
         .replace("search_kb", "search_web");
     fs::write(&log, changed).unwrap();
-    let told = ["called search_web", "no call of search_kb"];
+    let reported = ["called search_web", "no call of search_kb"];
     let judge = ["assert", SECOND, "--baseline", "b.json"];
     let by_policy = sandbox.tracer(&judge);
     assert_eq!(by_policy.code, Some(1), "{by_policy:?}");
@@ -525,7 +528,7 @@ fn policy_and_options_find_the_same() {
     assert_eq!(by_options.code, Some(1), "{by_options:?}");
     for outcome in [by_policy, by_options] {
         assert!(
-            told.iter().all(|told| outcome.stdout.contains(told)),
+            reported.iter().all(|reported| outcome.stdout.contains(reported)),
             "{}",
             outcome.stdout
         );
@@ -533,13 +536,13 @@ fn policy_and_options_find_the_same() {
     let markdown = sandbox
         .tracer(&[&judge[..], &["--format", "markdown"]].concat())
         .stdout;
-    for told in [
+    for reported in [
         "`no_new_tools`",
         "called `search_web`",
         "`still_called`",
         "no call of `search_kb`",
     ] {
-        assert!(markdown.contains(told), "{told} is not in {markdown}");
+        assert!(markdown.contains(reported), "{reported} is not in {markdown}");
     }
     let junit = [&judge[..], &["--junit", "junit.xml"]].concat();
     sandbox.tracer(&junit);

@@ -351,8 +351,8 @@ fn its_policy_finds_new_and_missing_steps() {
     assert_eq!(made.code, Some(0), "{made:?}");
     let again = sandbox.tracer(&["run", "--baseline", "b.json", "--", agent, "demo"]);
     assert_eq!(again.code, Some(0), "{again:?}");
-    for told in ["✓ no_new_tools", "✓ still_called"] {
-        assert!(again.stdout.contains(told), "{again:?}");
+    for reported in ["✓ no_new_tools", "✓ still_called"] {
+        assert!(again.stdout.contains(reported), "{again:?}");
     }
     // The same agent with another tool in the place of one.
     let changed = format!(
@@ -365,7 +365,7 @@ fn its_policy_finds_new_and_missing_steps() {
         .unwrap();
     let worse = crate::sandbox::Outcome::from(output);
     assert_eq!(worse.code, Some(1), "{worse:?}");
-    for told in ["called search_web", "no call of search_kb"] {
-        assert!(worse.stdout.contains(told), "{worse:?}");
+    for reported in ["called search_web", "no call of search_kb"] {
+        assert!(worse.stdout.contains(reported), "{worse:?}");
     }
 }

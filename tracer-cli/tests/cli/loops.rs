@@ -249,7 +249,7 @@ fn stops(stop: impl Into<StopOnLoop>, record: fn() -> Recorded) -> bool {
 }
 
 /// Everything that can be said of a run, which must be the same with and without what the emitter says in `meta.json`.
-fn assert_told(case: &Case, sandbox: &Sandbox, id: &str, meta_says: bool) {
+fn assert_reported(case: &Case, sandbox: &Sandbox, id: &str, meta_says: bool) {
     let name = format!(
         "{}, {}",
         case.name,
@@ -283,9 +283,9 @@ fn assert_told(case: &Case, sandbox: &Sandbox, id: &str, meta_says: bool) {
     let viewer = Viewer::start(sandbox);
     let path = |rest: &str| format!("/api/runs/{id}/{rest}");
     let table = viewer.json("/api/table");
-    assert_eq!(table["runs"][0]["standing"], word, "{name}: {table}");
+    assert_eq!(table["runs"][0]["run_status"], word, "{name}: {table}");
     let overview = viewer.json(&path("overview"));
-    assert_eq!(overview["standing"], word, "{name}");
+    assert_eq!(overview["run_status"], word, "{name}");
     let rows = viewer.json(&path("rows?from=0&limit=100")).to_string();
     let turns = viewer.json(&path("transcript")).to_string();
     for (surface, text) in [
@@ -351,7 +351,7 @@ fn every_surface_says_the_same_of_every_case() {
             "{}: {meta}",
             case.name
         );
-        assert_told(case, &sandbox, &id, true);
+        assert_reported(case, &sandbox, &id, true);
         if case.warns {
             assert!(
                 meta.as_object_mut().unwrap().remove("loops").is_some(),
@@ -359,7 +359,7 @@ fn every_surface_says_the_same_of_every_case() {
                 case.name
             );
             fs::write(sandbox.run_dir(&id).join("meta.json"), meta.to_string()).unwrap();
-            assert_told(case, &sandbox, &id, false);
+            assert_reported(case, &sandbox, &id, false);
         }
     }
 }
@@ -368,7 +368,7 @@ fn every_surface_says_the_same_of_every_case() {
 fn an_attempt_says_in_its_meta_which_call_it_is_at() {
     let sandbox = Sandbox::new();
     let (id, _) = recorded(&sandbox, Guardrails::new(), || retried(2));
-    let told = |events: &Value| -> Vec<(Value, Value)> {
+    let reported = |events: &Value| -> Vec<(Value, Value)> {
         let calls = events
             .as_array()
             .unwrap()
@@ -378,13 +378,13 @@ fn an_attempt_says_in_its_meta_which_call_it_is_at() {
             .map(|event| (event["event_id"].clone(), event["meta"]["attempt_of"].clone()))
             .collect()
     };
-    let events = told(&sandbox.tracer(&["export", &id, "--out", "-"]).json()["events"]);
+    let events = reported(&sandbox.tracer(&["export", &id, "--out", "-"]).json()["events"]);
     let call = &events[2].0;
     let attempts: Vec<&Value> = events.iter().map(|(_, call)| call).collect();
     assert_eq!(attempts, [call, call, &Value::Null]);
     let viewer = Viewer::start(&sandbox);
     assert_eq!(
-        told(&viewer.json(&format!("/api/runs/{id}/spans"))["events"]),
+        reported(&viewer.json(&format!("/api/runs/{id}/spans"))["events"]),
         events
     );
     for (event, attempt_of) in &events {

@@ -7,22 +7,30 @@
 )]
 
 mod after_the_end;
+mod all_runs;
 mod conversation;
 mod demo;
+mod doctor;
 mod export;
 mod follow;
+mod for_llm;
 mod formats;
 mod gate;
 mod gate_pending;
+mod import;
 mod init;
 mod list;
 mod list_filters;
 mod loops;
+mod mcp;
 #[cfg(target_os = "linux")]
 mod odd_files;
 #[cfg(target_os = "linux")]
 mod output_files;
 mod policy_reference;
+mod prices;
+mod push;
+mod receive;
 mod reference;
 mod sandbox;
 mod schemas;

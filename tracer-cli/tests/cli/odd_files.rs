@@ -244,9 +244,9 @@ fn run_files_must_be_regular_and_bounded(
             || matches!(odd, Odd::LinkToNowhere | Odd::LinkToItself | Odd::LinkOutside);
         if is_refused && file != ".live" && is_validation {
             assert!(matches!(outcome.code, Some(1 | 2)), "{case}");
-            let told = format!("{file}: is not a regular file");
+            let reported = format!("{file}: is not a regular file");
             assert!(
-                outcome.stdout.contains(&told) || outcome.stderr.contains(&told),
+                outcome.stdout.contains(&reported) || outcome.stderr.contains(&reported),
                 "{case}"
             );
         }

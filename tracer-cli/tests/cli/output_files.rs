@@ -67,9 +67,11 @@ fn no_output_lands_in_a_run() {
         for arguments in writers(name) {
             let outcome = tracer(&sandbox, &arguments);
             assert_eq!(outcome.code, Some(2), "{arguments:?} {outcome:?}");
-            let told = ["in the folder of a run", "symbolic link", "exists already"];
+            let described = ["in the folder of a run", "symbolic link", "exists already"];
             assert!(
-                told.iter().any(|told| outcome.stderr.contains(told)),
+                described
+                    .iter()
+                    .any(|described| outcome.stderr.contains(described)),
                 "{outcome:?}"
             );
             assert!(

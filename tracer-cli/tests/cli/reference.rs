@@ -11,10 +11,10 @@ use crate::sandbox::Sandbox;
 fn the_documentation_has_the_reference_of_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/command-line.md");
     let page = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
-    let (told, _) = page
+    let (reported, _) = page
         .split_once(reference::HEADING)
         .expect("the page has a reference");
-    let current = format!("{told}{}", reference::markdown());
+    let current = format!("{reported}{}", reference::markdown());
     if std::env::var_os("TRACER_WRITE_REFERENCE").is_some() {
         fs::write(&path, &current).unwrap();
     }

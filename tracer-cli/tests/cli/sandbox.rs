@@ -81,7 +81,7 @@ impl Sandbox {
         directory
     }
 
-    /// Writes a valid run that started so many minutes after midnight.
+    /// Writes a valid run that started this many minutes after midnight.
     pub(crate) fn run(&self, id: &str, name: &str, minute: u32, status: &str) -> PathBuf {
         self.files(
             id,

@@ -15,14 +15,14 @@ fn faults(name: &str, document: &Value) -> Vec<String> {
     let schema: Value = serde_json::from_str(&text).unwrap();
     let options = jsonschema::draft202012::options().should_validate_formats(true);
     let validator = options.build(&schema).unwrap();
-    let told = validator
+    let reported = validator
         .iter_errors(document)
         .map(|error| format!("{}: {error}", error.instance_path()));
     let keys = document.as_object().unwrap().keys();
     let unknown = keys
         .filter(|key| schema["properties"].get(key.as_str()).is_none())
         .map(|key| format!("{key} is not in the schema"));
-    told.chain(unknown).collect()
+    reported.chain(unknown).collect()
 }
 
 #[track_caller]

@@ -18,7 +18,7 @@ fn the_newest_run_is_shown_and_named_on_standard_error() {
     let expected = [
         "✓ newest  aaaa2222  ok  400 ms  2026-01-01 00:09:00 UTC",
         "  Ended ok: search_kb → demo-model.",
-        "  2 steps · 1 model call · 1 tool call · 447 tokens (412 in, 35 out) · 0 errors",
+        "  2 steps · 1 model call · 1 tool call · 447 tokens (412 in, 35 out) · cost unknown · 0 errors",
         "",
         "#    +TIME      DUR  STEP",
         "1  10.0 ms  20.0 ms  ⚒ search_kb   query=\"refund policy\" → hits=2",
@@ -163,8 +163,8 @@ fn a_begun_run_shows_its_open_call() {
 
     drop(live);
     let outcome = sandbox.tracer(&["show", FIRST]);
-    let told = "Interrupted: its process is gone; it was in #1 search_kb.";
-    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+    let reported = "Interrupted: its process is gone; it was in #1 search_kb.";
+    assert!(outcome.stdout.contains(reported), "{}", outcome.stdout);
     assert!(
         sandbox
             .tracer(&["list"])
@@ -224,7 +224,8 @@ fn json_has_the_records_and_the_problems() {
             "run",
             "run_status",
             "spec_version",
-            "status"
+            "status",
+            "tags"
         ]
     );
     assert_eq!(json["problems"][0]["location"], "spans.jsonl:1");

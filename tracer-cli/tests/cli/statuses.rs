@@ -162,7 +162,7 @@ fn every_list_gives_every_run_the_same_status() {
     for sample in &samples {
         let rows = table["runs"].as_array().unwrap();
         let row = rows.iter().find(|row| row["trace_id"] == *sample.id).unwrap();
-        assert_eq!(row["standing"], sample.status, "{}", sample.name);
+        assert_eq!(row["run_status"], sample.status, "{}", sample.name);
         assert_eq!(
             row["problem"].is_string(),
             sample.status == "damaged",

@@ -18,6 +18,8 @@ struct ShownStep {
     kind: StepKind,
     name: String,
     summary: String,
+    /// What a model call costs; `None` where that is not known.
+    cost: Option<String>,
     is_failed: bool,
     is_in_flight: bool,
 }
@@ -31,7 +33,8 @@ struct ShownRun {
     steps: Vec<ShownStep>,
 }
 
-/// A state, nested spans, an attempt and the call behind it, a loop, a model call with tools, an error.
+/// A state, nested spans, an attempt and the call behind it, a loop, a model call with tools and without a
+/// price, one with a price, an error.
 fn record_all_but_the_call_in_flight(sandbox: &Sandbox) -> RunGuard {
     let run = Run::new("support-agent")
         .config(&Config::new().data_dir(sandbox.data_dir()))
@@ -53,6 +56,11 @@ fn record_all_but_the_call_in_flight(sandbox: &Sandbox) -> RunGuard {
         .response(&json!({"role": "assistant", "content": null, "tool_calls": [
             {"id": "1", "type": "function", "function": {"name": "send_reply", "arguments": "{}"}}]}))
         .usage(Usage::new(412, 35))
+        .record()
+        .unwrap();
+    llm_call("gpt-4o")
+        .provider("openai")
+        .usage(Usage::new(12_000, 800).cache_read(10_000))
         .record()
         .unwrap();
     record_error(&std::io::Error::other("no template")).unwrap();
@@ -91,13 +99,14 @@ fn in_the_api(viewer: &Viewer, id: &str) -> ShownRun {
             kind: StepKind::from_word(step["kind"].as_str().unwrap()).unwrap(),
             name: text(&step["name"]),
             summary: summary.trim_start().to_owned(),
+            cost: texts["cost"].as_str().map(str::to_owned),
             is_failed: step["failed"] == true,
             is_in_flight: step["in_flight"] == true,
         });
     }
     let facts = overview["facts"].as_array().unwrap();
     ShownRun {
-        status: text(&overview["standing"]),
+        status: text(&overview["run_status"]),
         sentence: without_elapsed(overview["sentence"].as_str().unwrap()),
         facts: facts.iter().map(text).collect(),
         steps,
@@ -123,6 +132,7 @@ fn in_the_html_file(html: &str) -> ShownRun {
             kind: StepKind::from_word(markup.split(' ').next().unwrap()).unwrap(),
             name: inside("name").unwrap().to_owned(),
             summary: inside("muted").unwrap().to_owned(),
+            cost: inside("cost").map(str::to_owned),
             is_failed: inside("failed").is_some(),
             is_in_flight: inside("running").is_some(),
         }
@@ -150,7 +160,7 @@ fn assert_the_terminal_shows(sandbox: &Sandbox, id: &str, run: &ShownRun) {
     let facts: Vec<&str> = shown
         .lines()
         .skip(2)
-        .take(2)
+        .take(3)
         .flat_map(|line| line.trim().split(" · "))
         .collect();
     assert_eq!(facts[..run.facts.len()], run.facts, "{shown}");
@@ -184,6 +194,10 @@ fn assert_the_terminal_shows(sandbox: &Sandbox, id: &str, run: &ShownRun) {
                 row[column..].starts_with(&sign) && row.contains(&step.summary),
                 "{row}: {step:?}"
             );
+            let cost = row
+                .contains('$')
+                .then(|| row.rsplit("  ").next().unwrap().to_owned());
+            assert_eq!(cost, step.cost, "{row}");
         }
     }
 }
@@ -201,11 +215,15 @@ fn drawn(run: &ShownRun) -> String {
             .collect();
         writeln!(
             drawn,
-            "{}. {indent}{} {}{marks}: {}",
+            "{}. {indent}{} {}{marks}: {}{}",
             step.number,
             step.kind.as_str(),
             step.name,
-            step.summary
+            step.summary,
+            step.cost
+                .as_ref()
+                .map(|cost| format!(" ({cost})"))
+                .unwrap_or_default()
         )
         .unwrap();
     }
@@ -219,6 +237,14 @@ fn agreed(sandbox: &Sandbox, id: &str) -> ShownRun {
     let mut file = in_the_html_file(&exported.stdout);
     let served = in_the_html_file(viewer.get(&format!("/r/{id}/export.html")).text());
     assert_eq!(file.steps, served.steps);
+    let listed = sandbox.tracer(&["list", "--json"]).json();
+    let cost = &listed["runs"][0]["cost"];
+    assert!(run.facts.contains(&text(&cost["words"])), "{cost}");
+    let counted = sandbox.tracer(&["stats", "--json"]).json();
+    assert_eq!(counted["all"]["cost_usd"], cost["usd"]);
+    assert_eq!(counted["all"]["known_cost_usd"], cost["known_usd"]);
+    let overview = viewer.json(&format!("/api/runs/{id}/overview"));
+    assert_eq!(overview["totals"]["cost"], *cost);
     file.facts.truncate(run.facts.len());
     assert_eq!(file, run);
     assert_the_terminal_shows(sandbox, id, &run);

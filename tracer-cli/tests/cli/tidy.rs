@@ -57,13 +57,16 @@ fn a_repaired_run_is_valid_listed_and_exported() {
 
     let repaired = sandbox.tracer(&["repair", FIRST]);
     assert_eq!(repaired.code, Some(0), "{repaired:?}");
-    for told in [
+    for reported in [
         "repaired aaaa1111",
         "spans.jsonl.broken",
         "11 bytes of a torn last line",
         "status error",
     ] {
-        assert!(repaired.stdout.contains(told), "{told:?} is not in {repaired:?}");
+        assert!(
+            repaired.stdout.contains(reported),
+            "{reported:?} is not in {repaired:?}"
+        );
     }
     let path = sandbox.run_dir(FIRST).display().to_string();
     let valid = sandbox.tracer(&["validate-trace", &path, "--strict", "--json"]);

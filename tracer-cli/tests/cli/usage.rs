@@ -80,10 +80,14 @@ fn a_project_keeps_its_runs_inside(#[case] data_dir: &str, #[case] allowed: bool
         .current_dir(&project)
         .output()
         .unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
+    let reported = String::from_utf8(output.stderr).unwrap();
     let problem = "config.toml:1:1: data_dir must be a folder inside the project";
-    assert_eq!(told.contains(problem), !allowed, "{data_dir}: {told}");
-    assert_eq!(output.status.code() == Some(2), !allowed, "{data_dir}: {told}");
+    assert_eq!(reported.contains(problem), !allowed, "{data_dir}: {reported}");
+    assert_eq!(
+        output.status.code() == Some(2),
+        !allowed,
+        "{data_dir}: {reported}"
+    );
     assert!(
         !String::from_utf8(output.stdout).unwrap().contains(FIRST),
         "{data_dir}"

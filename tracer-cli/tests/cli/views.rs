@@ -142,7 +142,7 @@ fn signs_have_letters_where_ascii_is_asked_for() {
     }
 }
 
-/// A run of so many tool calls, a loop warning in the middle, and a model call.
+/// A run of this many tool calls, a loop warning in the middle, and a model call.
 fn very_many(sandbox: &Sandbox, id: &str, count: usize) {
     let span = |number: usize, parent: Option<&str>, attributes: Value| {
         let time = format!("2026-01-01T00:00:{:02}.{:03}000Z", number / 1_000, number % 1_000);

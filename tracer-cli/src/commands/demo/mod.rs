@@ -11,6 +11,7 @@ use tracer_insight::line::{Line, Tone};
 
 /// Options of `tracer demo`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer demo --regression")]
 pub struct Args {
     /// Show a gate that fails after the agent changed for the worse
     #[arg(long)]

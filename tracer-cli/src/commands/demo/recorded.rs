@@ -11,7 +11,7 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::path_below_home as shown;
 
 /// IDs and place of a recorded run.
-pub(super) struct Recorded {
+pub(super) struct DemoRun {
     pub(super) trace_id: String,
     pub(super) short_id: String,
     pub(super) directory: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct Recorded {
 pub(super) fn record(
     agent: impl FnOnce() -> Result<(), GuardrailExceeded>,
     session: &mut Session,
-) -> Result<Recorded, CliError> {
+) -> Result<DemoRun, CliError> {
     let data_dir = session.data_dir()?;
     let run = Run::new(demo_agent::NAME).config(&session.config()).start();
     let (Some(id), Some(directory)) = (run.trace_id(), run.dir()) else {
@@ -44,7 +44,7 @@ pub(super) fn record(
         session.ui.note(&Line::of(message, Tone::Warning));
     }
     let trace_id = id.to_string();
-    Ok(Recorded {
+    Ok(DemoRun {
         short_id: trace_id.chars().take(8).collect(),
         trace_id,
         directory,

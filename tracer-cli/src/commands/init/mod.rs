@@ -11,8 +11,6 @@ use tracer_gate::files;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::shell_quoted;
 
-/// Default path of the policy.
-const POLICY_FILE: &str = ".tracer/policy.yaml";
 const POLICY: &str = include_str!("policy.yaml");
 const WORKFLOW_FILE: &str = ".github/workflows/tracer.yml";
 const WORKFLOW: &str = include_str!("workflow.yml");
@@ -21,6 +19,7 @@ const COMMAND: &str = "target/release/agent";
 
 /// Options of `tracer init`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer init --github")]
 pub struct Args {
     /// Also write a workflow for GitHub Actions
     #[arg(long)]
@@ -43,7 +42,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 .with_hint("move the command into a script, and give the script"),
         );
     }
-    let mut files = vec![(POLICY_FILE, POLICY.to_owned())];
+    let mut files = vec![(files::POLICY_FILE, POLICY.to_owned())];
     if args.github {
         files.push((WORKFLOW_FILE, workflow(&args.command)));
     }

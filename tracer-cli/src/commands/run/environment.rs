@@ -1,12 +1,22 @@
 //! Fingerprint of the environment of the trials, for reports and baselines.
 
-use tracer_gate::EnvironmentFingerprint;
+use tracer_capture::cassette::Cassette;
+use tracer_gate::{Baseline, EnvironmentFingerprint};
+use tracer_insight::digest::sha256_hex;
 
 use crate::error::CliError;
 use tracer_gate::trials::{self, Workspace};
 
-/// The digest of the workspace, the platform, and this program's version.
-pub(super) fn fingerprint(workspace: &Workspace) -> Result<EnvironmentFingerprint, CliError> {
+/// The key of the kind of evidence, where that is not live trials.
+const EVIDENCE: &str = "evidence";
+/// Evidence of trials whose calls of models were answered from a cassette.
+const REPLAYED: &str = "replayed";
+
+/// The digest of the workspace, the platform, this program's version, and for a replay the digest of its cassette.
+pub(super) fn fingerprint(
+    workspace: &Workspace,
+    cassette: Option<&Cassette>,
+) -> Result<EnvironmentFingerprint, CliError> {
     let digest = trials::fingerprint(workspace)
         .map_err(|error| CliError::input("failed to read the workspace").with_source(error))?;
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
@@ -16,8 +26,37 @@ pub(super) fn fingerprint(workspace: &Workspace) -> Result<EnvironmentFingerprin
         ("platform", &platform),
         ("tracer", env!("CARGO_PKG_VERSION")),
     ];
-    Ok(entries
+    let mut fingerprint: EnvironmentFingerprint = entries
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))
-        .collect())
+        .collect();
+    if let Some(cassette) = cassette {
+        fingerprint.insert(EVIDENCE.to_owned(), REPLAYED.into());
+        let digest = sha256_hex(cassette.text().as_bytes());
+        fingerprint.insert("cassette".to_owned(), digest.into());
+    }
+    Ok(fingerprint)
+}
+
+/// Refuses a baseline of the other kind of evidence: live trials and replayed ones are never compared.
+pub(super) fn refuse_other_evidence(
+    baseline: &Baseline,
+    path: &str,
+    is_replayed: bool,
+) -> Result<(), CliError> {
+    let sample = baseline.trial_sample.as_ref();
+    let fingerprint = sample.and_then(|sample| sample.environment_fingerprint.as_ref());
+    let evidence = fingerprint.and_then(|fingerprint| fingerprint.get(EVIDENCE));
+    let is_of_replay = evidence.is_some_and(|evidence| evidence == REPLAYED);
+    let (trials, other) = match (is_replayed, is_of_replay) {
+        (true, false) => ("replayed", "live"),
+        (false, true) => ("live", "replayed"),
+        _ => return Ok(()),
+    };
+    Err(CliError::input(format!(
+        "the baseline {path} is of {other} trials, and these are {trials}"
+    ))
+    .with_hint(format!(
+        "compare {trials} trials with a baseline of {trials} trials: tracer baseline"
+    )))
 }

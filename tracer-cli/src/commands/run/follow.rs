@@ -17,12 +17,12 @@ use tracer_sdk::read::{RunDirectory, RunReader, RunStore, Strictness};
 use crate::session::Session;
 use crate::terminal::trial_progress;
 use crate::terminal::trial_progress::HowFar;
-use tracer_gate::trials::{Attempt, Next, Scratch, Stop, StopReason, Watcher};
+use tracer_gate::trials::{AfterTrial, Attempt, Scratch, Stop, TrialsStop, Watcher};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::now;
 
 /// Follows the trials of one gate.
-pub(super) struct Follower<'a> {
+pub(super) struct TrialFollower<'a> {
     gate: &'a Gate<'a>,
     /// Baseline whose agent the trials must be of; `None` accepts any agent.
     of_agent: Option<&'a Baseline>,
@@ -56,7 +56,7 @@ pub(super) struct Followed {
     pub(super) foreign_agent: Option<String>,
 }
 
-impl<'a> Follower<'a> {
+impl<'a> TrialFollower<'a> {
     pub(super) fn new(
         gate: &'a Gate<'a>,
         policy: &Policy,
@@ -210,7 +210,7 @@ fn not_independent(detail: &str) -> TrialFailure {
     TrialFailure::new(FailureReason::NotIndependent).with(detail)
 }
 
-impl Watcher<Attempt> for Follower<'_> {
+impl Watcher<Attempt> for TrialFollower<'_> {
     fn started(&mut self, number: u32) {
         self.running.insert(number);
         self.show();
@@ -224,7 +224,7 @@ impl Watcher<Attempt> for Follower<'_> {
         self.show();
     }
 
-    fn take(&mut self, attempt: Attempt) -> Next {
+    fn take(&mut self, attempt: Attempt) -> AfterTrial {
         let Attempt {
             mut trial,
             runs,
@@ -240,17 +240,17 @@ impl Watcher<Attempt> for Follower<'_> {
         if let Some(agent) = foreign {
             self.followed.foreign_agent = Some(agent.to_owned());
             self.followed.is_decided = true;
-            return Next::Enough;
+            return AfterTrial::Enough;
         }
         self.followed.trials.push(trial);
         self.judge();
-        if self.stop.reason() == Some(StopReason::Interrupted) {
-            return Next::GoOn;
+        if self.stop.reason() == Some(TrialsStop::Interrupted) {
+            return AfterTrial::GoOn;
         }
         if self.gate.stop_reason(&self.followed.trials).is_some() {
             self.followed.is_decided = true;
-            return Next::Enough;
+            return AfterTrial::Enough;
         }
-        Next::GoOn
+        AfterTrial::GoOn
     }
 }

@@ -1,29 +1,40 @@
 //! `tracer run`: runs the trials of a command, gates on them, and reports.
 
+mod captured;
 mod environment;
 mod follow;
 mod options;
+mod tagged;
 
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use tracer_gate::policy::Policy;
+use tracer_capture::cassette::ReplayOutcome;
+use tracer_gate::policy::{OnInconclusive, Policy};
 use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
 use tracer_sdk::read::RunStore;
 
+use crate::cassettes;
 use crate::error::CliError;
 use crate::gate::outputs;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
-use follow::{Followed, Follower};
+use captured::{CapturedEnvironment, TrialReplay};
+use follow::{Followed, TrialFollower};
 pub use options::Args;
+use tagged::TaggedEnvironment;
 use tracer_gate::files::{self, BaselineInput};
-use tracer_gate::trials::{self, Orphans, Output, Plan, Program, Stop, StopReason, TrialCommand, Workspace};
+use tracer_gate::trials::{
+    self, Orphans, OutputCleaner, Stop, TrialCommand, TrialPlan, TrialProgram, TrialsStop, Workspace,
+};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::now;
 
 /// Characters of a gate's ID: enough to be unique in a store.
 const ID_LENGTH: usize = 12;
+
+/// Misses that a report names, of each trial.
+const MAX_MISS_NOTICES: usize = 3;
 
 /// Runs the trials and gates on them.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
@@ -34,7 +45,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     };
     let gate = Gate::new(&policy, baseline.as_ref())
         .map_err(|error| files::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
-    let (command, details) = command(args, &policy, session)?;
+    let replay = args.cassette.as_deref().map(cassettes::read).transpose()?;
+    if let Some((baseline, file)) = baseline.as_ref().zip(baseline_file.as_ref()) {
+        environment::refuse_other_evidence(baseline, &file.path, replay.is_some())?;
+    }
+    let fingerprint_of = replay.clone();
+    let replay = replay.map(TrialReplay::new);
+    let (command, details) = command(args, &policy, replay.clone(), session)?;
     // Baseline whose agent the trials must be of.
     let of_agent = baseline
         .as_ref()
@@ -44,7 +61,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         files::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
     }
     outputs::prepare(&args.output)?;
-    let environment = environment::fingerprint(&command.workspace)?;
+    let environment = environment::fingerprint(&command.workspace, fingerprint_of.as_deref())?;
     let notices = files::notices(&policy, &gate);
     for notice in &notices {
         session.ui.note(&Line::of(notice, Tone::Muted));
@@ -65,16 +82,53 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if made.was_interrupted {
         judgement.abort_reason = Some("interrupted".to_owned());
     }
+    let outcomes = replay.as_ref().map(TrialReplay::outcomes).unwrap_or_default();
     let details = GateDetails {
         started_at: Some(started.to_string()),
         ended_at: Some(now().to_string()),
         policy: policy_file,
         baseline: baseline_file,
-        notices: [notices, made.notices, missing_trace_advice(&made.trials)].concat(),
+        notices: [
+            evidence_notice(args).into_iter().collect(),
+            replay_notices(&outcomes),
+            notices,
+            made.notices,
+            missing_trace_advice(args, &made.trials),
+        ]
+        .concat(),
         ..details
     };
     let report = Report::new(judgement, &made.trials, baseline.as_ref(), environment, details);
-    outputs::publish(&report, policy.on_inconclusive, &args.output, session)
+    // What a cassette has no answer to is no evidence of anything, whatever the policy makes of other doubts.
+    let on_inconclusive = if outcomes.iter().any(|outcome| outcome.missed > 0) {
+        OnInconclusive::Fail
+    } else {
+        policy.on_inconclusive
+    };
+    outputs::publish(&report, on_inconclusive, &args.output, session)
+}
+
+/// What the evidence of replayed trials covers, and what it can show.
+fn replay_notices(outcomes: &[ReplayOutcome]) -> Vec<String> {
+    let Some(first) = outcomes.first() else {
+        return Vec::new();
+    };
+    let mut notices = vec![format!(
+        "replayed evidence, from {}: it can show a change of the agent's code; a changed prompt or model needs a new recording",
+        first.cassette.display()
+    )];
+    for outcome in outcomes {
+        let unused = outcome
+            .unused_sentence()
+            .map_or_else(String::new, |sentence| format!("; {sentence}"));
+        let coverage = format!("{}{unused}", outcome.coverage());
+        if !notices.contains(&coverage) {
+            notices.push(coverage);
+        }
+        let misses = outcome.misses.iter().map(|miss| format!("not answered: {miss}"));
+        notices.extend(misses.take(MAX_MISS_NOTICES));
+    }
+    notices
 }
 
 /// The trials of a gate.
@@ -95,8 +149,8 @@ fn make_trials(
     let store = RunStore::new(session.data_dir()?);
     let stop = Stop::on_signals()?;
     let orphans = Orphans::adopt();
-    let mut follower = Follower::new(gate, policy, of_agent, &command.gate, &stop, store, session);
-    let plan = Plan {
+    let mut follower = TrialFollower::new(gate, policy, of_agent, &command.gate, &stop, store, session);
+    let plan = TrialPlan {
         trials: policy.trials,
         jobs: NonZeroU32::new(policy.jobs).unwrap_or(NonZeroU32::MIN),
     };
@@ -113,7 +167,7 @@ fn make_trials(
     }
     let is_whole = is_decided || trials.len() as u64 == u64::from(policy.trials);
     let was_interrupted =
-        stop.reason() == Some(StopReason::Interrupted) && (!is_whole || trials.iter().any(is_interrupted));
+        stop.reason() == Some(TrialsStop::Interrupted) && (!is_whole || trials.iter().any(is_interrupted));
     if was_interrupted {
         add_interrupted(&mut trials, policy.trials);
     }
@@ -126,16 +180,22 @@ fn make_trials(
 }
 
 /// The command of each trial, and its description in the report.
-fn command(args: &Args, policy: &Policy, session: &Session) -> Result<(TrialCommand, GateDetails), CliError> {
+fn command(
+    args: &Args,
+    policy: &Policy,
+    replay: Option<TrialReplay>,
+    session: &mut Session,
+) -> Result<(TrialCommand, GateDetails), CliError> {
     let here = std::env::current_dir()
         .map_err(|error| CliError::input("failed to read the current directory").with_source(error))?;
+    let tags = args.tags.with_environment(session)?;
     let settings = session.settings()?;
     let workspace = Workspace::look(&here, &settings.data_dir)?;
     let (name, arguments) = args
         .command
         .split_first()
         .ok_or_else(|| CliError::input("there is no command to run"))?;
-    let output = Output::new(&settings);
+    let output = OutputCleaner::new(&settings);
     let id: String = uuid::Uuid::new_v4()
         .simple()
         .to_string()
@@ -155,23 +215,39 @@ fn command(args: &Args, policy: &Policy, session: &Session) -> Result<(TrialComm
     };
     let command = TrialCommand {
         gate: id,
-        program: Program::find(name, &workspace)?,
+        program: TrialProgram::find(name, &workspace)?,
         arguments: arguments.to_vec(),
         workspace,
         in_place: args.in_place,
         timeout: policy.timeout,
         output,
+        environment: if args.capture || replay.is_some() {
+            Box::new(CapturedEnvironment::new(settings, replay, &tags))
+        } else {
+            Box::new(TaggedEnvironment(tags))
+        },
     };
     Ok((command, details))
 }
 
+/// How the evidence came about, where the trials did not record it themselves.
+fn evidence_notice(args: &Args) -> Option<String> {
+    let notice = "the runs were captured: what the trials sent over OpenTelemetry is the evidence, beside what they recorded \
+                  themselves";
+    args.capture.then(|| notice.to_owned())
+}
+
 /// Advice for an agent that records nothing, the first problem of a new user.
-fn missing_trace_advice(trials: &[Trial]) -> Vec<String> {
+fn missing_trace_advice(args: &Args, trials: &[Trial]) -> Vec<String> {
     let left_none = |trial: &Trial| {
         let failure = trial.failure.as_ref();
         failure.is_some_and(|failure| failure.reason == FailureReason::NoTrace)
     };
-    let notice = "to record a run, annotate the agent's entry function with #[tracer_sdk::trace] \
+    if args.capture || args.cassette.is_some() {
+        // Each trial says why.
+        return Vec::new();
+    }
+    let notice = "to record a run, add --capture if the agent exports OpenTelemetry, annotate the agent's entry function with #[tracer_sdk::trace] \
                   (docs/instrument-your-agent.md), or write a run in the trace format to $TRACER_DATA_DIR, which \
                   is set for each trial (docs/trace-format.md)";
     if trials.iter().any(left_none) {

@@ -7,11 +7,14 @@ use std::time::Duration;
 use tracer_gate::policy::{Bound, Overrides};
 
 use crate::gate::outputs::{Inconclusive, OutputArgs};
+use crate::tags::TagArgs;
 use crate::value_parsers;
 
 /// Options of `tracer run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Example: tracer run --trials 5 -- python agent.py
+
 Each trial runs in a fresh copy of the working directory (tracked and untracked files, without those that git ignores), \
 with its own TRACER_DATA_DIR, TRACER_TRIAL_INDEX (from 1) and TMPDIR. It counts when its process exits with 0 and leaves \
 exactly one completed run. List the recorded trials with: tracer list --trials.
@@ -36,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
 
-    /// Run N trials at a time; the verdict is the same [default: as the policy says]
+    /// Run N trials at a time; the verdict does not depend on it [default: as the policy says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
 
@@ -68,6 +71,17 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
 
+    #[command(flatten)]
+    pub(super) tags: TagArgs,
+
+    /// Record each trial from outside, as `tracer record` does
+    #[arg(long)]
+    pub(super) capture: bool,
+
+    /// Answer the calls of models from the cassette FILE, in one trial unless --trials says more
+    #[arg(long, value_name = "FILE", conflicts_with = "capture")]
+    pub(super) cassette: Option<PathBuf>,
+
     /// Run the trials in the working directory itself instead of copies of it
     #[arg(long)]
     pub(super) in_place: bool,
@@ -84,7 +98,8 @@ impl Args {
     /// The options as overrides of the policy.
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
-            trials: self.trials,
+            // A replayed trial says the same every time.
+            trials: self.trials.or(self.cassette.as_ref().map(|_| 1)),
             fail_fast: (self.fail_fast || self.no_fail_fast).then_some(!self.no_fail_fast),
             confidence_level: self.confidence_level,
             pass_rate_threshold: self.pass_rate_threshold,

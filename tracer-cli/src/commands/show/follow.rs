@@ -6,13 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use tracer_sdk::format::{Payload, SpanId, SpanRecord, Timestamp};
+use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{LogPart, RunDirectory, StartedSpan, read_live_file, read_log_part, spans_to_events};
 
-use super::{Shown, page};
+use super::{OpenedRun, page};
 use crate::error::CliError;
 use crate::session::Session;
 use crate::terminal::follow_rows;
-use crate::terminal::follow_rows::Watched;
+use crate::terminal::follow_rows::FollowedRun;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
@@ -27,13 +28,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const PART_BYTES: u64 = 4 * 1024 * 1024;
 
 /// A run that is followed.
-struct Follower<'a> {
+struct RunFollower<'a> {
     directory: &'a RunDirectory,
     filter: &'a StepFilter,
     started: Option<Timestamp>,
     offset: u64,
     ended: HashSet<SpanId>,
     totals: Totals,
+    prices: Prices,
     unreadable_lines: u64,
 }
 
@@ -48,13 +50,14 @@ pub(super) fn follow(
     let name = listed.meta.as_ref().ok().and_then(|meta| meta.run_name.clone());
     let title = follow_rows::title(name.as_deref(), short_id);
     session.ui.lines(&[title.fitted(session.ui.width())])?;
-    let mut follower = Follower {
+    let mut follower = RunFollower {
         directory,
         filter,
         started: listed.started(),
         offset: 0,
         ended: HashSet::new(),
         totals: Totals::default(),
+        prices: session.prices()?,
         unreadable_lines: 0,
     };
     loop {
@@ -86,11 +89,11 @@ pub(super) fn follow(
         ));
     }
     session.ui.lines(&[Line::new()])?;
-    page::head(&mut Shown::open(directory, short_id, session)?, true, session)?;
+    page::head(&mut OpenedRun::open(directory, short_id, session)?, true, session)?;
     Ok(())
 }
 
-impl Follower<'_> {
+impl RunFollower<'_> {
     /// Shows the new spans of the log.
     fn catch_up(&mut self, session: &mut Session) -> Result<(), CliError> {
         let mut max_bytes = PART_BYTES;
@@ -131,7 +134,7 @@ impl Follower<'_> {
             .filter(|record| !matches!(record.payload, Payload::RunStart { .. } | Payload::RunEnd { .. }))
             .map(|record| {
                 let is_own = record.event_id == own;
-                StepSource::read(0, record, is_own.then_some(span))
+                StepSource::read(0, record, is_own.then_some(span)).priced(&self.prices)
             })
             .collect();
         let steps = steps::steps(&sources, self.started);
@@ -152,7 +155,7 @@ impl Follower<'_> {
             .as_ref()
             .and_then(|live| live.started.iter().rev().find(is_open))
             .map(|started| (started.name.as_str(), since(started.start_time.instant())));
-        let watched = Watched {
+        let watched = FollowedRun {
             elapsed: self.started.map_or(0, since),
             current,
             totals: &self.totals,

@@ -1,13 +1,14 @@
 //! `tracer show --json`: the records, written as they are read, with metadata, calls in flight and problems.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
 use tracer_sdk::format::{EventType, Record, RecordedStatus, SpanId, StoredTime};
 use tracer_sdk::read::{RecordError, StartedSpan};
 
-use super::Shown;
+use super::OpenedRun;
 use crate::error::CliError;
 use crate::session::Session;
 use tracer_insight::json;
@@ -17,7 +18,7 @@ use tracer_insight::step_filter::StepFilter;
 /// A call that has not ended, or had not when the process died.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct InFlight<'a> {
+struct CallUnderWay<'a> {
     span_id: SpanId,
     parent_span_id: Option<SpanId>,
     event_type: EventType,
@@ -25,7 +26,7 @@ struct InFlight<'a> {
     start_time: &'a StoredTime,
 }
 
-impl<'a> InFlight<'a> {
+impl<'a> CallUnderWay<'a> {
     fn of(started: &'a StartedSpan) -> Self {
         Self {
             span_id: started.span_id,
@@ -52,19 +53,21 @@ pub(crate) struct ShownRun<'a> {
     /// The status of the run, in the words that every list uses.
     #[schemars(schema_with = "tracer_insight::run_entry::any_run_status")]
     run_status: &'a str,
+    /// Its tags.
+    tags: BTreeMap<String, String>,
     /// The metadata, when it can be read.
     run: Option<tracer_sdk::format::RunMeta>,
     /// The records that match.
     events: Vec<Record>,
     /// Calls that have not ended, or had not when the process died.
-    in_flight: Vec<InFlight<'a>>,
+    in_flight: Vec<CallUnderWay<'a>>,
     /// Parts of the run that cannot be read.
     problems: Vec<tracer_sdk::format::Problem>,
 }
 
 /// Writes the run; with a step or a filter, `events` has only the records that match.
 pub(super) fn write(
-    shown: &mut Shown,
+    shown: &mut OpenedRun,
     step: Option<usize>,
     filter: &StepFilter,
     session: &mut Session,
@@ -84,13 +87,14 @@ pub(super) fn write(
 }
 
 fn write_document(
-    shown: &mut Shown,
+    shown: &mut OpenedRun,
     only: Option<&Record>,
     filter: &StepFilter,
     failed: &RefCell<Option<RecordError>>,
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let status = shown.contents.status;
+    let tags: BTreeMap<&str, &str> = shown.contents.tags.iter().collect();
     let run = &mut shown.contents.run;
     let mut document = json::Document::begin(output)?;
     // The three words of the format, and one that the files do not hold.
@@ -100,6 +104,7 @@ fn write_document(
     };
     document.field("status", &recorded)?;
     document.field("run_status", &status.as_str())?;
+    document.field("tags", &tags)?;
     document.field("run", &run.meta)?;
     if let Some(record) = only {
         document.list("events", [record])?;
@@ -112,7 +117,7 @@ fn write_document(
             .filter(|record| filter.is_empty() || filter.passes(record));
         document.list("events", records)?;
     }
-    document.list("in_flight", run.in_flight.iter().map(InFlight::of))?;
+    document.list("in_flight", run.in_flight.iter().map(CallUnderWay::of))?;
     document.list("problems", &run.problems)?;
     document.end()
 }

@@ -1,6 +1,7 @@
 //! `tracer show`: shows what a run did, step by step, as far as it can be read.
 
 mod follow;
+mod for_llm;
 pub(crate) mod json;
 mod page;
 mod views;
@@ -12,6 +13,7 @@ use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::{Session, quoted};
+use tracer_insight::outline::TokenBudget;
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
@@ -19,6 +21,7 @@ use tracer_insight::step_kind::StepKind;
 
 /// Options of `tracer show`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer show latest --errors")]
 #[command(group = clap::ArgGroup::new("view"))]
 #[expect(
     clippy::struct_excessive_bools,
@@ -60,21 +63,30 @@ pub struct Args {
     #[arg(long)]
     all: bool,
 
+    /// Print an outline for a model: what happened and why, with the texts of the trace marked as content
+    #[arg(long, conflicts_with_all = ["transcript", "waterfall", "follow", "kind", "errors", "grep", "all", "json"])]
+    for_llm: bool,
+
+    /// With --for-llm: print at most TOKENS tokens, four bytes counted as one
+    #[arg(long, value_name = "TOKENS", requires = "for_llm", default_value_t = TokenBudget::DEFAULT.tokens() as u64, value_parser = clap::value_parser!(u64).range(TokenBudget::MIN.tokens() as u64..=TokenBudget::MAX.tokens() as u64))]
+    budget: u64,
+
     /// Print the run as JSON: `{spec_version, status, run_status, run, events, in_flight, problems}`
     #[arg(long)]
     json: bool,
 }
 
 /// A run opened for display.
-struct Shown {
+struct OpenedRun {
     contents: RunSteps,
     short_id: String,
 }
 
-impl Shown {
+impl OpenedRun {
     fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
+        let prices = session.prices()?;
         let reading = Progress::begin("reading", "span", None);
-        let contents = RunSteps::open(directory).map_err(|invalid| {
+        let contents = RunSteps::open(directory, prices).map_err(|invalid| {
             let other = format!("choose another run: {}", session.command("list"));
             if !directory.path.exists() {
                 return CliError::input(format!("run {short_id} was deleted before it could be read"))
@@ -110,9 +122,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         follow::follow(&directory, &short_id, &filter, session)?;
         return Ok(CommandOutcome::Done);
     }
-    let mut shown = Shown::open(&directory, &short_id, session)?;
+    let mut shown = OpenedRun::open(&directory, &short_id, session)?;
     match args.step {
         _ if args.json => json::write(&mut shown, args.step, &filter, session)?,
+        step if args.for_llm => {
+            let budget = usize::try_from(args.budget).unwrap_or(usize::MAX);
+            for_llm::write(&mut shown, directory.trace_id, step, budget, session)?;
+            return Ok(CommandOutcome::Done);
+        }
         Some(number) => views::step(&mut shown, number, session)?,
         None if args.transcript => views::transcript(&mut shown, &filter, args.all, session)?,
         None => page::show(&mut shown, &filter, args, session)?,
@@ -139,7 +156,9 @@ mod tests {
         let mut session = Session::new(Ui::new(Colour::Never, false), Some(data_dir.path().to_owned()));
         let (directory, short_id) = session.select(Some(id)).unwrap();
         data_dir.close().unwrap();
-        let error = Shown::open(&directory, &short_id, &mut session).err().unwrap();
+        let error = OpenedRun::open(&directory, &short_id, &mut session)
+            .err()
+            .unwrap();
         assert_eq!((error.kind(), error.details()), (ErrorKind::Input, [].as_slice()));
         assert_eq!(
             error.message(),

@@ -1,7 +1,7 @@
 //! Page of a run: summary, loops, and steps as a table or as bars. Of a long run only the first and the last steps are
 //! read, and the number of omitted steps is printed.
 
-use super::{Args, Shown};
+use super::{Args, OpenedRun};
 use crate::error::CliError;
 use crate::terminal::run_page::RunPage;
 use tracer_insight::line::{Line, Tone};
@@ -15,7 +15,7 @@ use tracer_insight::{loops, steps, text};
 
 /// Shows the page.
 pub(super) fn show(
-    shown: &mut Shown,
+    shown: &mut OpenedRun,
     filter: &StepFilter,
     args: &Args,
     session: &mut Session,
@@ -60,7 +60,7 @@ pub(super) fn show(
 /// Prints the head of the page, with the loops when `with_loops`; returns the numbers of the steps that are evidence of
 /// loops.
 pub(super) fn head(
-    shown: &mut Shown,
+    shown: &mut OpenedRun,
     with_loops: bool,
     session: &mut Session,
 ) -> Result<StepNumbers, CliError> {
@@ -89,7 +89,7 @@ fn parts(numbers: &[usize], all: bool) -> Vec<&[usize]> {
 }
 
 /// Prints the next commands.
-fn print_next(shown: &Shown, numbers: &[usize], left_out: usize, session: &mut Session) {
+fn print_next(shown: &OpenedRun, numbers: &[usize], left_out: usize, session: &mut Session) {
     let id = &shown.short_id;
     session.ui.note(&Line::new());
     if left_out > 0 {

@@ -2,7 +2,7 @@
 
 use tracer_sdk::format::Payload;
 
-use super::Shown;
+use super::OpenedRun;
 use crate::error::CliError;
 use crate::session::Session;
 use crate::terminal::step_page::StepPage;
@@ -17,7 +17,7 @@ use tracer_insight::{steps, text};
 const STEPS_AT_ONCE: usize = 1_000;
 
 /// Shows one step in full.
-pub(super) fn step(shown: &mut Shown, number: usize, session: &mut Session) -> Result<(), CliError> {
+pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) -> Result<(), CliError> {
     let Some((source, span)) = shown.contents.read_with_span(number)? else {
         return Err(no_such_step(shown, number, session));
     };
@@ -38,12 +38,24 @@ pub(super) fn step(shown: &mut Shown, number: usize, session: &mut Session) -> R
         session.command(&format!("show {}", shown.short_id))
     );
     session.ui.note(&Line::new());
+    let call = span
+        .as_ref()
+        .and_then(|span| span.attributes.get(CALL_NUMBER)?.as_u64());
+    if let Some(call) = call {
+        let fork = session.command(&format!("fork {} --at {call}", shown.short_id));
+        session
+            .ui
+            .note(&Line::of(format!("  fork from here: {fork}"), Tone::Muted));
+    }
     session.ui.note(&Line::of(next, Tone::Muted));
     Ok(())
 }
 
+/// Which of the calls of models it is that the run kept, from 1.
+const CALL_NUMBER: &str = "tracer.call_number";
+
 /// Error for a step number that the run does not have.
-pub(super) fn no_such_step(shown: &Shown, number: usize, session: &Session) -> CliError {
+pub(super) fn no_such_step(shown: &OpenedRun, number: usize, session: &Session) -> CliError {
     let all = text::counted(shown.contents.len() as u64, "step");
     CliError::input(format!(
         "run {} has no step {number}: it has {all}",
@@ -56,7 +68,7 @@ pub(super) fn no_such_step(shown: &Shown, number: usize, session: &Session) -> C
 }
 
 /// Numbers of the steps that are evidence of a loop warning, which are shortly before it.
-fn evidence(shown: &mut Shown, warning: usize, payload: &Payload) -> Result<StepNumbers, CliError> {
+fn evidence(shown: &mut OpenedRun, warning: usize, payload: &Payload) -> Result<StepNumbers, CliError> {
     let mut found = StepNumbers::new();
     let Payload::LoopWarning {
         evidence_event_ids, ..
@@ -76,7 +88,7 @@ fn evidence(shown: &mut Shown, warning: usize, payload: &Payload) -> Result<Step
 
 /// Shows the conversation.
 pub(super) fn transcript(
-    shown: &mut Shown,
+    shown: &mut OpenedRun,
     filter: &StepFilter,
     all: bool,
     session: &mut Session,

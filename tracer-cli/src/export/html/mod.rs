@@ -61,7 +61,9 @@ pub fn write(
     let mut rescan = Rescan::new(redaction);
     head.run.name.iter_mut().for_each(|name| rescan.text(name));
     rescan.text(&mut head.sentence);
-    head.run.remarks.iter_mut().for_each(|remark| rescan.text(remark));
+    head.run.tags = rescan.tags(&head.run.tags);
+    let sentences = head.run.origin.iter_mut().chain(&mut head.run.remarks);
+    sentences.for_each(|sentence| rescan.text(sentence));
     let start = start.map(|record| rescan.record(record));
     let duration = head.run.duration;
     let started = head.run.started;
@@ -130,6 +132,7 @@ fn body_start(head: &PageHead, start: Option<&Record>) -> Markup {
             p.sentence { (head.sentence) }
             ul.facts {
                 @for fact in run.facts() { li { (fact) } }
+                @for tag in run.tag_words() { li { (tag) } }
                 @if let Some(duration) = run.duration { li { (units::duration(duration)) } }
                 @if let Some(started) = run.started { li { (units::moment(started)) } }
                 li { "run " code { (head.id) } }

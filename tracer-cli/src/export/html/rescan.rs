@@ -1,7 +1,7 @@
 //! Looking once more for secrets in what leaves the machine: another emitter may have redacted less than ours.
 
 use serde_json::Value;
-use tracer_sdk::format::{ErrorPayload, Payload, Record};
+use tracer_sdk::format::{ErrorPayload, Payload, Record, Tags};
 use tracer_sdk::redaction::Redaction;
 
 /// Redacts records and counts what it changed.
@@ -17,6 +17,18 @@ impl<'a> Rescan<'a> {
             redaction,
             changed: 0,
         }
+    }
+
+    /// The tags without secrets.
+    pub(super) fn tags(&mut self, tags: &Tags) -> Tags {
+        let mut cleaned = Tags::default();
+        for (key, value) in tags.iter() {
+            let mut value = value.to_owned();
+            self.text(&mut value);
+            // A key is the same as it was.
+            let _ = cleaned.set(key, &value);
+        }
+        cleaned
     }
 
     /// The record without secrets.

@@ -9,7 +9,7 @@ use super::value;
 use tracer_insight::step_detail::{SectionContent, StepDetail, StepNumbers, StepSection};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::Step;
-use tracer_insight::{step_summary, text, units, value_summary};
+use tracer_insight::{cost, step_summary, text, units, value_summary};
 
 /// Levels that are indented; deeper ones keep that indentation.
 const MAX_INDENT_LEVELS: usize = 4;
@@ -53,7 +53,9 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
     let room = LINE_COLUMNS.saturating_sub(text::width(&name));
     let summary = step.summary().fitted(room.max(MIN_SUMMARY_COLUMNS));
     let tokens = match &step.record.payload {
-        Payload::LlmCall { usage, .. } => step_summary::tokens(usage),
+        Payload::LlmCall { usage, .. } => {
+            step_summary::tokens(usage).zip(step_summary::tokens_and_shares(usage))
+        }
         _ => None,
     };
     let took = step
@@ -70,7 +72,14 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
             @if step.in_flight { span.running { "in flight " } }
             span.muted { (summary) }
         }
-        span.number.tokens { @if let Some(tokens) = tokens { (tokens) " tokens" } }
+        @if let Some((tokens, shown)) = tokens {
+            span.number.tokens title=(format!("{shown} tokens")) {
+                (tokens) " tokens"
+                @if let Some(cost) = step.cost.and_then(cost::of_call) { " " span.cost { (cost) } }
+            }
+        } @else {
+            span.number.tokens {}
+        }
         span.time { @if let Some(took) = took { (took) } }
         (bar(step, total))
     }

@@ -1,4 +1,5 @@
 use serde_json::json;
+use tracer_sdk::format::Tags;
 use tracer_sdk::settings::Settings;
 
 use super::*;
@@ -21,7 +22,9 @@ fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
         status: RunStatus::Looped,
         started: None,
         duration: Some(40_000),
+        tags: Tags::from_variable("commit=3f2a").0,
         totals: Totals::of(&steps),
+        origin: None,
         remarks: vec!["1 span ended after the run had ended".to_owned()],
         cut_tail: None,
         problems: Vec::new(),
@@ -62,7 +65,7 @@ fn the_page_says_what_happened_and_every_step_in_full() {
 }
 
 #[test]
-fn a_line_tells_what_came_out_however_long_what_went_in_is() {
+fn a_line_shows_the_output_however_long_the_input_is() {
     let question = "where is my refund ".repeat(10);
     let sample = Sample::new().step(samples::tool(
         "search_kb",

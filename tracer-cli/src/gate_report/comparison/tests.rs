@@ -15,7 +15,7 @@ fn changed() -> Comparison {
 }
 
 #[test]
-fn what_was_stands_before_what_is() {
+fn the_old_value_is_before_the_new_one() {
     insta::assert_snapshot!(at_widths(|width| terminal::comparison::lines(&changed(), width)));
 }
 
@@ -37,7 +37,7 @@ fn runs_that_differ_only_in_time_are_the_same() {
     assert_eq!(lines.last().unwrap().text(), "Nothing but the time differs.");
 }
 
-/// A run of so many calls, each of a tool of its own.
+/// A run of this many calls, each of a tool of its own.
 fn calls(numbers: impl IntoIterator<Item = usize>) -> Sample {
     numbers.into_iter().fold(Sample::new(), |sample, number| {
         sample.step(tool(&format!("t{number:02}"), &json!({}), &json!({})))
@@ -53,20 +53,21 @@ fn a_change_in_the_middle_of_many_calls_is_seen() {
         other => other,
     });
     let comparison = Comparison::of_runs(&metrics(1, &calls(0..20)), &metrics(2, &calls(swapped)));
-    let told: Vec<String> = terminal::comparison::lines(&comparison, 60)
+    let reported: Vec<String> = terminal::comparison::lines(&comparison, 60)
         .iter()
         .map(Line::text)
         .collect();
     assert!(
-        told.iter()
+        reported
+            .iter()
             .any(|line| line.starts_with('>') && line.contains("moved")),
-        "{told:#?}"
+        "{reported:#?}"
     );
     assert!(
-        told.iter().any(|line| line.contains("calls the same")),
-        "{told:#?}"
+        reported.iter().any(|line| line.contains("calls the same")),
+        "{reported:#?}"
     );
-    assert!(told.len() < 25, "what is the same is folded: {told:#?}");
+    assert!(reported.len() < 25, "what is the same is folded: {reported:#?}");
 }
 
 #[test]
@@ -78,13 +79,13 @@ fn a_call_that_fails_now_says_so() {
     ));
     let before = Sample::new().step(tool("search_kb", &json!({}), &json!({})));
     let comparison = Comparison::of_runs(&metrics(1, &before), &metrics(2, &failing));
-    let told: Vec<String> = terminal::comparison::lines(&comparison, 60)
+    let reported: Vec<String> = terminal::comparison::lines(&comparison, 60)
         .iter()
         .map(Line::text)
         .collect();
     assert!(
-        told.iter().any(|line| line.contains("search_kb  fails")),
-        "{told:#?}"
+        reported.iter().any(|line| line.contains("search_kb  fails")),
+        "{reported:#?}"
     );
 }
 

@@ -12,14 +12,14 @@ fn a_gate_that_fails_names_every_check_with_what_was_allowed_and_seen() {
 }
 
 #[test]
-fn a_gate_that_passes_is_told_in_a_few_lines() {
+fn a_passing_gate_is_a_few_lines() {
     let trials = [1, 2, 3].map(|number| trial(number, &good()));
     let report = report(POLICY, Some(&usual()), &trials);
     insta::assert_snapshot!(at_widths(|width| lines(&report, width)));
 }
 
 #[test]
-fn a_trial_without_a_trace_is_told_with_its_last_words() {
+fn a_trial_without_a_trace_shows_its_last_output() {
     // gate-contract 15.3 E1
     let report = report(POLICY, None, &[trial(1, &good()), crashed(2)]);
     let shown = at_widths(|width| lines(&report, width));
@@ -33,8 +33,11 @@ fn a_trial_and_the_verdict_never_contradict_each_other() {
     let policy =
         "version: 2\ntrials: 1\nmetrics:\n  step_count: {kind: measured, direction: upper, limit: 2}\n";
     let report = report(policy, None, &[trial(1, &good())]);
-    let told: Vec<String> = lines(&report, 80).iter().map(Line::text).collect();
-    assert_eq!(told[0], "✗ FAIL  1 check failed, 1 passed");
-    assert!(told.contains(&"    allowed  at most 2".to_owned()), "{told:#?}");
-    assert!(told.contains(&"    seen     5".to_owned()), "{told:#?}");
+    let reported: Vec<String> = lines(&report, 80).iter().map(Line::text).collect();
+    assert_eq!(reported[0], "✗ FAIL  1 check failed, 1 passed");
+    assert!(
+        reported.contains(&"    allowed  at most 2".to_owned()),
+        "{reported:#?}"
+    );
+    assert!(reported.contains(&"    seen     5".to_owned()), "{reported:#?}");
 }

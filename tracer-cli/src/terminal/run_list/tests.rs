@@ -7,6 +7,9 @@ fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
 }
 
+/// The run that is the first of two in a thread.
+const FIRST_OF_THREAD: u128 = 0x6950_67a6;
+
 fn row(
     id: u128,
     status: RunStatus,
@@ -19,10 +22,12 @@ fn row(
     RunRow {
         id: TraceId::from_u128(id << 96 | 1).unwrap(),
         status,
-        facts: Ok(Facts {
+        thread: (id == FIRST_OF_THREAD).then(|| "1/2 in chat-1".to_owned()),
+        facts: Ok(ReadableRun {
             name: name.map(str::to_owned),
             started: started.parse().unwrap(),
             duration,
+            cost: None,
             counts: Counts {
                 llm_calls,
                 tool_calls,
@@ -32,6 +37,7 @@ fn row(
             preview: (llm_calls > 0).then(|| RunPreview {
                 steps: llm_calls + tool_calls,
                 tokens: (llm_calls > 1).then_some(1_932),
+                token_shares: None,
                 is_whole: tool_calls < 1_000,
                 subtitle: name.map(|_| "\"ORD-1042: where is my refund?\"".to_owned()),
                 path: Vec::new(),
@@ -88,6 +94,7 @@ fn rows() -> Vec<RunRow> {
             id: TraceId::from_u128(0x2cc0_0a25 << 96 | 1).unwrap(),
             status: RunStatus::Damaged,
             facts: Err("meta.json: is not JSON (malformed_json)".to_owned()),
+            thread: None,
         },
     ]
 }
@@ -113,7 +120,7 @@ fn fields_are_whole_and_keep_to_their_line() {
 }
 
 #[test]
-fn the_heading_tells_how_many_are_not_shown() {
+fn the_heading_counts_what_is_not_shown() {
     let statuses = [RunStatus::Ok, RunStatus::Failed, RunStatus::Ok];
     assert_eq!(
         heading("runs", 2, &statuses, 80)[0].text(),
@@ -125,7 +132,7 @@ fn the_heading_tells_how_many_are_not_shown() {
 }
 
 #[test]
-fn ids_are_as_long_as_it_takes_to_tell_them_apart() {
+fn ids_are_as_long_as_needed_to_differ() {
     let id = |text: &str| text.parse::<TraceId>().unwrap();
     let (first, second) = (
         id("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"),

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 use tracer_insight::totals::Totals;
-use tracer_sdk::format::{Payload, Problem, ProblemCode, Usage};
+use tracer_sdk::format::{Payload, Problem, ProblemCode, Tags, Usage};
 
 use super::*;
 use crate::terminal::step_rows;
@@ -19,7 +19,9 @@ fn page(sample: &Sample, status: RunStatus, problems: &[Problem], remarks: &[&st
         status,
         started: "2026-11-21T01:14:27Z".parse().ok(),
         duration: (status != RunStatus::Interrupted).then_some(120_400),
+        tags: Tags::from_variable("commit=3f2a").0,
         totals: Totals::of(&steps),
+        origin: None,
         remarks: remarks.iter().map(|remark| (*remark).to_owned()).collect(),
         cut_tail: (status == RunStatus::Interrupted).then_some(23),
         problems: problems.to_vec(),
@@ -196,7 +198,9 @@ proptest! {
             status,
             started: None,
             duration: Some(7),
+            tags: Tags::default(),
             totals: Totals::of(&steps),
+            origin: None,
             remarks: vec![said],
             cut_tail: None,
             problems: Vec::new(),

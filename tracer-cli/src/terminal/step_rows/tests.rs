@@ -55,6 +55,21 @@ fn tokens_are_never_cut() {
 }
 
 #[test]
+fn cached_and_reasoning_tokens_are_shown_where_the_summary_keeps_its_room() {
+    let mut usage = Usage::new(412, 35);
+    usage.cache_read_tokens = Some(300);
+    usage.reasoning_tokens = Some(12);
+    let sample = Sample::new().step(llm("where?", &"long ".repeat(40), usage));
+    let wide = &table(&sample, 120)[1];
+    assert!(
+        wide.ends_with("…  412→35 tok (300 cached, 12 for reasoning)"),
+        "{wide}"
+    );
+    let narrow = &table(&sample, 60)[1];
+    assert!(narrow.ends_with("…  412→35 tok"), "{narrow}");
+}
+
+#[test]
 fn a_nested_step_is_indented_and_a_very_deep_one_still_has_room() {
     let mut sample = Sample::new().step(structural());
     for parent in 1..40 {

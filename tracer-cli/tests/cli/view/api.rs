@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD};
+use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, meta, spans};
 
 use super::client::Viewer;
 
@@ -28,6 +28,12 @@ fn runs_are_listed_newest_first_and_by_parts() {
     assert_eq!(ids("/api/runs"), [THIRD, SECOND, FIRST]);
     assert_eq!(ids("/api/runs?status=error"), [SECOND]);
     assert_eq!(ids("/api/runs?q=IR"), [THIRD, FIRST]);
+    assert_eq!(
+        ids("/api/runs?query=-status:failed%20tool:search_kb"),
+        [THIRD, FIRST]
+    );
+    assert_eq!(ids("/api/runs?query=status:failed&q=IR"), Vec::<String>::new());
+    viewer.get("/api/runs?query=tol:x").refuses(400, "invalid_query");
     assert_eq!(ids("/api/runs?q=f*"), [FIRST]);
     let first = viewer.json("/api/runs?limit=2");
     assert_eq!(first["next"], SECOND);
@@ -79,7 +85,7 @@ fn the_table_has_previews_of_requested_runs() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|run| run["standing"] == "damaged")
+        .find(|run| run["run_status"] == "damaged")
         .unwrap();
     assert!(damaged["problem"].is_string() && damaged["run_name"].is_null());
     let one = viewer.json(&format!("/api/table?ids={FIRST},{SECOND}"));
@@ -87,6 +93,100 @@ fn the_table_has_previews_of_requested_runs() {
     assert_eq!((&details["steps"], &details["tokens"]), (&2.into(), &447.into()));
     assert_eq!(details["path"], serde_json::json!(["tool", "llm"]));
     assert_eq!(details["subtitle"], "\"Draft a reply\"");
+}
+
+#[test]
+fn the_table_is_searched_sorted_and_paged() {
+    let (_sandbox, viewer) = with_runs();
+    let ids = |parameters: &str| {
+        let table = viewer.json(&format!("/api/table?{parameters}"));
+        let runs = table["runs"].as_array().unwrap().iter();
+        let ids: Vec<String> = runs
+            .map(|run| run["trace_id"].as_str().unwrap()[..5].to_owned())
+            .collect();
+        (ids.join(" "), table["matching"].as_u64().unwrap())
+    };
+    let (all, count) = ids("");
+    assert_eq!(count, 3);
+    let newest_first: Vec<&str> = all.split(' ').collect();
+    let (reversed, _) = ids("reverse=true");
+    assert_eq!(reversed.split(' ').rev().collect::<Vec<_>>(), newest_first);
+    assert_eq!(ids("from=1&limit=1"), (newest_first[1].to_owned(), 3));
+    assert_eq!(ids("from=3"), (String::new(), 3));
+    assert_eq!(ids("q=tool:search_kb").1, 3);
+    assert_eq!(ids("q=tool:no_such_tool").1, 0);
+    assert_eq!(ids(&format!("q=id:{FIRST}")), (FIRST[..5].to_owned(), 1));
+    assert_eq!(ids("q=refund%20policy").1, 3, "in the steps");
+    assert_eq!(ids("q=tokens%3E1").1, 3);
+    assert_eq!(
+        ids("status=failed").1 + ids("status=ok,running,interrupted,loop").1,
+        3
+    );
+    assert_eq!(ids("since=1h").1, 0);
+    let by_name = ids("sort=name").0;
+    assert_eq!(by_name.split(' ').count(), 3);
+    let table = viewer.json("/api/table");
+    assert_eq!((&table["total"], &table["from"]), (&3.into(), &0.into()));
+    let counted: u64 = table["statuses"]
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(serde_json::Value::as_u64)
+        .sum();
+    assert_eq!(counted, 3);
+}
+
+#[test]
+fn a_query_that_cannot_be_read_is_refused() {
+    let (_sandbox, viewer) = with_runs();
+    for (parameters, code, said) in [
+        ("q=tol:search_kb", "invalid_query", "did you mean `tool`?"),
+        ("q=tokens%3Emany", "invalid_query", "`tokens` takes"),
+        ("sort=size", "invalid_parameter", "`sort` is one of"),
+        ("since=soon", "invalid_parameter", "`since`"),
+        ("status=well", "invalid_parameter", "`status` holds"),
+        ("limit=0", "invalid_parameter", "`limit`"),
+    ] {
+        let refused = viewer.get(&format!("/api/table?{parameters}"));
+        refused.refuses(400, code);
+        let message = refused.json()["error"]["message"].to_string();
+        assert!(message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn runs_of_a_session_are_a_thread() {
+    let sandbox = Sandbox::new();
+    let in_session = |id: &str, minute: u32, session: &str| {
+        let log = spans(id, "chat", minute, "ok").replace(
+            "\"attributes\":{",
+            &format!("\"attributes\":{{\"session.id\":\"{session}\","),
+        );
+        sandbox.files(id, &meta(id, "chat", minute, "ok").to_string(), &log);
+    };
+    in_session(FIRST, 1, "chat-1");
+    in_session(SECOND, 2, "chat-2");
+    in_session(THIRD, 3, "chat-1");
+    let viewer = Viewer::start(&sandbox);
+    let table = viewer.json("/api/table?group=thread");
+    let threads: Vec<_> = table["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["thread"].clone())
+        .collect();
+    let place = |number: u64| serde_json::json!({"id": "chat-1", "number": number, "count": 2});
+    assert_eq!(threads, [place(2), place(1), serde_json::Value::Null]);
+    assert_eq!(table["threads"], 1);
+    let listed = sandbox.tracer(&["list", "--json"]).json();
+    let ids: Vec<_> = listed["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["thread"].clone())
+        .collect();
+    assert_eq!(ids, ["chat-1", "chat-2", "chat-1"]);
+    assert_eq!(viewer.json("/api/table?q=session:chat-1")["matching"], 2);
 }
 
 #[test]
@@ -110,7 +210,7 @@ fn a_damaged_run_is_refused_with_its_problems_and_still_shown() {
         .get(&format!("/api/runs/{FIRST}"))
         .refuses(422, "invalid_run");
     assert_eq!(
-        viewer.json(&format!("/api/runs/{FIRST}/overview"))["standing"],
+        viewer.json(&format!("/api/runs/{FIRST}/overview"))["run_status"],
         "damaged"
     );
 }

@@ -88,8 +88,8 @@ fn the_trash_is_emptied_when_the_viewer_stops() {
 #[cfg(unix)]
 fn stop(viewer: &mut Viewer) {
     let id = viewer.child.id().to_string();
-    let told = std::process::Command::new("kill").args(["-TERM", &id]).status();
-    assert!(told.unwrap().success());
+    let reported = std::process::Command::new("kill").args(["-TERM", &id]).status();
+    assert!(reported.unwrap().success());
     assert!(viewer.child.wait().unwrap().success());
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Viewer {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
     /// What it printed.
-    pub(crate) told: Value,
+    pub(crate) reported: Value,
 }
 
 /// A viewer of a sandbox with one run.
@@ -109,14 +109,15 @@ impl Viewer {
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut line)
             .unwrap();
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
-        assert_eq!(told["status"], "serving");
-        let url = told["url"].as_str().unwrap();
+        let reported: Value =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
+        assert_eq!(reported["status"], "serving");
+        let url = reported["url"].as_str().unwrap();
         let host = url.strip_prefix("http://").unwrap().split('/').next().unwrap();
         Self {
             child,
             address: host.parse().unwrap(),
-            told,
+            reported,
         }
     }
 

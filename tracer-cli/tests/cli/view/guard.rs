@@ -164,9 +164,9 @@ fn asked_by_another_user(viewer: &Viewer, method: &str, path: &str, headers: &st
         .gid(4_321)
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&asked.stdout).into_owned();
-    let status = told.split(' ').nth(1).and_then(|status| status.parse().ok());
-    (status.unwrap_or_else(|| panic!("{asked:?}")), told)
+    let reported = String::from_utf8_lossy(&asked.stdout).into_owned();
+    let status = reported.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.unwrap_or_else(|| panic!("{asked:?}")), reported)
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn another_user_of_the_machine_reads_and_changes_nothing_without_the_token() {
     let (sandbox, viewer) = opened();
     // Only root can become another user; everybody sees that the viewer knows its own.
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
-    assert!(!viewer.told["url"].as_str().unwrap().contains("token"));
+    assert!(!viewer.reported["url"].as_str().unwrap().contains("token"));
     assert_eq!(viewer.get("/api/runs").status, 200);
     if !is_root {
         return;
@@ -196,9 +196,9 @@ fn another_user_of_the_machine_reads_and_changes_nothing_without_the_token() {
     ];
     for path in &paths {
         for method in ["GET", "HEAD", "OPTIONS", "DELETE"] {
-            let (status, told) = asked_by_another_user(&viewer, method, path, "");
+            let (status, reported) = asked_by_another_user(&viewer, method, path, "");
             assert_eq!(status, 403, "{method} {path}");
-            assert!(!told.contains(&token), "{told}");
+            assert!(!reported.contains(&token), "{reported}");
         }
     }
     let header = format!("X-Tracer-Token: {token}\r\n");
@@ -211,10 +211,10 @@ fn another_user_of_the_machine_reads_and_changes_nothing_without_the_token() {
                 "{path} {right}"
             );
         }
-        let (status, told) = asked_by_another_user(&viewer, "GET", &format!("{path}?token={token}"), "");
+        let (status, reported) = asked_by_another_user(&viewer, "GET", &format!("{path}?token={token}"), "");
         assert!(
-            status == 303 && told.contains(&format!("location: {path}\r\n")),
-            "{told}"
+            status == 303 && reported.contains(&format!("location: {path}\r\n")),
+            "{reported}"
         );
     }
     assert_eq!(
@@ -242,7 +242,7 @@ fn the_address_with_the_token_is_printed_when_it_is_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "agent", 1, "ok");
     let viewer = Viewer::start_with(&sandbox, &["--with-token"]);
-    let url = viewer.told["url"].as_str().unwrap().to_owned();
+    let url = viewer.reported["url"].as_str().unwrap().to_owned();
     assert!(
         url.ends_with(&format!("/r/{FIRST}?token={}", viewer.token())),
         "{url}"

@@ -43,9 +43,9 @@ impl Events {
             let line = self.line();
             // The sizes of chunks and empty lines stand between.
             match line.split_once(": ") {
-                Some(("event", told)) => told.clone_into(&mut name),
-                Some(("id", told)) => told.clone_into(&mut id),
-                Some(("data", told)) => told.clone_into(&mut data),
+                Some(("event", reported)) => reported.clone_into(&mut name),
+                Some(("id", reported)) => reported.clone_into(&mut id),
+                Some(("data", reported)) => reported.clone_into(&mut data),
                 _ => {}
             }
             if !data.is_empty() {
@@ -76,7 +76,7 @@ fn a_growing_run_streams_its_rows() {
     let mut events = Events::of(&viewer, &format!("?run={FIRST}&from={}", lines[0].len()), None);
     let (run, _) = events.next("run");
     assert_eq!(
-        (&run["standing"], &run["totals"]["steps"]),
+        (&run["run_status"], &run["totals"]["steps"]),
         (&"running".into(), &1.into())
     );
 
@@ -97,7 +97,7 @@ fn a_growing_run_streams_its_rows() {
     assert_eq!(rows["root"]["text"]["event_id"], "00f067aa0ba902b7");
     loop {
         let (run, _) = events.next("run");
-        if run["standing"] == "ok" {
+        if run["run_status"] == "ok" {
             break;
         }
     }

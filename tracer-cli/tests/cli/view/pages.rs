@@ -31,7 +31,7 @@ fn pages_embed_data_and_escape_names() {
     let run = viewer.get(&format!("/r/{FIRST}?view=steps&at=1111111111111111"));
     let first = data(&run);
     assert_eq!(
-        (&first["run_id"], &first["overview"]["standing"]),
+        (&first["run_id"], &first["overview"]["run_status"]),
         (&FIRST.into(), &"ok".into())
     );
     assert_eq!(first["rows"]["rows"].as_array().unwrap().len(), 3);

@@ -33,12 +33,12 @@ fn policy(viewer: &Viewer, before: &str, after: &str) -> Value {
 fn comparisons_are_judged_in_the_terminals_words() {
     let (sandbox, viewer) = opened();
     write(&sandbox, POLICY);
-    let told = policy(&viewer, FIRST, SECOND);
+    let reported = policy(&viewer, FIRST, SECOND);
     assert_eq!(
-        (&told["file"], &told["problem"]),
+        (&reported["file"], &reported["problem"]),
         (&json!(".tracer/policy.yaml"), &Value::Null)
     );
-    let judgement = &told["judgement"];
+    let judgement = &reported["judgement"];
     assert_eq!(judgement["verdict"], "fail");
     let checks = judgement["checks"].as_array().unwrap();
     let outcomes: Vec<[&str; 2]> = checks

@@ -123,7 +123,8 @@ fn rows_say_what_went_in_and_what_came_out() {
     assert_eq!(
         rows["rows"],
         json!([{"row": 1, "event_id": "1111111111111111", "kind": "tool", "name": "search_kb",
-            "gist": {"input": "query=\"refund policy\"", "output": "hits=2"}, "failure": null, "in_flight": false}])
+            "gist": {"input": "query=\"refund policy\"", "output": "hits=2"}, "cost": null, "failure": null,
+            "in_flight": false}])
     );
     assert_eq!(ask(&viewer, "/rows?from=99")["rows"], json!([]));
 }

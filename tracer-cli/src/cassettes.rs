@@ -1,0 +1,169 @@
+//! Cassettes for the commands: reading them, starting a command that is answered from one, and the words for what came of it.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tracer_capture::cassette::{
+    Cassette, CassetteError, CassetteFile, EXCHANGES_FILE, Miss, OnMiss, ReplayOptions, ReplayOutcome,
+    Replayer, Scrubbing,
+};
+use tracer_capture::record::{Inherited, RecordOptions, Recording, RecordingHooks};
+use tracer_insight::line::{Line, Tone};
+use tracer_sdk::read::RunDirectory;
+
+use crate::error::CliError;
+use crate::recorded_command::{current_directory, not_begun, run_name};
+use crate::session::{Session, quoted};
+use crate::tags;
+
+/// The exit code of a replay in which a request had no recorded answer, or a recorded call was never asked.
+pub(crate) const MISS_CODE: u8 = 7;
+
+/// A command whose calls of models are answered from a cassette.
+#[derive(Debug)]
+pub(crate) struct ReplayedCommand<'a> {
+    /// The cassette.
+    pub(crate) cassette: &'a Arc<Cassette>,
+    /// The command.
+    pub(crate) command: Vec<OsString>,
+    /// The name of its run.
+    pub(crate) name: Option<&'a str>,
+    /// How requests are matched and answered.
+    pub(crate) options: ReplayOptions,
+    /// Whether answers of the provider are appended to the cassette.
+    pub(crate) appends: bool,
+}
+
+impl ReplayedCommand<'_> {
+    /// Begins its run. No provider is asked unless a miss goes on to one.
+    pub(crate) fn begin(self, session: &Session) -> Result<(Recording, Arc<Replayer>), CliError> {
+        let inherited = Inherited::of_process();
+        let settings = session.settings()?;
+        let directory = current_directory()?;
+        let scrubbing = Scrubbing::of_program(&settings, &directory);
+        let replayer = Arc::new(Replayer::new(Arc::clone(self.cassette), scrubbing, self.options));
+        let mut hooks = RecordingHooks::default();
+        hooks.responder = Some(Arc::clone(&replayer) as _);
+        if matches!(self.options.on_miss, OnMiss::Fail | OnMiss::Assume) {
+            hooks.offline = Some(self.cassette.providers());
+        }
+        if self.appends {
+            hooks.cassette = Some(CassetteFile::append(self.cassette).map_err(not_read)?);
+        }
+        let path = Value::from(self.cassette.path.display().to_string());
+        hooks.attributes = tags::attributes(&tags::of_environment().0);
+        hooks.attributes.insert("tracer.replayed_from".to_owned(), path);
+        let options = RecordOptions {
+            settings,
+            name: run_name(self.name, &self.command, &inherited, &directory),
+            command: self.command,
+            directory,
+            receives_otlp: true,
+            proxies_models: true,
+            per_trace: false,
+            keeps_exchanges: true,
+        };
+        let recording = Recording::start_with(options, &inherited, hooks).map_err(not_begun)?;
+        Ok((recording, replayer))
+    }
+}
+
+/// Reads a cassette that holds a call.
+pub(crate) fn read(path: &Path) -> Result<Arc<Cassette>, CliError> {
+    let cassette = Cassette::read_filled(path).map_err(not_read)?;
+    Ok(Arc::new(cassette))
+}
+
+/// The exchanges that a run kept.
+pub(crate) fn exchanges_of(run: &RunDirectory, short_id: &str) -> Result<Cassette, CliError> {
+    let path = run.path.join(EXCHANGES_FILE);
+    if !path.exists() {
+        return Err(CliError::input(format!("run {short_id} kept no calls of models"))
+            .with_hint("record it again: tracer record -- COMMAND, without --no-exchanges and --no-proxy"));
+    }
+    Cassette::read_filled(&path).map_err(|error| {
+        let hint = match &error {
+            CassetteError::FromTheFuture { .. } => "update tracer",
+            CassetteError::Io { .. } => "check its permissions",
+            _ => "record the agent again: tracer record -- COMMAND",
+        };
+        CliError::input(format!("failed to read the calls that run {short_id} kept"))
+            .with_source(error)
+            .with_hint(hint)
+    })
+}
+
+/// The error of a cassette that cannot be read.
+pub(crate) fn not_read(error: CassetteError) -> CliError {
+    let hint = match &error {
+        CassetteError::FromTheFuture { .. } => "update tracer, or record the cassette again".to_owned(),
+        CassetteError::Io { .. } => "check the path and its permissions".to_owned(),
+        CassetteError::Line { path, .. } | CassetteError::Empty { path } => {
+            format!(
+                "record it again: tracer record --force --cassette {} -- COMMAND",
+                quoted(path)
+            )
+        }
+        _ => "check the file".to_owned(),
+    };
+    CliError::input("failed to read the cassette")
+        .with_source(error)
+        .with_hint(hint)
+}
+
+/// Prints what came of a replay: the misses, what was not asked, and how much was.
+pub(crate) fn report(outcome: &ReplayOutcome, session: &mut Session) {
+    for miss in &outcome.misses {
+        print_miss("replay", miss, session);
+    }
+    let hidden = outcome.missed.saturating_sub(outcome.misses.len() as u64);
+    if hidden > 0 {
+        session.ui.note(&Line::of(
+            format!("… and {hidden} more requests without an answer"),
+            Tone::Muted,
+        ));
+    }
+    for number in &outcome.loose {
+        let note = format!("tracer: recorded call {number} matched after masking numbers and dates");
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    let unused = outcome
+        .unused_sentence()
+        .map_or_else(String::new, |sentence| format!("; {sentence}"));
+    let went_on = match outcome.live {
+        0 => String::new(),
+        1 => "; 1 request went on to the provider".to_owned(),
+        count => format!("; {count} requests went on to the provider"),
+    };
+    let tone = if outcome.is_complete() {
+        Tone::Plain
+    } else {
+        Tone::Warning
+    };
+    let line = Line::of("tracer: ", Tone::Muted)
+        .with(format!("replayed: {}{unused}{went_on}", outcome.coverage()), tone);
+    session.ui.note(&line);
+}
+
+/// Prints a request that `command` had no recorded answer to, and what comes nearest.
+pub(crate) fn print_miss(command: &str, miss: &Miss, session: &mut Session) {
+    let text = miss.to_string();
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    session
+        .ui
+        .note(&Line::of("✗ ", Tone::Bad).with(format!("{command}: {first}"), Tone::Strong));
+    for line in lines {
+        session.ui.note(&Line::of(line, tone_of(line)));
+    }
+}
+
+fn tone_of(line: &str) -> Tone {
+    match line.trim_start().chars().next() {
+        Some('-') => Tone::Bad,
+        Some('+') => Tone::Good,
+        _ => Tone::Plain,
+    }
+}

@@ -1,0 +1,35 @@
+//! A reason why nothing, or less than expected, is recorded: what it is, and what to do.
+
+use serde::Serialize;
+
+/// One reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Cause {
+    /// A stable word for it, such as `recording_off`.
+    pub(crate) code: &'static str,
+    /// What was found.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) remedy: String,
+    /// It was concluded from sources, and may be wrong.
+    pub(crate) is_guess: bool,
+}
+
+impl Cause {
+    pub(super) fn new(code: &'static str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            remedy: remedy.into(),
+            is_guess: false,
+        }
+    }
+
+    pub(super) fn guess(self) -> Self {
+        Self {
+            is_guess: true,
+            ..self
+        }
+    }
+}

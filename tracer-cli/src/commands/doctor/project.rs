@@ -1,0 +1,390 @@
+//! Causes in the Cargo project of a folder: what it depends on, with which features, and what its sources suggest.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::cause::Cause;
+
+/// Largest file that is read.
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Source files that are read.
+const MAX_SOURCES: usize = 2_000;
+
+/// The command that adds the SDK with the feature of the layer.
+const HOW_TO_ADD: &str = "cargo add tracer-sdk --features tracing";
+
+/// The line that installs the layer.
+const HOW_TO_INSTALL: &str =
+    "add `.with(tracer_sdk::layer())` to the program's `tracing_subscriber::registry()`";
+
+/// Every cause in the project; none where there is no project.
+pub(super) fn causes(folder: &Path) -> Vec<Cause> {
+    let Some(manifest) = read(&folder.join("Cargo.toml")) else {
+        return Vec::new();
+    };
+    let packages = folder
+        .ancestors()
+        .find_map(|folder| read(&folder.join("Cargo.lock")))
+        .map(|lock| packages(&lock))
+        .unwrap_or_default();
+    let sources = sources(&folder.join("src"));
+    of_project(&manifest, &packages, &sources)
+}
+
+fn of_project(manifest: &str, packages: &Packages, sources: &[String]) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let has = |name: &str| packages.contains_key(name);
+    let agents: Vec<&str> = ["rig", "rig-core", "genai", "adk-agent", "swiftide-agents"]
+        .into_iter()
+        .filter(|name| has(name))
+        .collect();
+    causes.extend(old_agent_crates(packages));
+    if has("genai") && !has_feature(manifest, "genai", "otel") {
+        causes.push(Cause::new(
+            "genai_without_otel",
+            "genai reports nothing without its feature `otel`",
+            "cargo add genai --features otel",
+        ));
+    }
+    if has("async-openai") && agents.is_empty() {
+        causes.push(Cause::new(
+            "async_openai_silent",
+            "async-openai reports no spans",
+            "record its calls: tracer record -- COMMAND, or tracer_sdk::llm_call around each",
+        ));
+    }
+    for (name, what) in [("tracing-core", "spans"), ("tracer-sdk", "runs")] {
+        let versions = packages.get(name).map(Vec::as_slice).unwrap_or_default();
+        if versions.len() > 1 {
+            causes.push(Cause::new(
+                if name == "tracer-sdk" {
+                    "two_sdks"
+                } else {
+                    "two_tracing_cores"
+                },
+                format!(
+                    "{name} is there in the versions {}: {what} of one do not reach the other",
+                    versions.join(" and ")
+                ),
+                format!("find who needs the other one: cargo tree --duplicates --invert {name}"),
+            ));
+        }
+    }
+    causes.extend(level_features(manifest));
+    if !agents.is_empty() {
+        causes.extend(layer(manifest, packages, sources, &agents));
+    }
+    causes
+}
+
+/// Whether the layer is there, as far as the manifest and the sources show.
+fn layer(manifest: &str, packages: &Packages, sources: &[String], agents: &[&str]) -> Option<Cause> {
+    let agents = agents.join(", ");
+    if !packages.contains_key("tracer-sdk") {
+        return Some(Cause::new(
+            "sdk_missing",
+            format!("the project uses {agents}, and does not depend on tracer-sdk"),
+            format!("{HOW_TO_ADD}, or record it as it is: tracer record -- COMMAND"),
+        ));
+    }
+    if !has_feature(manifest, "tracer-sdk", "tracing") {
+        return Some(Cause::new(
+            "feature_tracing_off",
+            format!("the project uses {agents}, and tracer-sdk is without its feature `tracing`"),
+            HOW_TO_ADD,
+        ));
+    }
+    let installs =
+        |source: &String| source.contains("tracer_sdk::layer") || source.contains("layer::builder()");
+    if !sources.is_empty() && !sources.iter().any(installs) {
+        return Some(
+            Cause::new(
+                "layer_not_in_source",
+                "no source file mentions `tracer_sdk::layer`",
+                HOW_TO_INSTALL,
+            )
+            .guess(),
+        );
+    }
+    sources.iter().any(|source| has_global_filter(source)).then(|| {
+        Cause::new(
+            "global_filter",
+            "a filter is a layer of its own in front of `tracer_sdk::layer()`, and hides what it disables",
+            "give it to the layer that it is for: `fmt::layer().with_filter(filter)`",
+        )
+        .guess()
+    })
+}
+
+/// Whether a filter is added to the subscriber itself: `.with(EnvFilter…)`, `.with(LevelFilter…)`.
+fn has_global_filter(source: &str) -> bool {
+    let text: String = source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(str::split_whitespace)
+        .collect();
+    text.contains("tracer_sdk::layer")
+        && ["EnvFilter::", "LevelFilter::", "env_filter", "filter::"]
+            .iter()
+            .any(|filter| {
+                [
+                    format!(".with({filter}"),
+                    format!(".with(tracing_subscriber::{filter}"),
+                ]
+                .iter()
+                .any(|added| text.contains(added))
+            })
+}
+
+/// Levels that the build leaves out.
+fn level_features(manifest: &str) -> Vec<Cause> {
+    let line = |feature: &str| {
+        let mut lines = manifest
+            .lines()
+            .map(|line| line.split('#').next().unwrap_or_default());
+        lines.any(|line| line.contains(&format!("\"{feature}\"")))
+    };
+    let mut causes = Vec::new();
+    for (prefix, when) in [("max_level_", ""), ("release_max_level_", " in release builds")] {
+        for level in ["off", "error", "warn", "info", "debug"] {
+            if !line(&format!("{prefix}{level}")) {
+                continue;
+            }
+            let hides_spans = ["off", "error", "warn"].contains(&level);
+            let what = if hides_spans {
+                "all spans of agents"
+            } else {
+                "the requests and replies that rig logs at TRACE"
+            };
+            causes.push(Cause::new(
+                if hides_spans {
+                    "spans_compiled_out"
+                } else {
+                    "bodies_compiled_out"
+                },
+                format!("the feature `{prefix}{level}` of tracing removes {what}{when}"),
+                format!("remove the feature `{prefix}{level}`"),
+            ));
+        }
+    }
+    causes
+}
+
+/// Agent crates before they reported spans.
+fn old_agent_crates(packages: &Packages) -> Vec<Cause> {
+    const FIRST: [(&str, (u64, u64)); 3] = [("rig-core", (0, 21)), ("rig", (0, 21)), ("genai", (0, 7))];
+    let mut causes = Vec::new();
+    for (name, first) in FIRST {
+        for version in packages.get(name).into_iter().flatten() {
+            let mut numbers = version.split('.').map_while(|number| number.parse::<u64>().ok());
+            let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+            if found < first {
+                causes.push(Cause::new(
+                    "agent_crate_old",
+                    format!(
+                        "{name} {version} reports no spans; {}.{} is the first that does",
+                        first.0, first.1
+                    ),
+                    format!("cargo update {name}, or record it as it is: tracer record -- COMMAND"),
+                ));
+            }
+        }
+    }
+    causes
+}
+
+/// Whether a dependency of the manifest has a feature; a dependency of the workspace is believed.
+fn has_feature(manifest: &str, package: &str, feature: &str) -> bool {
+    let mut section = String::new();
+    let mut in_list = false;
+    for line in manifest.lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.starts_with('[') && !in_list {
+            line.trim_matches(['[', ']']).clone_into(&mut section);
+            continue;
+        }
+        let names_it = section.ends_with(&format!("dependencies.{package}"))
+            || line.starts_with(&format!("{package} "))
+            || line.starts_with(&format!("{package}="))
+            || line.starts_with(&format!("{package}."));
+        if names_it && line.contains("workspace") {
+            return true;
+        }
+        if (names_it || in_list) && line.contains(&format!("\"{feature}\"")) {
+            return true;
+        }
+        in_list = (names_it || in_list) && line.matches('[').count() > line.matches(']').count()
+            || in_list && !line.contains(']');
+    }
+    false
+}
+
+/// The versions of each package.
+type Packages = BTreeMap<String, Vec<String>>;
+
+fn packages(lock: &str) -> Packages {
+    let mut packages = Packages::new();
+    let value = |line: &str, key: &str| {
+        let rest = line.strip_prefix(key)?.trim().strip_prefix('=')?.trim();
+        Some(rest.trim_matches('"').to_owned())
+    };
+    let mut name = String::new();
+    for line in lock.lines() {
+        if let Some(found) = value(line, "name") {
+            name = found;
+        } else if let Some(version) = value(line, "version")
+            && !name.is_empty()
+        {
+            packages
+                .entry(std::mem::take(&mut name))
+                .or_default()
+                .push(version);
+        }
+    }
+    packages
+}
+
+/// The source files below a folder.
+fn sources(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open: Vec<PathBuf> = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        let Ok(entries) = fs::read_dir(folder) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && found.len() < MAX_SOURCES
+            {
+                found.extend(read(&path));
+            }
+        }
+    }
+    found
+}
+
+fn read(path: &Path) -> Option<String> {
+    let bytes = tracer_sdk::read::read_input(path, MAX_FILE_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SDK: &str = "[dependencies]\ntracer-sdk = { version = \"0.1\", features = [\"tracing\"] }\n";
+
+    fn locked(packages: &[(&str, &str)]) -> Packages {
+        let mut found = Packages::new();
+        for (name, version) in packages {
+            found
+                .entry((*name).to_owned())
+                .or_default()
+                .push((*version).to_owned());
+        }
+        found
+    }
+
+    fn codes(manifest: &str, packages: &[(&str, &str)], source: &str) -> Vec<&'static str> {
+        let causes = of_project(manifest, &locked(packages), &[source.to_owned()]);
+        causes.iter().map(|cause| cause.code).collect()
+    }
+
+    const INSTALLED: &str =
+        "registry().with(fmt::layer().with_filter(filter)).with(tracer_sdk::layer()).init();";
+    const RIG: [(&str, &str); 2] = [("rig", "0.44.0"), ("tracer-sdk", "0.1.0")];
+
+    #[test]
+    fn a_project_with_the_layer_is_healthy() {
+        assert!(codes(SDK, &RIG, INSTALLED).is_empty());
+        // Nothing of an agent, nothing to say.
+        assert!(codes("[dependencies]\n", &[("serde", "1.0.0")], "").is_empty());
+    }
+
+    #[test]
+    fn each_planted_cause_is_named() {
+        for (manifest, packages, source, expected) in [
+            (SDK, vec![("rig", "0.44.0")], INSTALLED, "sdk_missing"),
+            (
+                "[dependencies]\ntracer-sdk = \"0.1\"\n",
+                RIG.to_vec(),
+                INSTALLED,
+                "feature_tracing_off",
+            ),
+            (SDK, RIG.to_vec(), "fn main() {}", "layer_not_in_source"),
+            (
+                SDK,
+                RIG.to_vec(),
+                "registry().with(EnvFilter::from_default_env()).with(tracer_sdk::layer()).init();",
+                "global_filter",
+            ),
+            (
+                SDK,
+                vec![("rig-core", "0.20.0"), ("tracer-sdk", "0.1.0")],
+                INSTALLED,
+                "agent_crate_old",
+            ),
+            (
+                SDK,
+                vec![("genai", "0.7.2"), ("tracer-sdk", "0.1.0")],
+                INSTALLED,
+                "genai_without_otel",
+            ),
+            (
+                SDK,
+                vec![("async-openai", "0.43.0")],
+                INSTALLED,
+                "async_openai_silent",
+            ),
+            (
+                SDK,
+                vec![("tracing-core", "0.1.36"), ("tracing-core", "0.2.0")],
+                INSTALLED,
+                "two_tracing_cores",
+            ),
+            (
+                SDK,
+                vec![("tracer-sdk", "0.1.0"), ("tracer-sdk", "0.2.0")],
+                INSTALLED,
+                "two_sdks",
+            ),
+        ] {
+            assert_eq!(codes(manifest, &packages, source), [expected]);
+        }
+        for (feature, expected) in [
+            ("max_level_warn", "spans_compiled_out"),
+            ("release_max_level_error", "spans_compiled_out"),
+            ("release_max_level_info", "bodies_compiled_out"),
+        ] {
+            let manifest = format!("{SDK}tracing = {{ version = \"0.1\", features = [\"{feature}\"] }}\n");
+            assert_eq!(codes(&manifest, &RIG, INSTALLED), [expected], "{feature}");
+        }
+    }
+
+    #[test]
+    fn features_are_found_in_every_form() {
+        for manifest in [
+            "[dependencies]\ngenai = { version = \"0.7\", features = [\"otel\"] }",
+            "[dependencies.genai]\nversion = \"0.7\"\nfeatures = [\"otel\"]",
+            "[dependencies]\ngenai = { version = \"0.7\", features = [\n  \"otel\",\n] }",
+            "[dependencies]\ngenai.workspace = true",
+        ] {
+            assert!(has_feature(manifest, "genai", "otel"), "{manifest}");
+        }
+        assert!(!has_feature(
+            "[dependencies]\ngenai = \"0.7\" # \"otel\"",
+            "genai",
+            "otel"
+        ));
+    }
+
+    #[test]
+    fn a_lock_file_gives_every_version() {
+        let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"a\"\nversion = \"2.0.0\"\n";
+        assert_eq!(packages(lock)["a"], ["1.0.0", "2.0.0"]);
+    }
+}

@@ -1,0 +1,397 @@
+//! `tracer fork`: runs a command again, its first calls of models answered as a run recorded them, and the rest live.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tracer_capture::cassette::{CallFault, Cassette, ForkError, ForkOutcome, ForkPlan, Forker, Scrubbing};
+use tracer_capture::record::{
+    FinishedRecording, Inherited, RecordOptions, Recording, RecordingHooks, Signals, check_program,
+};
+use tracer_insight::comparison::{Comparison, words};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text::counted;
+use tracer_sdk::format::ForkOrigin;
+use tracer_sdk::read::RunDirectory;
+
+use crate::cassettes::{self, MISS_CODE};
+use crate::error::CliError;
+use crate::gate::stored_run;
+use crate::outcome::CommandOutcome;
+use crate::recorded_command::{
+    announce, current_directory, not_begun, not_run, not_started, quoted_words, recorded_words, report,
+    run_name, run_recorded,
+};
+use crate::session::Session;
+
+/// Options of `tracer fork`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example: tracer fork latest --at 3 --edit 3:answer.json -- python agent.py
+
+The calls of models before call N must be those that RUN recorded, and get the recorded answers; a call that differs stops the \
+fork, and the difference is printed. From call N on the provider is asked, with your keys, and paid. Tools run again from the \
+start, with their effects. The new run names RUN as its origin: tracer diff RUN NEW_RUN compares them. \
+Get an answer to edit with: tracer fork RUN --print-answer 3 > answer.json
+
+Exit codes: that of the command; 7 when it left the recorded way before call N; 125, 126 and 127 as tracer record has them.")]
+pub struct Args {
+    /// Run to fork: ID, unique prefix of it, name, latest or latest~N
+    #[arg(value_name = "RUN")]
+    run: String,
+
+    /// Answer the calls of models before call N as recorded, and go on live from there
+    #[arg(long, value_name = "N", required_unless_present = "print_answer")]
+    at: Option<u64>,
+
+    /// Answer call N with FILE: the API's JSON document, however the command asks for it, or a whole stream
+    #[arg(long, value_name = "N:FILE", value_parser = parse_edit)]
+    edit: Vec<(u64, PathBuf)>,
+
+    /// Let call N fail: 429 or another status, timeout (nothing comes), or cut (half of the recorded answer)
+    #[arg(long, value_name = "N:FAULT", value_parser = parse_fault)]
+    fail: Vec<(u64, CallFault)>,
+
+    /// Ask model NAME of the same provider from call N on
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+
+    /// Use the text in FILE as the system prompt from call N on
+    #[arg(long, value_name = "FILE")]
+    system: Option<PathBuf>,
+
+    /// Print the recorded answer of call N, to edit it, and run nothing
+    #[arg(long, value_name = "N", conflicts_with_all = ["at", "edit", "fail", "model", "system", "command"])]
+    print_answer: Option<u64>,
+
+    /// Go live without asking
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Name the run [default: the name of RUN]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Command to run [default: the command that RUN recorded]
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Parses `N:REST`.
+fn parse_call(text: &str) -> Result<(u64, &str), String> {
+    let (call, rest) = text
+        .split_once(':')
+        .ok_or("has no colon behind the call's number")?;
+    let call = call
+        .parse()
+        .map_err(|_| "does not begin with the number of a call")?;
+    Ok((call, rest))
+}
+
+fn parse_edit(text: &str) -> Result<(u64, PathBuf), String> {
+    let (call, file) = parse_call(text)?;
+    Ok((call, file.into()))
+}
+
+fn parse_fault(text: &str) -> Result<(u64, CallFault), String> {
+    let (call, fault) = parse_call(text)?;
+    let fault = fault.parse().map_err(|error| format!("{fault:?} {error}"))?;
+    Ok((call, fault))
+}
+
+/// The run that is forked.
+struct ForkedRun {
+    directory: RunDirectory,
+    short_id: String,
+    cassette: Cassette,
+}
+
+/// Forks a run.
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let origin = origin(args, session).map_err(not_run)?;
+    if let Some(call) = args.print_answer {
+        let answer = origin.cassette.answer_of_call(call);
+        let answer = answer.map_err(|error| refused(&error, &origin, session))?;
+        let text = tracer_insight::json::pretty(&answer).map_err(CliError::output)?;
+        session.ui.plain(&text)?;
+        return Ok(CommandOutcome::Done);
+    }
+    let directory = current_directory().map_err(not_run)?;
+    let (plan, forker) = prepare(args, &origin, &directory, session).map_err(not_run)?;
+    let command = match args.command.as_slice() {
+        [] => recorded_words(&origin.directory, &origin.cassette.head, &directory).map_err(not_run)?,
+        command => command.to_vec(),
+    };
+    if let Some(program) = command.first() {
+        check_program(program).map_err(not_started)?;
+    }
+    if !confirmed(args, &plan, &origin, &command, session).map_err(not_run)? {
+        return Ok(CommandOutcome::Done);
+    }
+    // Before any thread is there.
+    let signals = Signals::keep();
+    let forker = Arc::new(forker);
+    let recording = begin(args, &plan, &origin, &forker, command, session).map_err(not_run)?;
+    if !args.quiet {
+        announce(&recording, session);
+    }
+    let (code, recorded) = run_recorded(recording, signals)?;
+    report(args.quiet, &recorded, session)?;
+    let outcome = forker.outcome();
+    report_fork(args, &outcome, &origin, session);
+    if !args.quiet {
+        compare_with_origin(&recorded, &origin, session)?;
+    }
+    Ok(CommandOutcome::Exited(match code {
+        _ if outcome.drift.is_some() => MISS_CODE,
+        0 if !outcome.is_verified() => MISS_CODE,
+        code => code,
+    }))
+}
+
+fn origin(args: &Args, session: &mut Session) -> Result<ForkedRun, CliError> {
+    let (directory, short_id) = session.select(Some(&args.run))?;
+    let mut cassette = cassettes::exchanges_of(&directory, &short_id)?;
+    if cassette.is_torn {
+        let note = format!("tracer: the last call that run {short_id} kept is cut short, and left out");
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    // What a request is not in.
+    cassette.path = PathBuf::from(format!("run {short_id}"));
+    Ok(ForkedRun {
+        directory,
+        short_id,
+        cassette,
+    })
+}
+
+/// Reads what is to change, and checks it.
+fn prepare(
+    args: &Args,
+    origin: &ForkedRun,
+    directory: &Path,
+    session: &mut Session,
+) -> Result<(ForkPlan, Forker), CliError> {
+    let mut edits = BTreeMap::new();
+    for (call, path) in &args.edit {
+        if edits.insert(*call, text_of(path)?).is_some() {
+            return Err(CliError::input(format!("call {call} is edited twice")));
+        }
+    }
+    let mut faults = BTreeMap::new();
+    for (call, fault) in &args.fail {
+        if faults.insert(*call, *fault).is_some() {
+            return Err(CliError::input(format!("call {call} fails twice")));
+        }
+    }
+    let plan = ForkPlan {
+        at: args.at.unwrap_or_default(),
+        edits,
+        faults,
+        model: args.model.clone(),
+        system_prompt: args.system.as_deref().map(text_of).transpose()?,
+    };
+    let scrubbing = Scrubbing::of_program(&session.settings()?, directory);
+    let forker = Forker::new(&origin.cassette, scrubbing, plan.clone())
+        .map_err(|error| refused(&error, origin, session))?;
+    Ok((plan, forker))
+}
+
+fn text_of(path: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(path)
+        .map_err(|error| CliError::input(format!("failed to read {}", path.display())).with_source(error))
+}
+
+/// The error of a plan that does not fit the run.
+fn refused(error: &ForkError, origin: &ForkedRun, session: &Session) -> CliError {
+    let id = &origin.short_id;
+    let hint = match error {
+        ForkError::NoSuchCall { calls, .. } => format!("calls of models are numbered from 1 to {calls}"),
+        ForkError::BeforeFork { call, .. } => format!("fork at it: --at {call}"),
+        ForkError::WithoutContent { call } => format!("fork before it: --at {call}"),
+        ForkError::NoAnswer { call } => {
+            let print = session.command(&format!("fork {id} --print-answer {call}"));
+            format!("begin with the recorded answer: {print}")
+        }
+        ForkError::TwoChanges { .. } => "give one of --edit and --fail".to_owned(),
+        _ => "record it again: tracer record -- COMMAND".to_owned(),
+    };
+    CliError::input(format!("run {id} cannot be forked like that"))
+        .with_source(error.clone())
+        .with_hint(hint)
+}
+
+/// Asks before anything is paid or done again.
+fn confirmed(
+    args: &Args,
+    plan: &ForkPlan,
+    origin: &ForkedRun,
+    command: &[OsString],
+    session: &mut Session,
+) -> Result<bool, CliError> {
+    let at = plan.at;
+    if !args.yes && !session.ui.can_ask() {
+        return Err(CliError::input(format!(
+            "a fork runs tools again and asks the provider from call {at} on: that needs a confirmation, and there is no \
+             terminal to ask on"
+        ))
+        .with_hint("confirm with --yes"));
+    }
+    if args.quiet && args.yes {
+        return Ok(true);
+    }
+    let before = match at {
+        1 => "no call is answered as recorded".to_owned(),
+        2 => "call 1 is answered as recorded".to_owned(),
+        at => format!("calls 1–{} are answered as recorded", at - 1),
+    };
+    let mut lines = vec![
+        format!("tracer: forks run {}: {before}", origin.short_id),
+        format!("tracer: from call {at} on the provider is asked, and paid"),
+        "tracer: tools run again from the start, with their effects".to_owned(),
+    ];
+    let changes = plan.changes();
+    if !changes.is_empty() {
+        lines.push(format!("tracer: changed: {}", changes.join(", ")));
+    }
+    for line in lines {
+        session.ui.note(&Line::of(line, Tone::Plain));
+    }
+    for exchange in origin
+        .cassette
+        .exchanges
+        .iter()
+        .filter(|exchange| !exchange.replaced.is_empty())
+    {
+        let note = format!(
+            "tracer: a secret was replaced in the recorded answer {}: the command gets __REDACTED__ there",
+            exchange.number
+        );
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    if args.yes {
+        return Ok(true);
+    }
+    let question = format!("run {}?", quoted_words(command));
+    session.ui.ask(&question)
+}
+
+/// Begins the new run.
+fn begin(
+    args: &Args,
+    plan: &ForkPlan,
+    origin: &ForkedRun,
+    forker: &Arc<Forker>,
+    command: Vec<OsString>,
+    session: &Session,
+) -> Result<Recording, CliError> {
+    let inherited = Inherited::of_process();
+    let directory = current_directory()?;
+    let meta = origin.directory.clone().read_summary().meta.ok();
+    let name = args.name.clone().or_else(|| meta.and_then(|meta| meta.run_name));
+    let mut hooks = RecordingHooks::default();
+    hooks.responder = Some(Arc::clone(forker) as _);
+    hooks.fork = Some(ForkOrigin {
+        run: origin.directory.trace_id,
+        at: plan.at,
+        changes: plan.changes(),
+    });
+    let options = RecordOptions {
+        settings: session.settings()?,
+        name: run_name(name.as_deref(), &command, &inherited, &directory),
+        command,
+        directory,
+        receives_otlp: true,
+        proxies_models: true,
+        per_trace: false,
+        keeps_exchanges: true,
+    };
+    Recording::start_with(options, &inherited, hooks).map_err(not_begun)
+}
+
+/// Prints what came of the fork.
+fn report_fork(args: &Args, outcome: &ForkOutcome, origin: &ForkedRun, session: &mut Session) {
+    let id = &origin.short_id;
+    if let Some(miss) = &outcome.drift {
+        cassettes::print_miss("fork", miss, session);
+        let note = format!(
+            "tracer: the fork stopped: {} as recorded, then the command asked something else",
+            counted(outcome.verified, "call")
+        );
+        session.ui.note(&Line::of(note, Tone::Warning));
+        let earlier = session.command(&format!("fork {id} --at {} -- COMMAND", outcome.verified + 1));
+        session
+            .ui
+            .hint(&format!("fork where it still matches: {earlier}"));
+        return;
+    }
+    if outcome.verified < outcome.before {
+        let note = format!(
+            "tracer: the command ended before the fork: it asked {} of the {} before it",
+            outcome.verified,
+            counted(outcome.before, "call")
+        );
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    for number in &outcome.loose {
+        let note = format!("tracer: recorded call {number} matched after masking numbers and dates");
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    for call in &outcome.unasked {
+        let note = format!("tracer: call {call} was to be changed, and was never asked");
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    if outcome.unchanged > 0 {
+        let note = format!(
+            "tracer: {} went on unchanged: the API or the request has no place for the change",
+            counted(outcome.unchanged, "call")
+        );
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    if args.quiet {
+        return;
+    }
+    let line = Line::of("tracer: ", Tone::Muted).with(
+        format!(
+            "forked from run {id}: {} as recorded, {} changed, {} asked of the provider",
+            counted(outcome.verified, "call"),
+            outcome.changed.len(),
+            outcome.live
+        ),
+        Tone::Plain,
+    );
+    session.ui.note(&line);
+}
+
+/// Prints where both runs first differ, and the command that compares them.
+fn compare_with_origin(
+    recorded: &FinishedRecording,
+    origin: &ForkedRun,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    let Some(new) = recorded.runs.first() else {
+        return Ok(());
+    };
+    let select = |id: String, session: &mut Session| stored_run::select(Some(&id), session);
+    let before = select(origin.directory.trace_id.to_string(), session);
+    let (_, short_id) = session.select(Some(&new.to_string()))?;
+    // A run that was interrupted or is damaged is compared with nothing.
+    if let (Ok(before), Ok(after)) = (before, select(new.to_string(), session)) {
+        let comparison = Comparison::of_runs(&before.metrics, &after.metrics);
+        let text = words::first_difference(&comparison).map_or_else(
+            || "no call differs".to_owned(),
+            |first| format!("first difference: {first}"),
+        );
+        session
+            .ui
+            .note(&Line::of("tracer: ", Tone::Muted).with(text, Tone::Plain));
+    }
+    let diff = session.command(&format!("diff {} {short_id}", origin.short_id));
+    session.ui.hint(&diff);
+    Ok(())
+}

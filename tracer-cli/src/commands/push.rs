@@ -1,0 +1,320 @@
+//! `tracer push`: sends runs to an OpenTelemetry collector or back end.
+
+use tracer_capture::push::{
+    FollowedRuns, Protocol, PushEndpoint, PushError, PushEvent, PushOptions, PushOverrides, PushSettings,
+    PushSummary, Pusher, RetryPolicy,
+};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
+use tracer_insight::text;
+use tracer_insight::units::{self, now};
+use tracer_sdk::read::{RunDirectory, RunFilter, RunStore};
+
+use crate::error::CliError;
+use crate::outcome::CommandOutcome;
+use crate::runtime::{block_on, stop_signal};
+use crate::session::Session;
+use crate::terminal::run_list;
+use crate::value_parsers::Since;
+
+/// Options of `tracer push`. They hold keys, so that they are not `Debug`.
+#[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[command(after_help = "\
+Example: tracer push --all --endpoint http://localhost:4318
+
+Obeyed variables, those of traces (OTEL_EXPORTER_OTLP_TRACES_…) first: OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS, \
+…_PROTOCOL, …_COMPRESSION, …_TIMEOUT, …_CERTIFICATE, …_CLIENT_KEY, …_CLIENT_CERTIFICATE.")]
+pub struct Args {
+    /// Runs to send: IDs, unique prefixes of them, names, latest or latest~N [default: latest]
+    #[arg(value_name = "RUN_ID")]
+    run_ids: Vec<String>,
+
+    /// Send all runs
+    #[arg(long, conflicts_with = "run_ids")]
+    all: bool,
+
+    /// Send the runs that started since WHEN, an age or a date [example: 2h or 2026-11-01]
+    #[arg(long, value_name = "AGE", conflicts_with = "run_ids")]
+    since: Option<Since>,
+
+    /// Keep sending what runs record, until Ctrl-C; without RUN_ID, of all runs
+    #[arg(long)]
+    follow: bool,
+
+    /// Send to the OTLP endpoint at URL, to which /v1/traces is added [default: http://localhost:4318]
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<String>,
+
+    /// Send a header with each request, such as a key; can be repeated
+    #[arg(long = "header", value_name = "NAME=VALUE")]
+    headers: Vec<String>,
+
+    /// Write requests as PROTOCOL: http/protobuf or http/json [default: http/protobuf, JSON where that is refused]
+    #[arg(long, value_name = "PROTOCOL")]
+    protocol: Option<Protocol>,
+
+    /// Omit prompts, answers, arguments, results and error messages; send names, sizes, tokens and times
+    #[arg(long)]
+    no_content: bool,
+
+    /// Send runs again that were sent to this endpoint before
+    #[arg(long)]
+    again: bool,
+
+    /// Send to another machine without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Sends runs.
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let overrides = PushOverrides {
+        endpoint: args.endpoint.clone(),
+        headers: args.headers.clone(),
+        protocol: args.protocol,
+    };
+    let settings = PushSettings::resolve(&overrides, |name| std::env::var(name).ok()).map_err(|error| {
+        let hint = error.hint();
+        CliError::input(error.to_string()).with_hint(hint)
+    })?;
+    let endpoint = settings.endpoint.clone();
+    let runs = selected(args, session)?;
+    let mut options = PushOptions::default();
+    options.with_content = !args.no_content;
+    options.again = args.again;
+    if args.follow {
+        options.retry = RetryPolicy::endless();
+    }
+    let mut pusher = Pusher::open(session.data_dir()?, &settings, options)
+        .map_err(|error| failed(&endpoint, &error, 0))?;
+    if pusher.needs_confirmation() {
+        if !args.yes && !confirmed(args, &runs, &endpoint, session)? {
+            return Ok(CommandOutcome::Done);
+        }
+        pusher.confirm().map_err(|error| failed(&endpoint, &error, 0))?;
+    }
+    if args.follow {
+        let line = format!("sending to {endpoint}; stop with Ctrl-C");
+        session.ui.note(&Line::of(line, Tone::Muted));
+    }
+    let mut display = Display::new(args.follow, session);
+    let outcome = block_on(async {
+        let mut observe = |event| display.show(event);
+        if args.follow {
+            pusher.follow(&runs, stop_signal(), &mut observe).await
+        } else {
+            let FollowedRuns::These(runs) = &runs else {
+                return Ok(PushSummary::default());
+            };
+            pusher.push(runs, stop_signal(), &mut observe).await
+        }
+    })?;
+    let sent_spans = display.sent_spans;
+    session.ui.clear_status();
+    let summary = outcome.map_err(|error| failed(&endpoint, &error, sent_spans))?;
+    print_summary(args, &summary, &endpoint, session)
+}
+
+/// The runs to send. Only those that are followed without being named are not looked up.
+fn selected(args: &Args, session: &mut Session) -> Result<FollowedRuns, CliError> {
+    if !args.run_ids.is_empty() {
+        let mut runs: Vec<RunDirectory> = Vec::new();
+        for run_id in &args.run_ids {
+            let (directory, _) = session.select(Some(run_id))?;
+            if !runs.contains(&directory) {
+                runs.push(directory);
+            }
+        }
+        return Ok(FollowedRuns::These(runs));
+    }
+    let since = args.since.map(|since| since.instant(now()));
+    if args.follow {
+        return Ok(FollowedRuns::All { since });
+    }
+    if !args.all && since.is_none() {
+        return Ok(FollowedRuns::These(vec![session.select(None)?.0]));
+    }
+    let store = RunStore::new(session.data_dir()?);
+    let runs = store.list().map_err(|error| session.store_error(&error))?;
+    let filter = RunFilter {
+        since,
+        ..RunFilter::default()
+    };
+    // The oldest first, as they were recorded.
+    let chosen = runs.into_iter().rev().filter(|run| filter.passes(run));
+    Ok(FollowedRuns::These(chosen.map(|run| run.directory).collect()))
+}
+
+/// Asks whether runs may leave this machine.
+fn confirmed(
+    args: &Args,
+    runs: &FollowedRuns,
+    endpoint: &PushEndpoint,
+    session: &mut Session,
+) -> Result<bool, CliError> {
+    let host = endpoint.host();
+    if !session.ui.can_ask() {
+        return Err(CliError::input(format!(
+            "sending runs to {host} needs a confirmation, and there is no terminal to ask on"
+        ))
+        .with_hint("confirm with --yes; it is remembered for this endpoint"));
+    }
+    let what = match runs {
+        FollowedRuns::These(runs) => text::counted(runs.len() as u64, "run"),
+        _ => "all runs, now and later,".to_owned(),
+    };
+    let content = if args.no_content {
+        "without their messages"
+    } else {
+        "with their messages, arguments and results"
+    };
+    session
+        .ui
+        .ask(&format!("send {what} {content} to {host}? It is asked once."))
+}
+
+/// Shows what happens.
+struct Display<'a> {
+    session: &'a mut Session,
+    /// Whether each run is listed when all of it is sent.
+    lists_runs: bool,
+    sent_spans: u64,
+    /// Whether the endpoint is waited for.
+    is_waiting: bool,
+}
+
+impl<'a> Display<'a> {
+    fn new(lists_runs: bool, session: &'a mut Session) -> Self {
+        Self {
+            session,
+            lists_runs,
+            sent_spans: 0,
+            is_waiting: false,
+        }
+    }
+
+    fn show(&mut self, event: PushEvent) {
+        let ui = &mut self.session.ui;
+        let mut warn = |line: String| ui.note(&Line::of(line, Tone::Warning));
+        match event {
+            PushEvent::Sent { spans } => {
+                self.sent_spans += spans;
+                let sent = text::counted(self.sent_spans, "span");
+                ui.status(&Line::of(format!("{sent} sent"), Tone::Muted));
+            }
+            PushEvent::Completed { run, name, spans } if self.lists_runs => {
+                let name = display_name(name.as_deref());
+                let rest = format!(
+                    "{}  {name}  {}",
+                    run_list::short_id(run, []),
+                    text::counted(spans, "span")
+                );
+                let line = Line::of("✓ ", Tone::Good).with(rest, Tone::Plain);
+                // A closed output does not stop what is sent.
+                let _ = ui.lines(&[line]).and_then(|()| ui.flush());
+            }
+            PushEvent::Waiting { reason, delay } => {
+                let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+                // One line for an outage, however long it takes.
+                if !std::mem::replace(&mut self.is_waiting, true) {
+                    warn(format!("{reason}; trying again in {}", units::duration(micros)));
+                }
+            }
+            PushEvent::Resumed => {
+                self.is_waiting = false;
+                ui.note(&Line::of("the endpoint answers again", Tone::Muted));
+            }
+            PushEvent::Refused { spans, message } => {
+                let spans = text::counted(spans, "span");
+                warn(format!("the endpoint refused {spans}{}", after_colon(&message)));
+            }
+            PushEvent::Warning { message } => warn(format!("the endpoint warns: {message}")),
+            PushEvent::SwitchedToJson => ui.note(&Line::of(
+                "the endpoint takes no protobuf: sending JSON",
+                Tone::Muted,
+            )),
+            PushEvent::Unreadable { run, reason } => warn(format!(
+                "failed to read run {}: {reason}",
+                run_list::short_id(run, [])
+            )),
+            _ => {}
+        }
+    }
+}
+
+fn print_summary(
+    args: &Args,
+    summary: &PushSummary,
+    endpoint: &PushEndpoint,
+    session: &mut Session,
+) -> Result<CommandOutcome, CliError> {
+    if summary.unreadable_lines > 0 {
+        let lines = text::counted(summary.unreadable_lines, "line");
+        let line = format!("left out {lines} without a span of their run");
+        session.ui.note(&Line::of(line, Tone::Warning));
+    }
+    if summary.is_stopped && !args.follow {
+        let line = "stopped before everything was sent; push again to go on";
+        session.ui.note(&Line::of(line, Tone::Warning));
+    }
+    if summary.sent_spans == 0 && summary.refused_spans == 0 && !args.follow {
+        let before = text::counted(summary.runs_sent_before, "run");
+        let line = if summary.runs_sent_before > 0 {
+            format!("nothing to send: {before} sent to {endpoint} before")
+        } else {
+            "nothing to send".to_owned()
+        };
+        session.ui.note(&Line::of(line, Tone::Plain));
+        if summary.runs_sent_before > 0 {
+            session.ui.hint("send them again with --again");
+        }
+    } else {
+        let runs = text::counted(summary.runs, "run");
+        let spans = text::counted(summary.sent_spans, "span");
+        let mut line = format!("sent {runs}, {spans}, to {endpoint}");
+        if summary.refused_spans > 0 {
+            line = format!("{line}; {} refused", summary.refused_spans);
+        }
+        let (sign, tone) = if summary.refused_spans > 0 {
+            ("✗ ", Tone::Bad)
+        } else {
+            ("✓ ", Tone::Good)
+        };
+        session
+            .ui
+            .lines(&[Line::of(sign, tone).with(line, Tone::Plain)])?;
+    }
+    if summary.open_runs > 0 && !args.follow && !summary.is_stopped {
+        let (runs, verb) = match summary.open_runs {
+            1 => ("1 run".to_owned(), "has"),
+            more => (text::counted(more, "run"), "have"),
+        };
+        let line = format!("{runs} {verb} not ended: what is recorded later is not sent yet");
+        session.ui.note(&Line::of(line, Tone::Warning));
+        let follow = session.command("push --follow");
+        session.ui.hint(&format!("keep sending: {follow}"));
+    }
+    if summary.refused_spans > 0 || summary.unreadable_runs > 0 {
+        return Ok(CommandOutcome::CheckFailed);
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn failed(endpoint: &PushEndpoint, error: &PushError, sent_spans: u64) -> CliError {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let reason = std::iter::once(error.to_string()).chain(causes.map(ToString::to_string));
+    let reason = reason.collect::<Vec<_>>().join(": ");
+    let before = (sent_spans > 0).then(|| format!("{} sent before", text::counted(sent_spans, "span")));
+    CliError::input(format!("failed to push to {endpoint}: {reason}"))
+        .with_details(before)
+        .with_hint(error.hint())
+}
+
+/// A message behind a colon; nothing when it is empty.
+fn after_colon(message: &str) -> String {
+    if message.is_empty() {
+        return String::new();
+    }
+    format!(": {message}")
+}

@@ -1,0 +1,246 @@
+//! `tracer record`: runs a command, and makes a run of what it sends.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use tracer_capture::cassette::{CassetteError, CassetteFile, Scrubbing};
+use tracer_capture::record::{
+    ChildEnvironment, FinishedRecording, Inherited, OtlpEndpoints, Program, RecordOptions, Recording,
+    RecordingHooks, Signals, check_program, codex_options, model_base_urls,
+};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text::counted;
+
+use crate::cassettes::exchanges_of;
+use crate::error::CliError;
+use crate::outcome::CommandOutcome;
+use crate::recorded_command::{
+    announce, current_directory, not_begun, not_run, not_started, quoted_words, report, run_name,
+    run_recorded,
+};
+use crate::session::{Session, quoted};
+use crate::tags::{self, TagArgs};
+
+/// Options of `tracer record`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example: tracer record -- python agent.py
+
+The command is started with the variables that --print-env lists: they lead its calls of models through a proxy, and what \
+it exports over OpenTelemetry or records with tracer's SDK, into one run. Standard input, output and error are the command's own.
+
+Exit codes: that of the command, 128 and the number of the signal that ended it; 125 when the recording cannot begin, 126 \
+when the command cannot be run, 127 when there is no such command.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub struct Args {
+    /// Name the run [default: TRACER_RUN_NAME, else the program and what it runs]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    #[command(flatten)]
+    tags: TagArgs,
+
+    /// Make each trace a run of its own, for a command that serves many
+    #[arg(long, conflicts_with_all = ["name", "tags"])]
+    per_trace: bool,
+
+    /// Do not receive OpenTelemetry
+    #[arg(long)]
+    no_otel: bool,
+
+    /// Leave calls of model APIs alone: record only what the command reports itself
+    #[arg(long)]
+    no_proxy: bool,
+
+    /// Write the calls of models to FILE, to replay them later: tracer replay FILE -- COMMAND
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_proxy", "per_trace"])]
+    cassette: Option<PathBuf>,
+
+    /// Replace the cassette if there is one
+    #[arg(long, requires = "cassette")]
+    force: bool,
+
+    /// Write the cassette from the calls that RUN_ID kept, and run nothing
+    #[arg(
+        long,
+        value_name = "RUN_ID",
+        requires = "cassette",
+        conflicts_with = "command"
+    )]
+    from_run: Option<String>,
+
+    /// Do not keep the calls of models beside the run, which cannot be replayed or forked then
+    #[arg(long)]
+    no_exchanges: bool,
+
+    /// Print the variables and options that the command would get, and run nothing
+    #[arg(long)]
+    print_env: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Command to record, in any language
+    #[arg(last = true, required_unless_present_any = ["print_env", "from_run"], value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Runs the command and records it.
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    if args.print_env {
+        return print_environment(args, session);
+    }
+    if let (Some(run), Some(path)) = (&args.from_run, &args.cassette) {
+        return from_run(run, path, args.force, session);
+    }
+    // Before any thread is there.
+    let signals = Signals::keep();
+    let recording = begin(args, session).map_err(not_run)?;
+    if !args.quiet {
+        announce(&recording, session);
+    }
+    let (code, recorded) = run_recorded(recording, signals)?;
+    report(args.quiet, &recorded, session)?;
+    if let Some(path) = &args.cassette {
+        report_cassette(path, &recorded, args.quiet, session);
+    }
+    Ok(CommandOutcome::Exited(code))
+}
+
+/// Checks the command and begins its run.
+fn begin(args: &Args, session: &mut Session) -> Result<Recording, CliError> {
+    let program = args
+        .command
+        .first()
+        .ok_or_else(|| CliError::input("there is no command to record"))?;
+    check_program(program).map_err(not_started)?;
+    let settings = session.settings()?;
+    let directory = current_directory()?;
+    let inherited = Inherited::of_process();
+    let mut hooks = RecordingHooks::default();
+    hooks.attributes = tags::attributes(&args.tags.with_environment(session)?);
+    if let Some(path) = &args.cassette {
+        let words = args
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned());
+        let head = Scrubbing::of_program(&settings, &directory).head(words);
+        let file = CassetteFile::create(path, &head, args.force).map_err(not_written)?;
+        hooks.cassette = Some(file);
+    }
+    let options = RecordOptions {
+        settings,
+        name: run_name(args.name.as_deref(), &args.command, &inherited, &directory),
+        command: args.command.clone(),
+        directory,
+        receives_otlp: !args.no_otel,
+        proxies_models: !args.no_proxy,
+        per_trace: args.per_trace,
+        keeps_exchanges: !args.no_exchanges,
+    };
+    Recording::start_with(options, &inherited, hooks)
+        .map_err(|error| not_begun(error).with_hint("or run the command without tracer record"))
+}
+
+/// Makes a cassette of the exchanges that a run kept.
+fn from_run(
+    run: &str,
+    path: &Path,
+    replaces: bool,
+    session: &mut Session,
+) -> Result<CommandOutcome, CliError> {
+    let (directory, short_id) = session.select(Some(run))?;
+    let cassette = exchanges_of(&directory, &short_id)?;
+    CassetteFile::create(path, &cassette.head, replaces)
+        .and_then(|mut file| file.copy(&cassette.exchanges))
+        .map_err(not_written)?;
+    let count = counted(cassette.exchanges.len() as u64, "exchange");
+    let note = format!("tracer: {count} of run {short_id} written to {}", path.display());
+    session.ui.note(&Line::of(note, Tone::Plain));
+    replay_hint(path, session);
+    Ok(CommandOutcome::Done)
+}
+
+/// Prints what the cassette holds, and what it had to lose.
+fn report_cassette(path: &Path, recorded: &FinishedRecording, is_quiet: bool, session: &mut Session) {
+    let kept = &recorded.kept;
+    for (number, place) in &kept.replaced {
+        let note = format!(
+            "tracer: a secret was replaced in the cassette, call {number}, {place}: in a replay the command gets __REDACTED__ there"
+        );
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    if kept.without_content > 0 {
+        let note = format!(
+            "tracer: {} kept without content: too large, or of no API that is known; a replay cannot answer such a request",
+            counted(kept.without_content, "exchange")
+        );
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    if is_quiet {
+        return;
+    }
+    let note = format!(
+        "tracer: {} written to {}",
+        counted(kept.calls, "call"),
+        path.display()
+    );
+    session.ui.note(&Line::of(note, Tone::Plain));
+    if kept.calls > 0 {
+        replay_hint(path, session);
+    }
+}
+
+fn replay_hint(path: &Path, session: &mut Session) {
+    let hint = session.command(&format!("replay {} -- COMMAND", quoted(path)));
+    session.ui.hint(&hint);
+}
+
+/// The error of a cassette that cannot be written.
+fn not_written(error: CassetteError) -> CliError {
+    let hint = match error {
+        CassetteError::Exists { .. } => "replace it with --force, or choose another file",
+        _ => "check the folder and its permissions",
+    };
+    CliError::input("failed to write the cassette")
+        .with_source(error)
+        .with_hint(hint)
+}
+
+/// Prints what a command would be started with, for a shell; what is known only at its start is in capital letters.
+fn print_environment(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let directory = current_directory()?;
+    let inherited = Inherited::of_process();
+    let endpoints = OtlpEndpoints {
+        http: "http://127.0.0.1:PORT".to_owned(),
+        grpc: "http://127.0.0.1:GRPC_PORT".to_owned(),
+    };
+    let parent = (!args.per_trace).then_some("00-TRACE_ID-SPAN_ID-01");
+    let mut environment = ChildEnvironment::of_run(&session.data_dir()?, parent, &inherited);
+    let mut options = Vec::new();
+    let program = Program::of_command(&args.command, &directory);
+    if !args.no_otel {
+        environment.extend(ChildEnvironment::of_otlp(&inherited, &endpoints));
+        options = codex_options(&program, &args.command, &endpoints);
+    }
+    if !args.no_proxy && !args.per_trace {
+        environment.extend(ChildEnvironment::of_models(
+            &inherited,
+            model_base_urls(&program, &inherited, "http://127.0.0.1:PROXY_PORT/r/TOKEN"),
+        ));
+    }
+    for variable in &environment.variables {
+        session.ui.plain(&variable.assignment())?;
+    }
+    for kept in &environment.kept {
+        // Its value may be a secret.
+        session.ui.plain(&format!("# {} stays as it is", kept.name))?;
+    }
+    if !options.is_empty() {
+        session
+            .ui
+            .plain(&format!("# added options: {}", quoted_words(&options)))?;
+    }
+    Ok(CommandOutcome::Done)
+}

@@ -1,0 +1,123 @@
+//! The runs that a query selects, for the commands that ask about all runs: `list`, `search`, `stats`.
+
+use tracer_facts::query::{RunMatch, RunQuery, StepTest};
+use tracer_facts::{FactsStore, ListedRun, ReadingProgress, StoreFacts, Survey, match_steps};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text::{self, shell_quoted};
+use tracer_sdk::format::Timestamp;
+use tracer_sdk::read::CancelToken;
+
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::session::Session;
+
+/// A query on the command line.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct QueryArgs {
+    /// Terms that must all hold: field:value, field~part, tokens>10k or "free text"; a - before a term negates it
+    ///
+    /// Fields of runs: name agent id status since until session command tag commit has tokens input output cached reasoning
+    /// cost duration steps llm_calls tool_calls errors failures retries; of their steps: tool model error args result prompt
+    /// answer kind. Write -- before a query that begins with a -.
+    #[arg(value_name = "QUERY")]
+    words: Vec<String>,
+}
+
+impl QueryArgs {
+    /// The query, as it was typed.
+    pub(super) fn text(&self) -> String {
+        self.words.join(" ")
+    }
+
+    /// The query behind the options of a suggested command: nothing without one.
+    pub(super) fn as_last_arguments(&self) -> String {
+        let text = self.text();
+        let dashes = if text.starts_with('-') { " --" } else { "" };
+        match text.as_str() {
+            "" => String::new(),
+            text => format!("{dashes} {}", shell_quoted(text)),
+        }
+    }
+
+    /// The query.
+    pub(super) fn parse(&self) -> Result<RunQuery, CliError> {
+        self.text().parse().map_err(|error: tracer_facts::query::QueryError| {
+            CliError::input("the query cannot be read")
+                .with_source(error)
+                .with_hint("an example: tool:search_kb args~refund status:failed tokens>10k since:7d \"free text\"")
+        })
+    }
+}
+
+/// Cancels what a command reads when Ctrl-C is pressed: what was read until then is kept, and shown.
+pub(super) fn cancelled_by_interrupt() -> CancelToken {
+    let cancel = CancelToken::default();
+    let handler = cancel.clone();
+    // Without a handler Ctrl-C ends the command, and what was read is kept all the same.
+    let _ = ctrlc::set_handler(move || handler.cancel());
+    cancel
+}
+
+/// Reads the runs of a survey that have to be read, and shows how far that is.
+pub(super) fn read_all(survey: Survey, cancel: &CancelToken, session: &mut Session) -> StoreFacts {
+    let (_, bytes) = survey.unread();
+    let progress = Progress::begin("reading runs", "byte", Some(bytes));
+    let mut done = 0;
+    let facts = survey.read(cancel, |reading: ReadingProgress| {
+        progress.steps(reading.read_bytes - done);
+        done = reading.read_bytes;
+    });
+    progress.stop();
+    if facts.unread > 0 {
+        let count = text::counted(facts.unread as u64, "run");
+        let note = format!("interrupted: {count} not read; what was read is kept");
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    facts
+}
+
+/// The facts of all runs, their details when these are needed.
+pub(super) fn all_runs(
+    store: &FactsStore,
+    with_details: bool,
+    cancel: &CancelToken,
+    session: &mut Session,
+) -> Result<StoreFacts, CliError> {
+    let survey = store
+        .survey(with_details)
+        .map_err(|error| session.store_error(&error))?;
+    Ok(read_all(survey, cancel, session))
+}
+
+/// Which of the runs match a query: its terms on runs by their facts, those on steps by reading the steps.
+pub(super) fn matching(
+    runs: &[&ListedRun],
+    query: &RunQuery,
+    now: Timestamp,
+    cancel: &CancelToken,
+) -> Vec<bool> {
+    let mut matching = vec![false; runs.len()];
+    let (mut asked, mut places) = (Vec::new(), Vec::new());
+    for (at, run) in runs.iter().enumerate() {
+        match query.matches(run, now) {
+            RunMatch::No => {}
+            RunMatch::Yes => matching[at] = true,
+            RunMatch::IfSteps => {
+                asked.push(*run);
+                places.push(at);
+            }
+        }
+    }
+    if asked.is_empty() {
+        return matching;
+    }
+    let progress = Progress::begin("reading steps", "run", Some(asked.len() as u64));
+    match_steps(&asked, &StepTest::new(query), cancel, |at, matches, _| {
+        progress.step();
+        if let Some(slot) = places.get(at).and_then(|at| matching.get_mut(*at)) {
+            *slot = matches;
+        }
+    });
+    progress.stop();
+    matching
+}

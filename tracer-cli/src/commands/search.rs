@@ -1,0 +1,319 @@
+//! `tracer search`: finds steps in all runs.
+
+use serde::Serialize;
+use tracer_facts::query::{RunQuery, StepTest};
+use tracer_facts::{FactsStore, ListedRun, RunHits, StepHit, search};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
+use tracer_insight::status::Signs;
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::units::{self, now};
+use tracer_insight::{json, text};
+use tracer_sdk::format::{SPEC_VERSION, TraceId};
+
+use crate::commands::run_selection::{self, QueryArgs};
+use crate::error::CliError;
+use crate::outcome::CommandOutcome;
+use crate::session::Session;
+use crate::terminal::run_list;
+
+/// Options of `tracer search`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: tracer search 'tool:search_kb args~refund since:7d'")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub struct Args {
+    #[command(flatten)]
+    query: QueryArgs,
+
+    /// Print at most N hits
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// Print all hits
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+
+    /// Print only the number of hits and of runs with hits
+    #[arg(long, conflicts_with_all = ["runs", "limit"])]
+    count: bool,
+
+    /// Print only the runs with hits, each with the number of them
+    #[arg(long)]
+    runs: bool,
+
+    /// Also search the trials of gates
+    #[arg(long)]
+    trials: bool,
+
+    /// Print JSON lines, one for each hit
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of `tracer search --json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub(crate) enum SearchLine<'a> {
+    /// A hit.
+    Hit {
+        /// The version of the trace format.
+        #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+        spec_version: &'static str,
+        /// The run.
+        trace_id: TraceId,
+        /// Its label.
+        run_name: Option<&'a str>,
+        /// Its status, in the words of `tracer list`.
+        #[cfg_attr(test, schemars(schema_with = "tracer_insight::run_entry::any_run_status"))]
+        run_status: &'static str,
+        /// The number of the step, as `tracer show` has it.
+        step: usize,
+        /// The ID of its record.
+        event_id: Option<&'a str>,
+        /// Its kind.
+        kind: StepKind,
+        /// Its name: of the model, the tool, the span.
+        name: &'a str,
+        /// Whether it failed.
+        failed: bool,
+        /// The text that was looked for with what is around it, or the step in one line.
+        excerpt: &'a str,
+    },
+    /// With `--runs`: a run with hits.
+    Run {
+        /// The version of the trace format.
+        #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+        spec_version: &'static str,
+        /// The run.
+        trace_id: TraceId,
+        /// Its label.
+        run_name: Option<&'a str>,
+        /// Its status, in the words of `tracer list`.
+        #[cfg_attr(test, schemars(schema_with = "tracer_insight::run_entry::any_run_status"))]
+        run_status: &'static str,
+        /// When it started.
+        started_at: Option<String>,
+        /// Number of its hits.
+        hits: usize,
+    },
+    /// With `--count`.
+    Count {
+        /// The version of the trace format.
+        #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+        spec_version: &'static str,
+        /// Number of hits.
+        hits: usize,
+        /// Number of runs with hits.
+        runs: usize,
+        /// Number of runs that were searched.
+        searched_runs: usize,
+    },
+}
+
+/// Searches the runs.
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let query = args.query.parse()?;
+    let test = StepTest::new(&query);
+    if test.is_empty() {
+        return Err(CliError::input("the query names nothing to look for in steps")
+            .with_hint("give a text, or one of: tool model error args result prompt answer kind")
+            .with_hint(format!(
+                "list the runs that match: {}",
+                session.command(&format!("list{}", args.query.as_last_arguments()))
+            )));
+    }
+    let store = FactsStore::new(session.data_dir()?).with_prices(session.prices()?);
+    let cancel = run_selection::cancelled_by_interrupt();
+    let facts = run_selection::all_runs(&store, true, &cancel, session)?;
+    let candidates = candidates(&facts.runs, &query, args.trials);
+    let id_length = run_list::id_length(facts.runs.iter().map(|run| run.directory.trace_id));
+    let limit = if args.all || args.count || args.runs {
+        usize::MAX
+    } else {
+        usize::try_from(args.limit).unwrap_or(usize::MAX)
+    };
+    let mut printing = Printing {
+        args,
+        session,
+        id_length,
+        hits: 0,
+        runs: 0,
+        limit,
+        more: false,
+        failure: None,
+    };
+    search(&candidates, &test, limit, &cancel, |at, found| {
+        if let Some(run) = candidates.get(at).filter(|_| !found.hits.is_empty())
+            && printing.failure.is_none()
+        {
+            printing.failure = printing.run(run, &found).err();
+        }
+        if printing.failure.is_some() || printing.hits >= limit {
+            cancel.cancel();
+        }
+    });
+    printing.end(candidates.len())
+}
+
+/// The runs whose facts do not exclude them.
+fn candidates<'a>(runs: &'a [ListedRun], query: &RunQuery, trials: bool) -> Vec<&'a ListedRun> {
+    let now = now();
+    let may_match = |run: &&ListedRun| {
+        (trials || !run.facts.is_trial) && query.matches(run, now) != tracer_facts::query::RunMatch::No
+    };
+    runs.iter().filter(may_match).collect()
+}
+
+struct Printing<'a> {
+    args: &'a Args,
+    session: &'a mut Session,
+    id_length: usize,
+    hits: usize,
+    runs: usize,
+    limit: usize,
+    more: bool,
+    failure: Option<CliError>,
+}
+
+impl Printing<'_> {
+    fn run(&mut self, run: &ListedRun, found: &RunHits) -> Result<(), CliError> {
+        let room = self.limit.saturating_sub(self.hits);
+        let hits = found.hits.get(..room).unwrap_or(&found.hits);
+        self.more |= found.more || hits.len() < found.hits.len();
+        if hits.is_empty() {
+            return Ok(());
+        }
+        self.hits += hits.len();
+        self.runs += 1;
+        match (self.args.count, self.args.json) {
+            (true, _) => Ok(()),
+            (false, true) => self.json(run, hits),
+            (false, false) => self.text(run, hits),
+        }?;
+        // Hits are shown as they are found.
+        if self.args.count {
+            Ok(())
+        } else {
+            self.session.ui.flush()
+        }
+    }
+
+    fn json(&mut self, run: &ListedRun, hits: &[StepHit]) -> Result<(), CliError> {
+        let run_name = run.facts.name.as_deref();
+        if self.args.runs {
+            return self.line(&SearchLine::Run {
+                spec_version: SPEC_VERSION,
+                trace_id: run.directory.trace_id,
+                run_name,
+                run_status: run.status.as_str(),
+                started_at: run.started().map(|started| started.to_string()),
+                hits: hits.len(),
+            });
+        }
+        hits.iter().try_for_each(|hit| {
+            self.line(&SearchLine::Hit {
+                spec_version: SPEC_VERSION,
+                trace_id: run.directory.trace_id,
+                run_name,
+                run_status: run.status.as_str(),
+                step: hit.step,
+                event_id: hit.event_id.as_deref(),
+                kind: hit.kind,
+                name: &hit.name,
+                failed: hit.failed,
+                excerpt: &hit.excerpt,
+            })
+        })
+    }
+
+    fn line(&mut self, line: &SearchLine<'_>) -> Result<(), CliError> {
+        let output = self.session.ui.output();
+        json::write(output, line)
+            .and_then(|()| output.write_all(b"\n"))
+            .map_err(CliError::output)
+    }
+
+    /// A heading for the run, and a row for each hit; one tab-separated line for each where nobody looks.
+    fn text(&mut self, run: &ListedRun, hits: &[StepHit]) -> Result<(), CliError> {
+        let id = run.directory.trace_id.to_string();
+        let name = display_name(run.facts.name.as_deref());
+        if !self.session.ui.is_terminal() {
+            if self.args.runs {
+                let line = format!("{}\t{id}\t{}\t{name}", run.status.as_str(), hits.len());
+                return self.session.ui.plain(&line);
+            }
+            return hits.iter().try_for_each(|hit| {
+                let failed = if hit.failed { "failed" } else { "ok" };
+                let excerpt = text::printable(&hit.excerpt).replace('\t', " ");
+                let StepHit { step, kind, name, .. } = hit;
+                let line = format!("{id}\t{step}\t{}\t{failed}\t{name}\t{excerpt}", kind.as_str());
+                self.session.ui.plain(&line)
+            });
+        }
+        let width = self.session.ui.width();
+        let short = id.get(..self.id_length).unwrap_or(&id);
+        let started = run
+            .started()
+            .map(|started| units::ago(started, now()))
+            .unwrap_or_default();
+        let heading = Line::of(run.status.glyph(), run.status.tone())
+            .space(1)
+            .with(name, Tone::Strong)
+            .space(2)
+            .with(short, Tone::Plain)
+            .space(2)
+            .with(started, Tone::Muted)
+            .space(2)
+            .with(text::counted(hits.len() as u64, "hit"), Tone::Muted);
+        let mut lines = vec![heading.fitted(width)];
+        let rows = if self.args.runs { &[] } else { hits };
+        for hit in rows {
+            let tone = if hit.failed { Tone::Bad } else { hit.kind.tone() };
+            let row = Line::of(format!("{:>6}", format!("#{}", hit.step)), Tone::Muted)
+                .space(2)
+                .with(hit.kind.glyph(), tone)
+                .space(1)
+                .with(hit.name.as_str(), tone)
+                .space(2)
+                .with(hit.excerpt.as_str(), Tone::Plain);
+            lines.push(row.fitted(width));
+        }
+        self.session.ui.lines(&lines)
+    }
+
+    fn end(mut self, searched: usize) -> Result<CommandOutcome, CliError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let count = format!(
+            "{} in {}",
+            text::counted(self.hits as u64, "hit"),
+            text::counted(self.runs as u64, "run")
+        );
+        if self.args.count {
+            let line = SearchLine::Count {
+                spec_version: SPEC_VERSION,
+                hits: self.hits,
+                runs: self.runs,
+                searched_runs: searched,
+            };
+            if self.args.json {
+                self.line(&line)?;
+            } else {
+                self.session.ui.plain(&count)?;
+            }
+            return Ok(CommandOutcome::Done);
+        }
+        if self.hits == 0 {
+            let note = format!("no step matches, in {}", text::counted(searched as u64, "run"));
+            self.session.ui.note(&Line::of(note, Tone::Plain));
+        } else if self.more || self.hits >= self.limit {
+            let query = self.args.query.as_last_arguments();
+            let all = self.session.command(&format!("search --all{query}"));
+            let note = format!("the first {count}; print all: {all}");
+            self.session.ui.note(&Line::of(note, Tone::Muted));
+        }
+        Ok(CommandOutcome::Done)
+    }
+}

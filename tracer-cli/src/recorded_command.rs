@@ -1,0 +1,248 @@
+//! A command that is started and recorded, for every command that does so: what is said before and after.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use tracer_capture::cassette::Head;
+use tracer_capture::record::{
+    CommandEnd, FinishedRecording, Inherited, Program, Recording, RunningCommand, Signals, StartError,
+};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::status::{RunStatus, Signs};
+use tracer_insight::text::{counted, shell_quoted};
+use tracer_sdk::format::Payload;
+use tracer_sdk::read::{RunDirectory, RunReader, RunStore, Strictness};
+
+use crate::error::{CliError, ErrorKind};
+use crate::session::{Session, short_id};
+
+/// Processes that are named one by one; the rest are counted.
+const MAX_NAMED_PROCESSES: usize = 5;
+
+/// Runs a command whose recording has begun; gives its exit code as shells have it, and what was recorded.
+pub(crate) fn run_recorded(
+    recording: Recording,
+    signals: Signals,
+) -> Result<(u8, FinishedRecording), CliError> {
+    let running = match RunningCommand::start(recording.command(), signals) {
+        Ok(running) => running,
+        Err(error) => {
+            // The run says that nothing came of it.
+            let _ = recording.end(CommandEnd::now(None));
+            return Err(not_started(error));
+        }
+    };
+    let exit = running.wait().map_err(|error| {
+        CliError::new(ErrorKind::NotRun, "failed to wait for the command").with_source(error)
+    })?;
+    let recorded = recording.end(CommandEnd::now(Some(exit)));
+    Ok((exit.shell_code(), recorded))
+}
+
+/// Where this process was started.
+pub(crate) fn current_directory() -> Result<PathBuf, CliError> {
+    std::env::current_dir()
+        .map_err(|error| CliError::input("failed to read the current directory").with_source(error))
+}
+
+/// The name of the run of a command: the one that is given, that of the environment, or what it runs.
+pub(crate) fn run_name(
+    given: Option<&str>,
+    command: &[OsString],
+    inherited: &Inherited,
+    directory: &Path,
+) -> String {
+    match given.or_else(|| inherited.get("TRACER_RUN_NAME")) {
+        Some(name) => name.to_owned(),
+        None => Program::of_command(command, directory).run_name(command),
+    }
+}
+
+/// An error that kept a command from being started, as that of a command that was not run.
+pub(crate) fn not_run(error: CliError) -> CliError {
+    match error.kind() {
+        ErrorKind::NotExecutable | ErrorKind::NotFound => error,
+        _ => error.of_kind(ErrorKind::NotRun),
+    }
+}
+
+/// The command that a run recorded, to be run again in `directory`. `head` is that of the calls that it kept.
+pub(crate) fn recorded_words(
+    run: &RunDirectory,
+    head: &Head,
+    directory: &Path,
+) -> Result<Vec<OsString>, CliError> {
+    let give = "give it: … -- COMMAND";
+    let first = RunReader::open(&run.path, Strictness::Lenient)
+        .ok()
+        .and_then(|run| run.records.clone().read_record(0).ok().flatten());
+    let words = match first.map(|record| record.payload) {
+        Some(Payload::RunStart { argv, cwd, .. }) if !argv.is_empty() => {
+            if let Some(recorded) = cwd.filter(|recorded| Path::new(recorded) != directory) {
+                let change = format!("run it there: cd {}", shell_quoted(&recorded));
+                return Err(CliError::input(format!("the command was recorded in {recorded}"))
+                    .with_hint(change)
+                    .with_hint(format!("or {give}")));
+            }
+            argv
+        }
+        // A run that was interrupted has no root, but its calls say the command.
+        _ => head.command.clone(),
+    };
+    // Folders and secrets have names there.
+    let is_whole = |word: &String| !word.contains(REDACTED) && !word.contains('‹');
+    if words.is_empty() || !words.iter().all(is_whole) {
+        let what = if words.is_empty() {
+            "the run recorded no command"
+        } else {
+            "the recorded command is not whole: a secret or a folder in it was replaced"
+        };
+        return Err(CliError::input(what).with_hint(give));
+    }
+    Ok(words.into_iter().map(OsString::from).collect())
+}
+
+/// What secrets are replaced by.
+const REDACTED: &str = "__REDACTED__";
+
+/// The error of a recording that could not begin.
+pub(crate) fn not_begun(error: tracer_capture::record::RecordingError) -> CliError {
+    CliError::new(
+        ErrorKind::NotRun,
+        "the command was not started: its recording cannot begin",
+    )
+    .with_source(error)
+    .with_hint("check the data directory: --data-dir DIR, or TRACER_DATA_DIR")
+}
+
+/// The error of a command that was not started.
+pub(crate) fn not_started(error: StartError) -> CliError {
+    let kind = match error {
+        StartError::NotFound { .. } => ErrorKind::NotFound,
+        StartError::NotExecutable { .. } => ErrorKind::NotExecutable,
+        _ => ErrorKind::NotRun,
+    };
+    let hint = error.hint();
+    CliError::new(kind, "the command was not started")
+        .with_source(error)
+        .with_hint(hint)
+}
+
+/// Prints what is changed for the command beyond its environment.
+pub(crate) fn announce(recording: &Recording, session: &mut Session) {
+    if !recording.added_options().is_empty() {
+        let options = quoted_words(recording.added_options());
+        let note = format!("tracer: added {options} (--no-otel leaves the command as it is)");
+        session.ui.note(&Line::of(note, Tone::Muted));
+    }
+    for notice in recording.notices() {
+        session
+            .ui
+            .note(&Line::of(format!("tracer: {notice}"), Tone::Warning));
+    }
+}
+
+/// Words as a shell takes them.
+pub(crate) fn quoted_words(words: &[OsString]) -> String {
+    let quoted = words.iter().map(|word| shell_quoted(&word.to_string_lossy()));
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// Prints to standard error what was recorded, what may be missing, and how to look at it.
+pub(crate) fn report(
+    is_quiet: bool,
+    recorded: &FinishedRecording,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    if let Some(error) = &recorded.error {
+        let line = Line::of("tracer: ", Tone::Muted).with("the recording is incomplete: ", Tone::Bad);
+        session.ui.note(&line.with(error, Tone::Plain));
+    }
+    if is_quiet {
+        return Ok(());
+    }
+    let store = RunStore::new(session.data_dir()?);
+    let only = recorded.runs.first().filter(|_| recorded.run_count == 1);
+    let id = only
+        .and_then(|trace_id| store.select(&trace_id.to_string()).ok())
+        .map(|directory| short_id(&store, &directory));
+    session.ui.note(&summary(recorded, id.as_deref()));
+    if recorded.unforwarded > 0 {
+        let note = format!(
+            "tracer: the endpoint of the environment did not take {}",
+            counted(recorded.unforwarded, "request")
+        );
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    if let Some(note) = survivors(recorded) {
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    if let Some(error) = &recorded.kept.error {
+        let note = format!("tracer: the calls cannot be replayed: {error}");
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+    for note in &recorded.notes {
+        session
+            .ui
+            .note(&Line::of(format!("tracer: {note}"), Tone::Warning));
+    }
+    for reason in &recorded.reasons {
+        session.ui.note(&Line::of(format!("  - {reason}"), Tone::Muted));
+    }
+    let show = match &id {
+        Some(id) => session.command(&format!("show {id}")),
+        None => session.command("list"),
+    };
+    if recorded.run_count > 0 {
+        session.ui.hint(&show);
+    }
+    Ok(())
+}
+
+/// `tracer: ✓ 4bf92f35 ok: 3 model calls, 2 tool calls, 1204 tokens`
+fn summary(recorded: &FinishedRecording, id: Option<&str>) -> Line {
+    let status = recorded.status.unwrap_or(RunStatus::Ok);
+    let line = Line::of("tracer: ", Tone::Muted);
+    let line = match id {
+        Some(id) => line
+            .with(status.glyph(), status.tone())
+            .with(format!(" {id} "), Tone::Strong)
+            .with(status.as_str(), status.tone()),
+        None => line.with(counted(recorded.run_count, "run"), Tone::Strong),
+    };
+    let seen = if recorded.model_calls == 0 { " seen" } else { "" };
+    let mut words = vec![
+        counted(recorded.model_calls, "model call") + seen,
+        counted(recorded.tool_calls, "tool call"),
+    ];
+    if let Some(tokens) = recorded.tokens {
+        let bound = if recorded.has_more_tokens { "at least " } else { "" };
+        words.push(format!("{bound}{}", counted(tokens, "token")));
+    }
+    let reasons = match recorded.reasons.len() {
+        0 => "",
+        1 => "; the likely reason:",
+        _ => "; likely reasons:",
+    };
+    line.with(format!(": {}{reasons}", words.join(", ")), Tone::Plain)
+}
+
+/// The processes that outlived the command.
+fn survivors(recorded: &FinishedRecording) -> Option<String> {
+    let survivors = &recorded.survivors;
+    if survivors.is_empty() {
+        return None;
+    }
+    let mut named: Vec<String> = survivors
+        .iter()
+        .take(MAX_NAMED_PROCESSES)
+        .map(|survivor| format!("{} ({})", survivor.name, survivor.id))
+        .collect();
+    if survivors.len() > MAX_NAMED_PROCESSES {
+        named.push(format!("and {} more", survivors.len() - MAX_NAMED_PROCESSES));
+    }
+    Some(format!(
+        "tracer: still running, and not recorded any more: {}",
+        named.join(", ")
+    ))
+}
