@@ -186,7 +186,7 @@ async fn the_client_understands_an_answer_and_a_refusal() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_cannot_be_reached_is_told_with_its_reason() {
+async fn an_unreachable_endpoint_is_reported_with_its_reason() {
     // A port that was free a moment ago, and that nobody listens on.
     let free = std::net::TcpListener::bind(("127.0.0.1", 0))
         .unwrap()

@@ -1,4 +1,4 @@
-// The page's logic that needs no browser: how quantities are told, which rows are listed, and how a running run grows.
+// The page's logic that needs no browser: how quantities are reported, which rows are listed, and how a running run grows.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -73,7 +73,7 @@ function listed(outline) {
   );
 }
 
-test("durations, moments and quantities are told as the terminal tells them", () => {
+test("durations, moments and quantities are reported as the terminal tells them", () => {
   const cases = [
     [0, "0 µs"],
     [999, "999 µs"],
@@ -85,7 +85,7 @@ test("durations, moments and quantities are told as the terminal tells them", ()
     [7_500_000_000, "2 h 05 min"],
     [93_600_000_000, "1 d 02 h"],
   ];
-  for (const [microseconds, told] of cases) assert.equal(duration(microseconds), told);
+  for (const [microseconds, reported] of cases) assert.equal(duration(microseconds), reported);
   const now = Date.parse("2026-11-21T12:00:00Z");
   assert.deepEqual(
     ["2026-11-21T11:59:59.5Z", "2026-11-21T11:12:00Z", "2026-11-20T11:00:00Z", "2026-01-01T00:00:00Z"].map((then) =>

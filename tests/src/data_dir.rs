@@ -50,7 +50,7 @@ impl DataDir {
     /// The directories of the runs.
     #[must_use]
     pub fn run_dirs(&self) -> Vec<PathBuf> {
-        match RunStore::new(self.path()).directories() {
+        match RunStore::new(self.path()).list_directories() {
             Ok(directories) => directories.into_iter().map(|directory| directory.path).collect(),
             Err(_) => Vec::new(),
         }
@@ -85,7 +85,7 @@ impl DataDir {
 /// Records within a run, and reads the run back.
 pub fn recorded(record: impl FnOnce()) -> Finished {
     let data = DataDir::new();
-    data.run("recorders").in_scope_infallible(record);
+    data.run("recorders").in_scope(record);
     data.finished()
 }
 

@@ -16,6 +16,14 @@ pub struct Finished {
     pub records: Vec<Record>,
 }
 
+impl std::ops::Deref for Finished {
+    type Target = LoadedRun;
+
+    fn deref(&self) -> &LoadedRun {
+        &self.run
+    }
+}
+
 impl Finished {
     /// Reads a run. It must be valid and have ended, its counts must be those of its projection, and nothing of the
     /// emitter's own may be left beside its two files.
@@ -54,6 +62,8 @@ impl Finished {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         files.sort();
+        // What a recorded command's calls of models are replayed from.
+        files.retain(|name| name != "exchanges.jsonl");
         assert_eq!(files, ["meta.json", "spans.jsonl"]);
         Self { run, records }
     }

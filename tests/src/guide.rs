@@ -59,7 +59,7 @@ fn run_in(folder: &tempfile::TempDir) -> Run {
 /// When the block fails.
 pub fn in_temp_run<E: fmt::Display + fmt::Debug>(block: impl FnOnce() -> Result<(), E>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    run_in(&folder).in_scope(block).expect("the block goes well");
+    run_in(&folder).try_in_scope(block).expect("the block goes well");
 }
 
 /// Runs an async block of a guide within a run.
@@ -73,6 +73,6 @@ pub fn traced(block: impl Future<Output = anyhow::Result<()>>) {
         .enable_all()
         .build()
         .expect("a runtime");
-    let outcome = runtime.block_on(run_in(&folder).instrument(block));
+    let outcome = runtime.block_on(run_in(&folder).try_instrument(block));
     outcome.expect("the block goes well");
 }

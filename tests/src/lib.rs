@@ -8,18 +8,24 @@
 )]
 
 pub mod any_value;
+pub mod collector;
+pub mod credentials;
 pub mod data_dir;
 pub mod finished;
 pub mod gate_vectors;
 pub mod guide;
+pub mod model_server;
+pub mod model_streams;
 pub mod program;
 pub mod recording;
 pub mod schema;
 pub mod secrets;
 pub mod wait;
 
+pub use collector::Collector;
 pub use data_dir::{DataDir, recorded};
 pub use finished::Finished;
+pub use model_server::ModelServer;
 pub use program::Program;
 pub use schema::Schema;
 pub use wait::wait_until;
@@ -35,3 +41,14 @@ struct InstrumentYourAgent;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// How many times a test kills a process: a few by default, `TRACER_KILLS=100` for the slow suite.
+#[must_use]
+pub fn kills(by_default: u64) -> u64 {
+    let kills = std::env::var("TRACER_KILLS").ok();
+    kills.map_or(by_default, |kills| {
+        kills
+            .parse()
+            .unwrap_or_else(|_| panic!("TRACER_KILLS is no number: {kills}"))
+    })
+}

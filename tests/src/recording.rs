@@ -12,7 +12,7 @@ pub fn recorded(work: impl FnOnce()) -> Finished {
 /// What `work` records, in a run named `test` with these limits.
 pub fn recorded_within(limits: Guardrails, work: impl FnOnce()) -> Finished {
     let data = DataDir::new();
-    data.run("test").guardrails(limits).in_scope_infallible(work);
+    data.run("test").guardrails(limits).in_scope(work);
     data.finished()
 }
 

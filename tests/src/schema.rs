@@ -44,12 +44,12 @@ impl Schema {
         self.takes(document);
         let mut changed = document.clone();
         let (parent, key) = place.rsplit_once('/').unwrap();
-        let told = format!("{place}: {value:?}");
+        let reported = format!("{place}: {value:?}");
         match (changed.pointer_mut(parent).unwrap(), value) {
             (Value::Object(object), Some(value)) => object.insert(key.to_owned(), value),
             (Value::Object(object), None) => object.remove(key),
             (parent, value) => panic!("{parent} is no object, for {key} and {value:?}"),
         };
-        assert!(!self.0.is_valid(&changed), "{told} is taken");
+        assert!(!self.0.is_valid(&changed), "{reported} is taken");
     }
 }

@@ -77,10 +77,7 @@ fn two_live_runs_adopt_nothing() {
     let _turn = take_turns();
     let data = DataDir::new();
     let first = data.run("first").start();
-    let second = elsewhere(|| {
-        data.run("second")
-            .instrument_infallible(std::future::pending::<()>())
-    });
+    let second = elsewhere(|| data.run("second").instrument(std::future::pending::<()>()));
     let before = unattached_records();
     elsewhere(|| {
         assert!(Context::current().is_none());
@@ -146,19 +143,13 @@ fn possible_runs_count_unattached_records() {
 
     let data = DataDir::new();
     let first = data.run("first").start();
-    let second = elsewhere(|| {
-        data.run("second")
-            .instrument_infallible(std::future::pending::<()>())
-    });
+    let second = elsewhere(|| data.run("second").instrument(std::future::pending::<()>()));
     elsewhere(|| {
         tool_call("lost").record().unwrap();
         llm_call("lost").start().unwrap().end().unwrap();
     });
     drop(second);
-    let third = elsewhere(|| {
-        data.run("third")
-            .instrument_infallible(std::future::pending::<()>())
-    });
+    let third = elsewhere(|| data.run("third").instrument(std::future::pending::<()>()));
     first.finish();
     drop(third);
     for run in data.finished_runs() {
@@ -174,11 +165,11 @@ fn unattached_records_are_warned_of_once() {
         .args(["unattached"])
         .output();
     assert!(output.status.success());
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(reported.lines().count(), 1, "{reported}");
     assert!(
-        told.contains("2 runs are live") && told.contains("`.in_current_run()`"),
-        "{told}"
+        reported.contains("2 runs are live") && reported.contains("`.in_current_run()`"),
+        "{reported}"
     );
 }
 

@@ -130,7 +130,7 @@ fn every_panic_keeps_its_own_message() {
     let _alone = alone();
     for (name, way) in WAYS {
         let data = DataDir::new();
-        let run = || data.run("closure").in_scope_infallible(way);
+        let run = || data.run("closure").in_scope(way);
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
         assert_eq!(message_of(&data), "new", "{name}, in a closure");
 
@@ -139,12 +139,12 @@ fn every_panic_keeps_its_own_message() {
             way();
             Ok::<(), String>(())
         };
-        let run = || data.run("fallible").in_scope(fallible);
+        let run = || data.run("fallible").try_in_scope(fallible);
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
         assert_eq!(message_of(&data), "new", "{name}, in a fallible closure");
 
         let data = DataDir::new();
-        let future = data.run("future").instrument_infallible(async {
+        let future = data.run("future").instrument(async {
             tokio::task::yield_now().await;
             way();
         });
@@ -240,7 +240,7 @@ fn a_resumed_panic_keeps_its_message() {
         .worker_threads(2)
         .build()
         .unwrap();
-    let work = data.run("joins").instrument_infallible(async {
+    let work = data.run("joins").instrument(async {
         caught("old");
         let task = tokio::spawn(async { panic!("new") }.in_current_run());
         resume_unwind(task.await.unwrap_err().into_panic());

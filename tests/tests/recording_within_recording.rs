@@ -51,7 +51,7 @@ const EVERY_RECORDER: [(&str, fn()); 19] = [
     ("span", || span("within").start().end()),
     ("record_error", || record_error(&fmt::Error).unwrap()),
     ("traced_run", || drop(traced_run("within"))),
-    ("a run", || Run::new("within").in_scope_infallible(|| ())),
+    ("a run", || Run::new("within").in_scope(|| ())),
     ("the attribute", traced_tool),
     ("a span that ends", || {
         // A thread that is ending has none.

@@ -49,6 +49,12 @@ enum Fail {
     Error,
     /// The agent panics.
     Panic,
+    /// The agent runs each tool again and again.
+    Loop,
+    /// The agent calls a tool that the model did not ask for.
+    NewTool,
+    /// The agent hands over another answer than the model's.
+    Answer,
 }
 
 /// What an agent is made of.
@@ -56,7 +62,7 @@ struct Agent {
     model: Model,
     tools: Toolbox,
     max_turns: u32,
-    panics: bool,
+    fail: Option<Fail>,
 }
 
 /// What the agent knows of itself, recorded once a turn.
@@ -96,6 +102,9 @@ async fn run_agent(agent: &Agent, question: &str) -> Result<String, AgentError> 
         if completion.message.tool_calls.is_empty() {
             state.done = true;
             tracer_sdk::state(&state).record()?;
+            if agent.fail == Some(Fail::Answer) {
+                return Ok("Ask the support.".to_owned());
+            }
             return Ok(completion.message.content.unwrap_or_default());
         }
 
@@ -103,7 +112,7 @@ async fn run_agent(agent: &Agent, question: &str) -> Result<String, AgentError> 
             messages.push(answer_call(agent, call, &mut state)?);
         }
         assert!(
-            !agent.panics,
+            agent.fail != Some(Fail::Panic),
             "--fail panic: the agent panics after its first tool call"
         );
     }
@@ -116,6 +125,17 @@ fn answer_call(agent: &Agent, call: &ToolCall, state: &mut State) -> Result<Mess
     // Arguments that are no JSON are kept as they are: the tool says what is wrong with them.
     let arguments = serde_json::from_str(&call.function.arguments)
         .unwrap_or_else(|_| Value::String(call.function.arguments.clone()));
+
+    match agent.fail {
+        Some(Fail::Loop) => {
+            for _ in 0..3 {
+                let again = tracer_sdk::tool_call(name.clone()).args(&arguments);
+                again.result(&agent.tools.call(name, &arguments).ok()).record()?;
+            }
+        }
+        Some(Fail::NewTool) => tracer_sdk::tool_call("list_files").record()?,
+        _ => {}
+    }
 
     let mut span = tracer_sdk::tool_call(name.clone()).args(&arguments).start()?;
     state.tool_calls += 1;
@@ -149,7 +169,7 @@ impl Agent {
             model: Model::new(endpoint, model)?,
             tools: Toolbox::new(&arguments.folder, max_read_bytes),
             max_turns: if fail == Some(Fail::Error) { 2 } else { 8 },
-            panics: fail == Some(Fail::Panic),
+            fail,
         })
     }
 }

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_what_is_wrong_and_where() {
+    fn an_error_says_what_is_wrong_and_where() {
         let unexpected = |found, position| Err(ExpressionError::Unexpected { found, position });
         assert_eq!(evaluate("3 € 4"), unexpected('€', 3));
         assert_eq!(evaluate("€ * 4"), unexpected('€', 1));

@@ -33,7 +33,7 @@ fn counts(llm_calls: u64, tool_calls: u64, errors: u64) -> Value {
 }
 
 #[test]
-fn a_run_tells_every_model_call_tool_call_and_state_in_order() {
+fn a_run_has_every_call_and_state_in_order() {
     let run = agent(&[]);
     assert_eq!(run.code(), Some(0));
     assert_eq!(run.story(), [FIRST_TURNS.as_slice(), &LAST_TURN].concat());
@@ -46,7 +46,7 @@ fn a_run_tells_every_model_call_tool_call_and_state_in_order() {
 }
 
 #[test]
-fn the_start_tells_how_the_program_was_run() {
+fn the_start_records_how_the_program_was_run() {
     let run = agent(&["How long is the warranty of batteries?"]);
     let [start] = run.payloads("RUN_START")[..] else {
         panic!("one start")
@@ -61,7 +61,7 @@ fn the_start_tells_how_the_program_was_run() {
 }
 
 #[test]
-fn a_model_call_tells_prompt_answer_tokens_and_duration() {
+fn a_model_call_has_prompt_answer_tokens_and_duration() {
     let run = agent(&[]);
     let calls = run.payloads("LLM_CALL");
     for call in &calls {
@@ -113,7 +113,7 @@ fn a_model_call_tells_prompt_answer_tokens_and_duration() {
 }
 
 #[test]
-fn a_tool_call_tells_arguments_and_result() {
+fn a_tool_call_has_arguments_and_result() {
     let run = agent(&[]);
     let [search, read, compute] = run.payloads("TOOL_CALL")[..] else {
         panic!("three calls")
@@ -133,7 +133,7 @@ fn a_tool_call_tells_arguments_and_result() {
 }
 
 #[test]
-fn the_states_tell_how_far_the_agent_has_come() {
+fn the_states_show_how_far_the_agent_has_come() {
     let run = agent(&[]);
     let states: Vec<_> = run
         .payloads("STATE_UPDATE")
@@ -156,7 +156,7 @@ fn the_states_tell_how_far_the_agent_has_come() {
 }
 
 #[test]
-fn a_tool_that_fails_is_told_and_the_agent_goes_on() {
+fn a_failing_tool_is_recorded_and_the_agent_goes_on() {
     let run = agent(&["--fail", "tool"]);
     assert_eq!(run.code(), Some(0));
     assert_eq!(run.story(), [FIRST_TURNS.as_slice(), &LAST_TURN].concat());
@@ -174,13 +174,13 @@ fn a_tool_that_fails_is_told_and_the_agent_goes_on() {
     assert_eq!(failed["error"]["error_type"], "ToolError");
     let message = failed["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("`shipping.md` has "), "{message}");
-    // The model was told.
+    // The model was informed.
     let messages = run.payloads("LLM_CALL")[2]["prompt"]["messages"].clone();
-    let told = messages.as_array().unwrap().last().unwrap()["content"]
+    let reported = messages.as_array().unwrap().last().unwrap()["content"]
         .as_str()
         .unwrap()
         .to_owned();
-    assert_eq!(told, json!({"error": message}).to_string());
+    assert_eq!(reported, json!({"error": message}).to_string());
 }
 
 /// The program failed, and the run tells it in an error before its end.

@@ -73,7 +73,7 @@ impl Execution {
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 
-    /// What the program told beside it.
+    /// What the program printed beside it.
     pub(crate) fn stderr(&self) -> String {
         String::from_utf8(self.output.stderr.clone()).unwrap()
     }

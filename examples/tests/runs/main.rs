@@ -4,4 +4,5 @@
 
 mod agent;
 mod execution;
+mod replayed;
 mod word_count;

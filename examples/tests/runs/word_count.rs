@@ -8,7 +8,7 @@ fn word_count(arguments: &[&str]) -> Execution {
 }
 
 #[test]
-fn a_run_tells_every_step_in_order() {
+fn a_run_has_every_step_in_order() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "one two two").unwrap();
     std::fs::write(folder.path().join("b.txt"), "Two, three: 3").unwrap();

@@ -1,13 +1,13 @@
-// Chromium told what to do by its own protocol over a pipe: a driver in between adds a tenth to what opening a page takes.
+// Chromium driven by its own protocol over a pipe: a driver in between adds a tenth to what opening a page takes.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A new window of the browser loads its own parts (bars, menus) for so many milliseconds, with all the machine has. */
+/** A new window of the browser loads its own parts (bars, menus) for this many milliseconds, with all the machine has. */
 const NEW_WINDOW = 2_500;
-/** The page is first asked what it has seen after so many milliseconds, then as often. */
+/** The page is first asked what it has seen after this many milliseconds, then as often. */
 const ASKED_EVERY = 1_000;
 
 /** Gathers from the page's first moment: when its first rows were there and when all was, and its long tasks. */
@@ -24,7 +24,7 @@ function gather(rows, whole) {
 }
 
 /** What is asked of the page afterwards, as text. */
-const TOLD = `JSON.stringify({ ...measured, paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null })`;
+const REPORTED = `JSON.stringify({ ...measured, paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null })`;
 
 export class BareBrowser {
   /** Starts the browser with an empty page, which nothing is done with. */
@@ -63,7 +63,7 @@ export class BareBrowser {
   /**
    * Opens an address in a new tab of a browser that has seen nothing, waits for what `rows` and then `whole` select, and until the page
    * rests. Gives the times since the navigation began, in milliseconds, and the longest task of the main thread; a task under 50 ms is
-   * not told by the browser.
+   * not reported by the browser.
    */
   async opening(url, rows, { whole = rows, timeout = 60_000 } = {}) {
     const { browserContextId } = await this.#ask("Target.createBrowserContext");
@@ -75,16 +75,16 @@ export class BareBrowser {
     await this.#ask("Page.navigate", { url }, sessionId);
     const ask = async () => {
       await sleep(ASKED_EVERY);
-      return JSON.parse((await this.#ask("Runtime.evaluate", { expression: TOLD }, sessionId)).result.value);
+      return JSON.parse((await this.#ask("Runtime.evaluate", { expression: REPORTED }, sessionId)).result.value);
     };
     const until = performance.now() + timeout;
     while ((await ask()).whole === null) {
       if (performance.now() > until) throw new Error(`${url} does not show ${rows}, then ${whole}`);
     }
     // What is done behind the last rows counts, too.
-    const told = await ask();
+    const reported = await ask();
     await this.#ask("Target.disposeBrowserContext", { browserContextId });
-    return { firstRows: told.firstRows, whole: told.whole, paint: told.paint, longestTask: Math.max(0, ...told.tasks) };
+    return { firstRows: reported.firstRows, whole: reported.whole, paint: reported.paint, longestTask: Math.max(0, ...reported.tasks) };
   }
 
   async close() {

@@ -1,4 +1,4 @@
-// What a page costs that is used, told by the browser itself.
+// What a page costs that is used, as the browser itself reports it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { percentile } from "./statistics.js";
 
@@ -40,8 +40,8 @@ export async function keyDelays(page, keys) {
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   }
   await sleep(300);
-  const told = await page.evaluate(() => globalThis.delays);
-  return told.length === 0 ? 16 : percentile(told, 0.95);
+  const reported = await page.evaluate(() => globalThis.delays);
+  return reported.length === 0 ? 16 : percentile(reported, 0.95);
 }
 
 /** Scrolls to places all over the list, one in each frame, and gives the time of a frame that 95 % stay below. */

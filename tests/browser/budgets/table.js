@@ -6,7 +6,7 @@ const shown = ({ value, unit }) => {
   return `${rounded}${unit === "" ? "" : ` ${unit}`}`;
 };
 
-/** Rows are `{measure, value, limit, unit, python}`; the verdict is told only where there is a limit. */
+/** Rows are `{measure, value, limit, unit, python}`; the verdict is reported only where there is a limit. */
 export function report(rows, { markdown, withPython }) {
   const head = ["measure", "tracer", "limit", ...(withPython ? ["Python viewer"] : []), ""];
   const body = rows.map((row) => [

@@ -6,9 +6,9 @@ import axe from "axe-core";
 export async function assertAccessible(page, where) {
   await page.evaluate(axe.source);
   const result = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  const told = result.violations.map(({ id, help, nodes }) =>
+  const reported = result.violations.map(({ id, help, nodes }) =>
     `${id}: ${help}\n${nodes.slice(0, 5).map((node) => `    ${node.target.join(" ")}  ${node.failureSummary ?? ""}`).join("\n")}`);
-  assert.equal(told.join("\n"), "", where);
+  assert.equal(reported.join("\n"), "", where);
 }
 
 /** The themes and widths in which every page is looked at. */

@@ -10,7 +10,7 @@ import { atTheEnd } from "./cleanup.js";
 const PATIENCE = 45_000;
 /** How many times slower the page is made, and its answers late, to find tests that do not wait for what they look at. */
 const SLOWNESS = Number(process.env.TRACER_BROWSER_SLOWNESS ?? 1);
-/** By so many milliseconds an answer is late at most, for each time that the page is slower. */
+/** By this many milliseconds an answer is late at most, for each time that the page is slower. */
 const LATENESS = 60;
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

@@ -50,7 +50,7 @@ export const running = { ...ok, name: "other-emitters-agent", status: "running" 
 /** A completed run of which two lines cannot be read. */
 export const damaged = { ...ok, name: "damaged-agent", lines: (lines) => lines.map((line, index) => (index === 1 || index === 4 ? line.slice(0, 40) : line)) };
 
-/** A run of so many spans, one of which failed. */
+/** A run of this many spans, one of which failed. */
 export const large = (count, failing) => ({
   name: "large-agent",
   children: (id) => Array.from({ length: count }, (_, index) => {

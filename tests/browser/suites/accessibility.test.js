@@ -1,4 +1,4 @@
-// The rules of axe on every page and state, in both themes and three widths; no sideways scrolling; kinds told by more than colour.
+// The rules of axe on every page and state, in both themes and three widths; no sideways scrolling; kinds shown by more than colour.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertAccessible, LOOKS } from "../harness/axe.js";
@@ -10,8 +10,8 @@ describe("accessibility", () => {
   useBrowser();
 
   for (const look of LOOKS) {
-    const told = `${look.colorScheme}, ${look.viewport.width} px`;
-    test(`axe finds nothing on any page: ${told}`, async (t) => {
+    const reported = `${look.colorScheme}, ${look.viewport.width} px`;
+    test(`axe finds nothing on any page: ${reported}`, async (t) => {
       const { viewer, ids } = await viewRuns(t, [ok, failed, looped, running, damaged, empty]);
       const page = await openPage(t, { ...look, allow: /404/ });
       const paths = ["/", "/?q=nothing", ...ids.map((id) => `/r/${id}`), ...["transcript", "state", "compare", "raw"].map((view) => `/r/${ids[0]}?view=${view}`),
@@ -19,9 +19,9 @@ describe("accessibility", () => {
       for (const path of paths) {
         await page.goto(viewer.origin + path);
         await page.waitForTimeout(250);
-        await assertAccessible(page, `${path}: ${told}`);
+        await assertAccessible(page, `${path}: ${reported}`);
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        assert.ok(overflow <= 0, `${path} scrolls sideways by ${overflow} px: ${told}`);
+        assert.ok(overflow <= 0, `${path} scrolls sideways by ${overflow} px: ${reported}`);
       }
     });
   }

@@ -32,8 +32,8 @@ describe("comparing two runs", () => {
     const { viewer, ids: [before, after] } = await viewRuns(t, [looped, failed]);
     const page = await openPage(t);
     await page.goto(`${viewer.origin}/diff/${before}/${after}`);
-    await page.locator(".sides .standing").nth(1).waitFor();
-    assert.deepEqual(await page.locator(".sides .standing").allInnerTexts(), ["loop", "failed"]);
+    await page.locator(".sides .run-status").nth(1).waitFor();
+    assert.deepEqual(await page.locator(".sides .run-status").allInnerTexts(), ["loop", "failed"]);
   });
 
   test("tells the same numbers as the terminal", async (t) => {
@@ -44,9 +44,9 @@ describe("comparing two runs", () => {
     // The answer has the words of numbers and calls besides.
     const numbers = answer.metrics.map(({ metric, before, after }) => ({ metric, before, after }));
     const calls = answer.calls.map(({ sign, remarks, ...call }) => call);
-    const told = { ...answer, metrics: numbers, calls };
+    const reported = { ...answer, metrics: numbers, calls };
     for (const key of Object.keys(comparison).filter((key) => key !== "spec_version")) {
-      assert.deepEqual(told[key], comparison[key], key);
+      assert.deepEqual(reported[key], comparison[key], key);
     }
   });
 

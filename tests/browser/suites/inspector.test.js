@@ -52,7 +52,7 @@ describe("a step in full", () => {
     await eventually(async () => assert.match(await inspector(page).innerText(), /triage[\s\S]*done/));
   });
 
-  test("of a loop proves it: each link lands on a row that is there, and the cost is told", async (t) => {
+  test("of a loop proves it: each link lands on a row that is there, and the cost is reported", async (t) => {
     const { page } = await openStep(t, looped, 6);
     const links = inspector(page).getByRole("button", { name: /^#\d+/ }).or(inspector(page).getByRole("link", { name: /^#\d+/ }));
     await links.first().waitFor();
@@ -87,9 +87,9 @@ describe("the transcript", () => {
     } }, { query: "?view=transcript" });
     const transcript = page.locator(".transcript");
     await transcript.getByText("It is here.").waitFor();
-    const told = await transcript.innerText();
+    const reported = await transcript.innerText();
     for (const text of ["Be kind.", "Where is it?", "Let me look.", "Well?", "It is here."]) {
-      assert.equal(told.split(text).length - 1, 1, `${text} is said once`);
+      assert.equal(reported.split(text).length - 1, 1, `${text} is said once`);
     }
   });
 

@@ -26,8 +26,9 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("/");
     await page.keyboard.type("refund-agent");
+    await page.locator(".run-row:not(.head):not([hidden])").nth(1).waitFor({ state: "detached" });
     await page.keyboard.press("Tab");
-    for (let tries = 0; tries < 12 && !(await page.evaluate(() => document.activeElement.matches(".run-row"))); tries += 1) {
+    for (let tries = 0; tries < 20 && !(await page.evaluate(() => document.activeElement.matches(".run-row"))); tries += 1) {
       await page.keyboard.press("Tab");
     }
     await assertFocused(page, "a run");

@@ -28,16 +28,16 @@ describe("a run that goes on", () => {
 
   test("of a real agent shows the call that it is in", async (t) => {
     const { page } = await watched(t);
-    await eventually(async () => assert.equal(await page.locator(".run-head .standing").innerText(), "running"));
+    await eventually(async () => assert.equal(await page.locator(".run-head .run-status").innerText(), "running"));
     await eventually(async () => assert.match(await page.locator("#verdict").innerText(), /^Running for .+; now in #\d+ /));
   });
 
-  test("of a real agent ends on the screen when it ends, and its call is told in full", async (t) => {
+  test("of a real agent ends on the screen when it ends, and its call is reported in full", async (t) => {
     const { agent, page } = await watched(t);
     const inFlight = page.locator(ROWS).filter({ hasText: "gpt-5" }).filter({ hasText: "in flight" });
     await inFlight.waitFor();
     agent.stdin.write("\n");
-    await page.locator(".run-head .standing", { hasText: "ok" }).waitFor();
+    await page.locator(".run-head .run-status", { hasText: "ok" }).waitFor();
     await inFlight.waitFor({ state: "hidden" });
     await eventually(async () => assert.deepEqual(await names(page), ["waiting", "before", "gpt-5"]));
     await eventually(async () => assert.match(await page.locator("#verdict").innerText(), /^Ended ok/));
@@ -61,10 +61,10 @@ describe("a run that goes on", () => {
     await page.locator(ROWS).filter({ hasText: "appended_401" }).waitFor();
   });
 
-  test("killed with kill -9 while it is watched is told as interrupted, with what it was in", async (t) => {
+  test("killed with kill -9 while it is watched is reported as interrupted, with what it was in", async (t) => {
     const { agent, page } = await watched(t);
     agent.kill("SIGKILL");
-    await page.locator(".run-head .standing", { hasText: "interrupted" }).waitFor();
+    await page.locator(".run-head .run-status", { hasText: "interrupted" }).waitFor();
     await eventually(async () => assert.match(await page.locator("#verdict").innerText(), /^Interrupted: its process is gone; it was in #\d+ /));
   });
 

@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { openRuns, viewRuns } from "../harness/pages.js";
 import { temporaryFolder } from "../harness/program.js";
-import { writeRun } from "../harness/runs.js";
+import { tool, writeRun } from "../harness/runs.js";
 import { damaged, failed, looped, ok, running } from "../harness/samples.js";
 import { view } from "../harness/viewer.js";
 
@@ -27,7 +27,7 @@ describe("the table of runs", () => {
     await eventually(async () => assert.match(await page.locator(ROW).filter({ hasText: "loop-agent" }).innerText(), /loop/));
   });
 
-  test("filters by words and by standing, and a reload shows the same", async (t) => {
+  test("filters by words and by status, and a reload shows the same", async (t) => {
     const { page } = await openRuns(t, all);
     await page.getByRole("searchbox", { name: "Search runs" }).fill("refund-agent");
     await eventually(async () => assert.deepEqual(await rowNames(page), ["refund-agent"]));
@@ -75,6 +75,53 @@ describe("the table of runs", () => {
     await eventually(async () => assert.deepEqual(await rowNames(page), ["agent-4321"]));
   });
 
+  test("finds runs by what they did, over all of them, and keeps the question in the address", async (t) => {
+    const runs = Array.from({ length: 700 }, (_, number) => ({
+      name: `agent-${String(number).padStart(3, "0")}`,
+      children: (id) => Array.from({ length: number === 7 ? 9 : 1 }, (_, call) => tool(id, call + 2, number % 100 === 7 ? "refund_api" : "search", {}, {})),
+    }));
+    const { page, viewer } = await openRuns(t, runs);
+    const search = page.getByRole("searchbox", { name: "Search runs" });
+    const rowCount = () => page.getByRole("grid", { name: "Runs" }).getAttribute("aria-rowcount");
+    await search.fill("tool:refund_api tool_calls>5");
+    await eventually(async () => assert.deepEqual(await rowNames(page), ["agent-007"]));
+    await search.fill("tool:refund_api");
+    await eventually(async () => assert.equal(await rowCount(), "8"));
+    await page.waitForURL(/q=tool/);
+    await page.goto(`${viewer.origin}/?q=-tool:refund_api&sort=name`);
+    await eventually(async () => assert.equal(await rowCount(), "694"));
+    await eventually(async () => assert.equal((await rowNames(page))[0], "agent-000"));
+    await page.keyboard.press("End");
+    await page.locator(ROW).filter({ hasText: "agent-699" }).waitFor();
+  });
+
+  test("says why a question cannot be read, and suggests another", async (t) => {
+    const { page } = await openRuns(t, all, { allow: /status of 400/ });
+    await page.getByRole("searchbox", { name: "Search runs" }).fill("tol:search");
+    await page.getByText(/did you mean `tool`\?/).waitFor();
+    await page.getByRole("searchbox", { name: "Search runs" }).fill("");
+    await eventually(async () => assert.equal(await page.locator(ROW).count(), 5));
+    await eventually(async () => assert.ok(!(await page.locator(".filter-note").isVisible())));
+  });
+
+  test("puts the runs of a conversation together", async (t) => {
+    const chat = (name, session) => ({
+      name,
+      lines: (lines) => lines.map((line) => line.replace('"tracer.run_name"', `"session.id":"${session}","tracer.run_name"`)),
+    });
+    const { page, viewer } = await openRuns(t, [chat("one", "chat-1"), chat("two", "chat-2"), chat("three", "chat-1"), ok]);
+    await eventually(async () => assert.equal(await page.locator(`${ROW} .thread:visible`).count(), 2));
+    await page.getByRole("button", { name: "Group threads" }).click();
+    await page.waitForURL(/group=thread/);
+    await eventually(async () => {
+      const names = await rowNames(page);
+      assert.equal(Math.abs(names.indexOf("one") - names.indexOf("three")), 1);
+    });
+    await page.goto(viewer.origin);
+    await page.locator(`${ROW} .thread:visible`).first().click();
+    await eventually(async () => assert.deepEqual((await rowNames(page)).sort(), ["one", "three"]));
+  });
+
   test("without any run says how to record one, and fills by itself", async (t) => {
     const { page, dataDir } = await openRuns(t, []);
     await page.getByText("tracer demo").first().waitFor();
@@ -91,7 +138,7 @@ describe("the table of runs", () => {
     await page.goto(`${viewer.origin}/`);
     await page.getByText("The runs cannot be listed.").waitFor();
     await page.waitForResponse((response) => response.url().includes("/api/stream"));
-    // A lost connection is told after a moment; this one is refused for the reason that the page says already.
+    // A lost connection is reported after a moment; this one is refused for the reason that the page says already.
     await page.waitForTimeout(2_000);
     assert.equal(await page.getByText("cannot be reached").count(), 0);
     await rm(path.join(dataDir, "runs"));

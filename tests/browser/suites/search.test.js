@@ -6,7 +6,7 @@ import { openRun, ROWS } from "../harness/pages.js";
 import { large, ok } from "../harness/samples.js";
 
 const find = (page) => page.getByRole("searchbox", { name: /find/i });
-const told = (page, text) => page.locator("#tools output").filter({ hasText: text });
+const reported = (page, text) => page.locator("#tools output").filter({ hasText: text });
 const selected = (page) => page.locator(`${ROWS}[aria-selected=true]`);
 
 describe("finding in a run", () => {
@@ -15,11 +15,11 @@ describe("finding in a run", () => {
   test("walks from hit to hit and says how many there are", async (t) => {
     const { page } = await openRun(t, ok);
     await find(page).fill("refund");
-    await told(page, "3 hits").waitFor();
+    await reported(page, "3 hits").waitFor();
     const seen = new Set();
     for (let hit = 0; hit < 3; hit += 1) {
       await page.keyboard.press(hit === 0 ? "Enter" : "n");
-      await told(page, `${hit + 1}/3`).waitFor();
+      await reported(page, `${hit + 1}/3`).waitFor();
       seen.add(await selected(page).getAttribute("aria-rowindex"));
     }
     assert.equal(seen.size, 3);
@@ -31,7 +31,7 @@ describe("finding in a run", () => {
       const { page } = await openRun(t, ok);
       await find(page).fill(query);
       await page.keyboard.press("Enter");
-      await told(page, "1/1").waitFor();
+      await reported(page, "1/1").waitFor();
       await selected(page).waitFor();
       await eventually(async () => assert.match(await selected(page).innerText(), expected));
     });
@@ -41,7 +41,7 @@ describe("finding in a run", () => {
     const { page } = await openRun(t, large(100_000, 77_000));
     await find(page).fill("error:true");
     await page.keyboard.press("Enter");
-    await told(page, "1/1").waitFor();
+    await reported(page, "1/1").waitFor();
     await selected(page).waitFor();
     await eventually(async () => assert.equal(Number((await selected(page).locator(".number").innerText()).replaceAll(/\D/g, "")), 77_001));
   });

@@ -14,10 +14,10 @@ describe("the steps", () => {
     const { page } = await openRun(t, { name: "agent", children: (id) => [1, 2, 3, 4].map((n) =>
       tool(id, n + 1, "search_kb", { query: `question ${n}` }, { hits: n }, { took: [7, 90, 1234, 45_300][n - 1] })) });
     await page.locator(ROWS).filter({ hasText: "question 4" }).waitFor();
-    const told = (await page.locator(ROWS).allInnerTexts()).slice(1).map((text) => text.replaceAll(/\s+/g, " "));
-    assert.equal(new Set(told.map((text) => text.replace(/^\d+ \+\S+ \S+/, ""))).size, 4);
-    for (const duration of ["7 µs", "90 µs", "1.23 ms", "45.3 ms"]) assert.ok(told.some((text) => text.includes(duration)), duration);
-    assert.ok(!told.some((text) => /(^| )0 ms/.test(text)));
+    const reported = (await page.locator(ROWS).allInnerTexts()).slice(1).map((text) => text.replaceAll(/\s+/g, " "));
+    assert.equal(new Set(reported.map((text) => text.replace(/^\d+ \+\S+ \S+/, ""))).size, 4);
+    for (const duration of ["7 µs", "90 µs", "1.23 ms", "45.3 ms"]) assert.ok(reported.some((text) => text.includes(duration)), duration);
+    assert.ok(!reported.some((text) => /(^| )0 ms/.test(text)));
   });
 
   test("stand in the step that they are nested in, which folds and unfolds", async (t) => {
@@ -85,7 +85,7 @@ describe("the steps", () => {
     const before = await chosen.innerText();
     // Longer than the page waits before it asks for patience.
     await sleep(300);
-    assert.ok(!(await page.locator(".empty").isVisible()), "nobody is told to wait for what is there");
+    assert.ok(!(await page.locator(".empty").isVisible()), "nobody has to wait for what is there");
     comes();
     await eventually(async () => assert.ok(await rows() > 20_000));
     assert.equal(await chosen.getAttribute("aria-selected"), "true");

@@ -8,7 +8,7 @@ import { damaged, empty, failed, looped, ok, running } from "../harness/samples.
 describe("the verdict", () => {
   useBrowser();
 
-  for (const [run, standing, sentence] of [
+  for (const [run, status, sentence] of [
     [ok, "ok", "Ended ok: lookup_customer → demo-model → search_kb ×2 → send_reply."],
     [failed, "failed", "Failed at #3 refund_api: ValueError: refund API returned 503."],
     [looped, "loop", "Repeated search_kb at least 3 times (#2–#4), then ended ok."],
@@ -16,14 +16,14 @@ describe("the verdict", () => {
     [running, "running", /^Running for .+; the last finished step is #6 send_reply\.$/],
     [damaged, "ok", /A part of it cannot be read\.$/],
   ]) {
-    test(`of ${run.name} is told in one sentence`, async (t) => {
+    test(`of ${run.name} is reported in one sentence`, async (t) => {
       const { page } = await openRun(t, run);
       await eventually(async () => {
-        const told = await page.locator("#verdict").innerText();
-        if (sentence instanceof RegExp) assert.match(told, sentence);
-        else assert.equal(told, sentence);
+        const reported = await page.locator("#verdict").innerText();
+        if (sentence instanceof RegExp) assert.match(reported, sentence);
+        else assert.equal(reported, sentence);
       });
-      await eventually(async () => assert.equal(await page.locator(".run-head .standing").innerText(), standing));
+      await eventually(async () => assert.equal(await page.locator(".run-head .run-status").innerText(), status));
     });
   }
 

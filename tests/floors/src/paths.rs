@@ -28,6 +28,9 @@ pub(crate) fn collect_item(item: &Item, module: &mut Module) {
     if let Some(name) = defined_name(item)
         && !item_attributes(item).is_some_and(is_test_only)
     {
+        if defines_type(item) {
+            module.types.insert(name.clone());
+        }
         module.items.insert(name);
     }
     Collector { module }.visit_item(item);
@@ -265,6 +268,18 @@ fn defined_name(item: &Item) -> Option<String> {
         _ => return None,
     };
     Some(name.to_string())
+}
+
+fn defines_type(item: &Item) -> bool {
+    matches!(
+        item,
+        Item::Enum(_)
+            | Item::Struct(_)
+            | Item::Trait(_)
+            | Item::TraitAlias(_)
+            | Item::Type(_)
+            | Item::Union(_)
+    )
 }
 
 fn item_attributes(item: &Item) -> Option<&[Attribute]> {

@@ -28,6 +28,8 @@ pub struct Module {
     pub(crate) parent: Option<usize>,
     pub(crate) children: BTreeMap<String, usize>,
     pub(crate) items: BTreeSet<String>,
+    /// The types and traits that it defines, tests aside.
+    pub types: BTreeSet<String>,
     pub(crate) imports: Vec<Import>,
     pub(crate) references: Vec<Reference>,
 }

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         "exec-and-wait" => exec_and_wait(),
         "unattached" => record_without_a_run(),
         "default-name" => default_name(),
+        "tagged" => tagged(),
         "warn" => warn(),
         "warn-while-standard-error-is-held" => warn_while_standard_error_is_held(),
         "limit-files" => limit_files(),
@@ -54,7 +55,7 @@ fn wait_for_a_line() {
     std::io::stdin().lock().read_line(&mut String::new()).unwrap();
 }
 
-/// Records on several threads until it is killed; each record is told once it is made.
+/// Records on several threads until it is killed; each record is reported once it is made.
 fn acknowledge(threads: u64) {
     let run = traced_run("acknowledge");
     let context = run.context().unwrap();
@@ -279,7 +280,20 @@ fn join(calls: u64) {
     assert_eq!(run.stats().dropped, 0);
 }
 
-/// Works for the run of the parent process, and goes on when it is told to.
+/// Records a run with tags, one of which is none, and continues on request.
+fn tagged() {
+    let run = tracer_sdk::Run::new("tagged")
+        .tag("team", "search")
+        .tag("commit", "code")
+        .tag("api_key", "correct-horse")
+        .start();
+    tool_call("step").record().unwrap();
+    tell("ready");
+    wait_for_a_line();
+    drop(run);
+}
+
+/// Works for the run of the parent process, and continues on request.
 fn join_and_wait() {
     let run = traced_run("child");
     tool_call("child's step").record().unwrap();

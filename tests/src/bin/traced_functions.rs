@@ -1,6 +1,6 @@
 //! Programs whose runs are started by the attribute, for tests that need a process of their own: `traced_functions <program>`.
 
-#![expect(clippy::print_stdout, reason = "what the program did is told to the test")]
+#![expect(clippy::print_stdout, reason = "the test reads what the program did")]
 
 use std::error::Error;
 
@@ -56,7 +56,7 @@ fn three_searches_and_a_clock() -> Result<(), Box<dyn Error>> {
 
 #[trace(tool)]
 fn now() -> Result<u64, Box<dyn Error>> {
-    println!("told the time");
+    println!("printed the time");
     Ok(0)
 }
 

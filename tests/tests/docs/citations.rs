@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How a comment names a page of `docs/spec`, in front of the number of a section.
-const CITATIONS: [(&str, &str); 6] = [
+const CITATIONS: [(&str, &str); 7] = [
     ("decisions, section ", "decisions.md"),
     ("the gate, section ", "gate-contract.md"),
     ("(gate, section ", "gate.md"),
     ("gate-2, section ", "gate-2.md"),
     ("gate-contract, section ", "gate-contract.md"),
     ("gate-contract ", "gate-contract.md"),
+    ("capture, section ", "capture.md"),
 ];
 
 fn repository() -> PathBuf {

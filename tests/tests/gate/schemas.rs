@@ -215,7 +215,7 @@ fn the_schema_of_policies_takes_what_the_reader_takes() {
         if is_excepted || name.starts_with("v1 ") {
             continue;
         }
-        // A key that stands twice, and numbers that JSON does not have, are no document.
+        // A key that is duplicated, and numbers that JSON does not have, are no document.
         let document: Option<Value> = serde_saphyr::from_str(text).ok();
         let is_kept = document.is_some_and(|document| schema.is_kept(&document));
         let read = Policy::parse(text, &Overrides::default());

@@ -41,7 +41,7 @@ impl Shape {
         })
     }
 
-    /// Writes a run of so many spans.
+    /// Writes a run of this many spans.
     fn write(self, count: usize) -> (DataDir, PathBuf) {
         let data = DataDir::new();
         let directory = data.path().join("runs").join(RUN);

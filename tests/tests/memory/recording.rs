@@ -61,7 +61,7 @@ fn start(data: &DataDir, flush: Flush) -> RunGuard {
     Run::new("memory").config(&data.config().flush(flush)).start()
 }
 
-/// What `work` takes after so many rounds that all buffers have grown and the loop has been told.
+/// What `work` takes once all buffers have grown and the loop has been reported.
 fn in_the_steady_state(flush: Flush, work: fn()) -> AllocationInfo {
     let data = DataDir::new();
     let _run = start(&data, flush);
@@ -175,7 +175,7 @@ fn a_disk_that_takes_nothing_does_not_fill_the_memory() {
         let taken = measure(|| record(5_000));
         // The list of operations that the test itself keeps grows meanwhile.
         assert!(taken.bytes_current < 256 * KIB, "{flush:?}: {taken:?}");
-        // Two spans a round, a loop that is told once, and the run itself.
+        // Two spans a round, a loop that is reported once, and the run itself.
         assert_eq!(run.finish().dropped, 20_002);
     }
 }

@@ -16,9 +16,9 @@ pub(crate) const RUN: &str = "10000000000000000000000000000001";
 pub(crate) enum Lenient {
     /// There is nothing to show.
     Refused,
-    /// So many spans are shown.
+    /// This many spans are shown.
     Shows(usize),
-    /// So many spans are shown, and so many bytes of a last line were left out.
+    /// This many spans are shown, and this many bytes of a last line were left out.
     Cut(usize, u64),
 }
 
@@ -58,7 +58,7 @@ impl Case {
         for change in self.run.build(&directory) {
             change(&directory);
         }
-        let told = |problems: &[Problem]| -> Vec<String> {
+        let reported = |problems: &[Problem]| -> Vec<String> {
             let place = |location: &str| location.replace(&directory.display().to_string(), "DIRECTORY");
             problems
                 .iter()
@@ -68,8 +68,8 @@ impl Case {
         let name = &self.name;
 
         let report = validate(&directory);
-        assert_eq!(told(&report.problems), self.problems, "{name}");
-        assert_eq!(told(&report.warnings), self.warnings, "{name}: warnings");
+        assert_eq!(reported(&report.problems), self.problems, "{name}");
+        assert_eq!(reported(&report.warnings), self.warnings, "{name}: warnings");
         let strict = report.clone().strict();
         assert_eq!(
             strict.problem_count(),
@@ -83,12 +83,12 @@ impl Case {
             assert_eq!(streamed, opened.records(), "{name}");
         } else {
             assert_eq!(
-                told(&opened.unwrap_err().problems),
+                reported(&opened.unwrap_err().problems),
                 self.problems,
                 "{name}: opened"
             );
             assert_eq!(
-                told(&streamed.unwrap_err().problems),
+                reported(&streamed.unwrap_err().problems),
                 self.problems,
                 "{name}: streamed"
             );

@@ -212,31 +212,31 @@ fn twice() -> Vec<Case> {
     let with = |from: &str, to: &str| run().line(line.replacen(from, to, 1));
     vec![
         case(
-            "a name that stands twice",
+            "a name that is duplicated",
             with("{", "{\"name\":\"other\","),
             &["invalid_value spans.jsonl:2.name"],
             Shows(3),
         ),
         case(
-            "an attribute that stands twice",
+            "an attribute that is duplicated",
             with("{\"a\"", "{\"a\":1,\"a\""),
             &["invalid_value spans.jsonl:2.attributes"],
             Shows(3),
         ),
         case(
-            "a key deep in an attribute that stands twice",
+            "a key deep in an attribute that is duplicated",
             with("{\"b\"", "{\"b\":0,\"b\""),
             &["invalid_value spans.jsonl:2.attributes"],
             Shows(3),
         ),
         case(
-            "a key that stands twice under an escape",
+            "a key that is duplicated under an escape",
             with("{\"b\"", "{\"\\u0062\":0,\"b\""),
             &["invalid_value spans.jsonl:2.attributes"],
             Shows(3),
         ),
         case(
-            "a key of an event that stands twice",
+            "a key of an event that is duplicated",
             with("{\"args\"", "{\"args\":0,\"args\""),
             &["invalid_value spans.jsonl:2.events"],
             Shows(3),

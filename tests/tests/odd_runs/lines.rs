@@ -31,7 +31,7 @@ fn accepted() -> Vec<Case> {
             ),
         ),
         (
-            "a field of others that stands twice",
+            "a field of others that is duplicated",
             format!(
                 "{}\n{root}\n",
                 child

@@ -70,19 +70,19 @@ fn texts() -> Vec<Case> {
         Shows(2),
     ));
     cases.push(case(
-        "a field that stands twice",
+        "a field that is duplicated",
         run().meta(text.replacen('{', "{\"status\": \"running\",", 1)),
         &["invalid_value meta.json.status"],
         Shows(2),
     ));
     cases.push(case(
-        "a count that stands twice",
+        "a count that is duplicated",
         run().meta(text.replacen("{\"errors\"", "{\"errors\":9,\"errors\"", 1)),
         &["invalid_value meta.json.counts"],
         Shows(2),
     ));
     cases.push(case(
-        "a key of others that stands twice",
+        "a key of others that is duplicated",
         run().meta(text.replacen('{', "{\"x\":1,\"x\":2,", 1)),
         &["invalid_value meta.json"],
         Shows(2),

@@ -22,7 +22,7 @@ const SPANS: u64 = 3 * 40 + 1;
 const UNKNOWN_USER: u32 = 54_321;
 
 /// What the agent said.
-struct Told {
+struct AgentOutput {
     directory: PathBuf,
     written: u64,
     dropped: u64,
@@ -30,7 +30,7 @@ struct Told {
 }
 
 /// Runs the agent in an environment with nothing but a home; it must go well.
-fn run_agent(command: &mut Command) -> Told {
+fn run_agent(command: &mut Command) -> AgentOutput {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TRACER_")) {
         if !command.get_envs().any(|(given, _)| given == name) {
             command.env_remove(name);
@@ -39,14 +39,14 @@ fn run_agent(command: &mut Command) -> Told {
     let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{command:?}: {errors}");
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    assert_eq!(told["answer"], 42);
-    let number = |key: &str| told[key].as_u64().unwrap();
-    assert_eq!(number("written") + number("dropped"), SPANS, "{told}");
+    let reported: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    assert_eq!(reported["answer"], 42);
+    let number = |key: &str| reported[key].as_u64().unwrap();
+    assert_eq!(number("written") + number("dropped"), SPANS, "{reported}");
     let warnings = errors.lines().filter(|line| line.starts_with("tracer: ")).count();
     assert_eq!(warnings, errors.lines().count(), "{errors}");
-    Told {
-        directory: PathBuf::from(told["directory"].as_str().unwrap()),
+    AgentOutput {
+        directory: PathBuf::from(reported["directory"].as_str().unwrap()),
         written: number("written"),
         dropped: number("dropped"),
         warnings,
@@ -88,8 +88,11 @@ fn a_data_directory_that_cannot_be_written_loses_everything_and_hurts_nothing() 
     if nix::unistd::Uid::effective().is_root() && !become_another_user(&mut command) {
         return skip("another user may not run the test programs");
     }
-    let told = run_agent(&mut command);
-    assert_eq!((told.written, told.dropped, told.warnings), (0, SPANS, 1));
+    let reported = run_agent(&mut command);
+    assert_eq!(
+        (reported.written, reported.dropped, reported.warnings),
+        (0, SPANS, 1)
+    );
     assert_eq!(fs::read_dir(&locked).unwrap().count(), 0);
 }
 
@@ -98,15 +101,21 @@ fn a_file_in_the_place_of_the_data_directory_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     fs::write(&file, "mine").unwrap();
-    let told = run_agent(Command::new(AGENT).env("TRACER_DATA_DIR", &file));
-    assert_eq!((told.written, told.dropped, told.warnings), (0, SPANS, 1));
+    let reported = run_agent(Command::new(AGENT).env("TRACER_DATA_DIR", &file));
+    assert_eq!(
+        (reported.written, reported.dropped, reported.warnings),
+        (0, SPANS, 1)
+    );
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }
 
 #[test]
 fn a_home_that_is_not_there_hurts_nothing() {
-    let told = run_agent(Command::new(AGENT).env("HOME", "/dev/null"));
-    assert_eq!((told.written, told.dropped, told.warnings), (0, SPANS, 1));
+    let reported = run_agent(Command::new(AGENT).env("HOME", "/dev/null"));
+    assert_eq!(
+        (reported.written, reported.dropped, reported.warnings),
+        (0, SPANS, 1)
+    );
 }
 
 #[test]
@@ -119,11 +128,14 @@ fn without_a_home_runs_are_kept_in_the_working_directory() {
         // The system knows the home of whoever runs this, whatever the environment says.
         return skip("only the superuser can run a program as a user without a home");
     }
-    let told = run_agent(&mut command);
-    assert_eq!((told.written, told.dropped, told.warnings), (SPANS, 0, 0));
+    let reported = run_agent(&mut command);
+    assert_eq!(
+        (reported.written, reported.dropped, reported.warnings),
+        (SPANS, 0, 0)
+    );
     let kept = fs::canonicalize(folder.path()).unwrap().join(".tracer");
-    assert!(told.directory.starts_with(kept));
-    assert_eq!(Finished::open(&told.directory).status(), RecordedStatus::Ok);
+    assert!(reported.directory.starts_with(kept));
+    assert_eq!(Finished::open(&reported.directory).status(), RecordedStatus::Ok);
 }
 
 /// A run with one call before something happens to its files, and one after.
@@ -234,7 +246,7 @@ fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: 
     for when in 0..=3 {
         for flush in [Flush::Each, Flush::Batched] {
             for shared in [false, true] {
-                let told = format!("before round {when}, {flush:?}, shared: {shared}");
+                let reported = format!("before round {when}, {flush:?}, shared: {shared}");
                 let data = DataDir::new();
                 let run = Run::new("harmed").config(&data.config().flush(flush)).start();
                 let directory = run.dir().unwrap();
@@ -261,30 +273,30 @@ fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: 
                     run.flush();
                 }
                 let stats = run.finish();
-                assert_eq!(stats.written + stats.dropped, SPANS, "{told}: {stats:?}");
+                assert_eq!(stats.written + stats.dropped, SPANS, "{reported}: {stats:?}");
                 let meta: Value =
                     serde_json::from_slice(&fs::read(directory.join("meta.json")).unwrap()).unwrap();
                 let dropped = meta["dropped"]["spans"].as_u64().unwrap_or(0);
-                assert_eq!(dropped, stats.dropped, "{told}");
+                assert_eq!(dropped, stats.dropped, "{reported}");
                 if meta["status"] == "running" {
                     continue;
                 }
                 let run =
-                    LoadedRun::read(&directory).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
+                    LoadedRun::read(&directory).unwrap_or_else(|invalid| panic!("{reported}: {invalid:#?}"));
                 let is_own =
                     |span: &&tracer_sdk::format::SpanRecord| !span.attributes.contains_key("tracer.lost");
                 assert_eq!(
                     run.spans.iter().filter(is_own).count() as u64,
                     stats.written,
-                    "{told}"
+                    "{reported}"
                 );
                 assert_eq!(
                     run.meta.counts,
                     tracer_sdk::read::count_records(&run.records()),
-                    "{told}"
+                    "{reported}"
                 );
-                assert!(harm != Harm::Empties || stats.dropped > 0, "{told}");
-                assert!(harm != Harm::Replaces, "{told}");
+                assert!(harm != Harm::Empties || stats.dropped > 0, "{reported}");
+                assert!(harm != Harm::Replaces, "{reported}");
             }
         }
     }
@@ -335,7 +347,7 @@ fn with_mounts(script: &str, arguments: &[&Path]) -> Option<Command> {
 }
 
 /// Fills a disk of `size` under a run to its last byte and frees it again; what the agent said, and the run.
-fn on_a_disk_that_fills_up(size: &str, flush: &str) -> Option<(Told, Finished)> {
+fn on_a_disk_that_fills_up(size: &str, flush: &str) -> Option<(AgentOutput, Finished)> {
     let (mount, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     // The mount is gone with the script, so what is left on it is copied.
     let script =
@@ -345,27 +357,32 @@ fn on_a_disk_that_fills_up(size: &str, flush: &str) -> Option<(Told, Finished)> 
     command
         .env("TRACER_DATA_DIR", mount.path().join("data"))
         .env("TRACER_FLUSH", flush);
-    let told = run_agent(&mut command);
-    let run = Finished::open(&copy.path().join("runs").join(told.directory.file_name().unwrap()));
+    let reported = run_agent(&mut command);
+    let run = Finished::open(
+        &copy
+            .path()
+            .join("runs")
+            .join(reported.directory.file_name().unwrap()),
+    );
     assert_eq!(run.status(), RecordedStatus::Ok, "{size}");
-    assert_eq!(run.run.spans.len() as u64, told.written, "{size}");
-    Some((told, run))
+    assert_eq!(run.run.spans.len() as u64, reported.written, "{size}");
+    Some((reported, run))
 }
 
 #[test]
 fn a_full_disk_costs_only_its_spans() {
     for size in ["128k", "200k", "1m"] {
-        let Some((told, run)) = on_a_disk_that_fills_up(size, "each") else {
+        let Some((reported, run)) = on_a_disk_that_fills_up(size, "each") else {
             return;
         };
-        assert_eq!(told.warnings, 1, "{size}");
-        assert!(told.dropped > 0, "the disk was never full: {size}");
+        assert_eq!(reported.warnings, 1, "{size}");
+        assert!(reported.dropped > 0, "the disk was never full: {size}");
         assert!(
-            told.written > SPANS - 41,
+            reported.written > SPANS - 41,
             "only the second round may be lost: {size}"
         );
         assert_eq!(
-            run.run.meta.additional["dropped"]["spans"], told.dropped,
+            run.run.meta.additional["dropped"]["spans"], reported.dropped,
             "{size}"
         );
     }
@@ -373,10 +390,13 @@ fn a_full_disk_costs_only_its_spans() {
 
 #[test]
 fn a_batch_waits_for_a_disk_that_is_full_for_a_while() {
-    let Some((told, run)) = on_a_disk_that_fills_up("200k", "batched") else {
+    let Some((reported, run)) = on_a_disk_that_fills_up("200k", "batched") else {
         return;
     };
-    assert_eq!((told.written, told.dropped, told.warnings), (SPANS, 0, 0));
+    assert_eq!(
+        (reported.written, reported.dropped, reported.warnings),
+        (SPANS, 0, 0)
+    );
     assert_eq!(run.run.meta.additional.get("dropped"), None);
 }
 
@@ -387,8 +407,11 @@ fn a_file_system_that_becomes_read_only_loses_what_comes_after() {
     let Some(mut command) = with_mounts(script, &[mount.path(), Path::new(AGENT)]) else {
         return;
     };
-    let told = run_agent(command.env("TRACER_DATA_DIR", mount.path().join("data")));
-    assert_eq!((told.written, told.dropped, told.warnings), (0, SPANS, 1));
+    let reported = run_agent(command.env("TRACER_DATA_DIR", mount.path().join("data")));
+    assert_eq!(
+        (reported.written, reported.dropped, reported.warnings),
+        (0, SPANS, 1)
+    );
 }
 
 #[test]
@@ -400,19 +423,19 @@ fn a_limit_on_the_size_of_files_costs_what_does_not_fit() {
     command
         .args(["-ec", script, "sh", AGENT])
         .env("TRACER_DATA_DIR", data.path());
-    let told = run_agent(&mut command);
-    assert!(told.written > 0 && told.dropped > 0);
-    assert_eq!(told.warnings, 1);
-    let run = LoadedRun::read(&told.directory).unwrap();
+    let reported = run_agent(&mut command);
+    assert!(reported.written > 0 && reported.dropped > 0);
+    assert_eq!(reported.warnings, 1);
+    let run = LoadedRun::read(&reported.directory).unwrap();
     assert_eq!(
         run.meta.status,
         RecordedStatus::Running,
         "there is no room for the run's own span"
     );
-    assert_eq!(run.spans.len() as u64, told.written);
-    assert_eq!(run.meta.additional["dropped"]["spans"], told.dropped);
+    assert_eq!(run.spans.len() as u64, reported.written);
+    assert_eq!(run.meta.additional["dropped"]["spans"], reported.dropped);
     assert_eq!(
-        probe_liveness(&told.directory, RecordedStatus::Running),
+        probe_liveness(&reported.directory, RecordedStatus::Running),
         Liveness::Interrupted
     );
 }

@@ -121,9 +121,9 @@ fn the_parents_run_counts_a_childs_losses() {
     let meta: serde_json::Value =
         serde_json::from_slice(&std::fs::read(directory.join("meta.json")).unwrap()).unwrap();
     assert_eq!(meta["dropped"]["spans"], 1);
-    let told = finished.span_named("dropped spans");
+    let reported = finished.span_named("dropped spans");
     assert_eq!(
-        told.attributes["tracer.dropped_reason"],
+        reported.attributes["tracer.dropped_reason"],
         meta["dropped"]["reason"]
     );
     assert_eq!(finished.run.meta.counts.tool_calls, 1, "the later call is there");

@@ -38,7 +38,7 @@ fn kills_lose_no_acknowledged_span() {
 }
 
 /// Starts a program on one, two or eight threads, kills it soon, and looks at what is left. Tells how many records the
-/// program was told to be safe.
+/// program was promised to be safe.
 fn kill_once(kill: u32) -> u64 {
     let data = DataDir::new();
     let threads = ["1", "2", "8"][kill as usize % 3];
@@ -67,7 +67,7 @@ fn kill_once(kill: u32) -> u64 {
     let recorded: HashSet<String> = match LoadedRun::read(&directory) {
         Ok(run) => {
             // The kernel may stop a large write half-way; what it took is a tail that readers leave out, and nobody was
-            // told that it is safe.
+            // promised that it is safe.
             assert_eq!(run.meta.status, RecordedStatus::Running, "kill {kill}");
             run.spans.into_iter().map(acknowledged_as).collect()
         }

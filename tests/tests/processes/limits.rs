@@ -35,7 +35,7 @@ fn a_limit_of_files_never_kills_wherever_it_lies() {
     assert_eq!(reason, "file too large");
 }
 
-/// Has so many runs live at once under a limit of open files; how many files they keep open.
+/// Has this many runs live at once under a limit of open files; how many files they keep open.
 fn files_kept_open(runs: usize, limit: u64) -> u64 {
     let data = DataDir::new();
     let script = format!("ulimit -n {limit}; exec {TRACED} many-live-runs {runs}");

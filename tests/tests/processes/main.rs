@@ -13,6 +13,7 @@ mod joined;
 mod kills;
 mod limits;
 mod many_processes;
+mod tags;
 mod warning;
 
 /// The traced program: its first argument is what it does.

@@ -1,4 +1,4 @@
-//! The one warning: told where it can be, and otherwise given up. It waits for nobody and raises no signal
+//! The one warning: printed where it can be, and otherwise given up. It waits for nobody and raises no signal
 //! (architecture, *never*; reliability G1).
 
 use std::fs::File;
@@ -104,17 +104,18 @@ fn the_warning_is_printed_once_and_whole(#[case] ends: fn() -> Ends) {
     for task in ["warn", "warn-while-standard-error-is-held"] {
         let (writing, reading) = ends();
         assert_eq!(warned(task, writing.try_clone().unwrap()), NO_SIGNAL, "{task}");
-        let told = read(reading);
+        let reported = read(reading);
         assert!(
-            told.starts_with("tracer: cannot write the run "),
-            "{task}: {told:?}"
+            reported.starts_with("tracer: cannot write the run "),
+            "{task}: {reported:?}"
         );
         assert!(
-            told.trim_end()
+            reported
+                .trim_end()
                 .ends_with("(this warning appears once; the program goes on)"),
-            "{told:?}"
+            "{reported:?}"
         );
-        assert_eq!(told.lines().count(), 1, "{task}: {told:?}");
+        assert_eq!(reported.lines().count(), 1, "{task}: {reported:?}");
     }
 }
 

@@ -91,7 +91,7 @@ fn record_everything() {
 #[test]
 fn a_run_with_every_recorder_keeps_to_the_schemas() {
     let data = DataDir::new();
-    data.run("everything").in_scope_infallible(record_everything);
+    data.run("everything").in_scope(record_everything);
     assert_eq!(
         check(&data),
         [
@@ -110,13 +110,13 @@ fn a_run_with_every_recorder_keeps_to_the_schemas() {
 #[test]
 fn failed_and_stopped_runs_keep_to_schemas() {
     let data = DataDir::new();
-    let failed: Result<(), &str> = data.run("fails").in_scope(|| Err("no network"));
+    let failed: Result<(), &str> = data.run("fails").try_in_scope(|| Err("no network"));
     assert!(failed.is_err());
     assert!(check(&data).contains(&EventType::Error));
 
     let data = DataDir::new();
     let limits = Guardrails::new().max_tool_calls(1);
-    let stopped = data.run("stopped").guardrails(limits).in_scope(|| {
+    let stopped = data.run("stopped").guardrails(limits).try_in_scope(|| {
         tool_call("search").record()?;
         tool_call("search").record()
     });
@@ -140,7 +140,7 @@ fn a_run_that_goes_on_keeps_to_the_schemas() {
 #[test]
 fn a_wrong_meta_json_is_refused_and_an_unknown_key_is_not() {
     let data = DataDir::new();
-    data.run("test").in_scope_infallible(|| ());
+    data.run("test").in_scope(|| ());
     let schema = Schema::of("meta");
     let (mut meta, _) = files(&data.run_dirs()[0]);
     let wrong = [
@@ -182,7 +182,7 @@ fn a_wrong_meta_json_is_refused_and_an_unknown_key_is_not() {
 fn a_wrong_span_is_refused_and_an_unknown_key_is_not() {
     let data = DataDir::new();
     data.run("test")
-        .in_scope_infallible(|| tool_call("search").args(&1).record().unwrap());
+        .in_scope(|| tool_call("search").args(&1).record().unwrap());
     let schema = Schema::of("span");
     let (_, mut spans) = files(&data.run_dirs()[0]);
     let mut span = spans.remove(0);
@@ -207,7 +207,7 @@ fn a_wrong_span_is_refused_and_an_unknown_key_is_not() {
 #[test]
 fn a_record_with_the_payload_of_another_type_is_refused() {
     let data = DataDir::new();
-    data.run("test").in_scope_infallible(record_everything);
+    data.run("test").in_scope(record_everything);
     let schema = Schema::of("record");
     let finished = data.finished();
     for (index, event_type) in [EventType::LlmCall, EventType::ToolCall, EventType::Error]
@@ -235,7 +235,10 @@ fn the_page_about_the_format_names_every_code_and_schema() {
     assert!(codes.len() > 20);
     for code in codes {
         let code = code["const"].as_str().unwrap();
-        assert!(page.contains(&format!("\n| `{code}` | ")), "{code} is not told");
+        assert!(
+            page.contains(&format!("\n| `{code}` | ")),
+            "{code} is not reported"
+        );
     }
     for schema in fs::read_dir(docs.join("schemas")).unwrap() {
         let name = schema.unwrap().file_name().into_string().unwrap();

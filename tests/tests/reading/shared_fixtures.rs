@@ -436,7 +436,7 @@ fn every_malformed_run_is_refused_with_its_place_and_no_payload() {
             "{name}"
         );
         assert_eq!(invalid.is_input(), is_input, "{name}");
-        let told = format!("{invalid} {problem}");
+        let reported = format!("{invalid} {problem}");
         for payload in [
             name,
             "malformed-",
@@ -446,7 +446,7 @@ fn every_malformed_run_is_refused_with_its_place_and_no_payload() {
             "2026-",
             "INTERNAL",
         ] {
-            assert!(!told.contains(payload), "{name} tells {payload}: {told}");
+            assert!(!reported.contains(payload), "{name} tells {payload}: {reported}");
         }
     }
     let version = LoadedRun::read(&fixtures("malformed/unsupported-version")).unwrap_err();

@@ -398,7 +398,7 @@ async fn a_ready_future_ends_its_calls_first() {
     };
     // A timeout that is ready holds what it timed until it is dropped.
     let timed = tokio::time::timeout(std::time::Duration::from_millis(1), request);
-    let hung_up = data.run("agent").instrument_infallible(timed).await;
+    let hung_up = data.run("agent").instrument(timed).await;
     assert!(hung_up.is_err());
     let finished = data.finished();
     let call = finished.payload(EventType::LlmCall);
@@ -425,7 +425,7 @@ async fn a_dropped_run_keeps_calls_in_flight() {
         };
         tokio::join!(plan, fetch);
     };
-    let mut run = Box::pin(data.run("agent").instrument_infallible(work));
+    let mut run = Box::pin(data.run("agent").instrument(work));
     assert!(poll_once(run.as_mut()).is_pending());
     drop(run);
     let finished = data.finished();
@@ -441,7 +441,7 @@ async fn a_dropped_run_keeps_calls_in_flight() {
 #[tokio::test]
 async fn a_finished_future_stays_pending() {
     let data = DataDir::new();
-    let mut run = Box::pin(data.run("agent").instrument_infallible(async { 1 }));
+    let mut run = Box::pin(data.run("agent").instrument(async { 1 }));
     assert_eq!(poll_once(run.as_mut()), Poll::Ready(1));
     assert!(poll_once(run.as_mut()).is_pending());
 }

@@ -16,10 +16,10 @@ fn fails() -> anyhow::Result<()> {
 #[test]
 fn an_anyhow_error_is_recorded_with_its_messages_and_without_its_backtrace() {
     let data = DataDir::new();
-    data.run("agent").in_scope_infallible(|| {
+    data.run("agent").in_scope(|| {
         assert!(fails().is_err());
         tool_call("by hand").fail(&fails().unwrap_err()).record().unwrap();
-        let nested: Result<(), anyhow::Error> = Run::new("nested").in_scope(fails);
+        let nested: Result<(), anyhow::Error> = Run::new("nested").try_in_scope(fails);
         assert!(nested.is_err());
     });
     let finished = data.finished();

@@ -83,20 +83,20 @@ fn sweep(place: Place, flush: Flush) {
     for (position, operation) in operations.iter().enumerate() {
         for fault in faults(place, position, *operation) {
             let at = position as u64;
-            let told = format!("{place:?}, {flush:?}, {fault:?} at {at} ({operation:?})");
+            let reported = format!("{place:?}, {flush:?}, {fault:?} at {at} ({operation:?})");
             let (aftermath, disk) = record(place, flush, |disk| disk.failing_once(at, fault));
-            assert_eq!(disk.fired(), 1, "{told}");
-            aftermath.check_fault_passed(&format!("{told}, once"));
+            assert_eq!(disk.fired(), 1, "{reported}");
+            aftermath.check_fault_passed(&format!("{reported}, once"));
             let (aftermath, disk) = record(place, flush, |disk| disk.failing_from(at, fault));
-            assert!(disk.fired() > 0, "{told}");
-            aftermath.check(&format!("{told}, from then on"));
+            assert!(disk.fired() > 0, "{reported}");
+            aftermath.check(&format!("{reported}, from then on"));
             if let (Place::Memory, Fault::TornWrite(_) | Fault::FalseError(_)) = (place, fault) {
                 let (aftermath, disk) = record(place, flush, |disk| {
                     Faulty::new(Arc::new(disk.failing_once(at, fault)))
                         .failing_from(at + 1, Fault::Error(libc::EIO))
                 });
-                assert!(disk.fired() > 0, "{told}");
-                aftermath.check_nothing_false_is_claimed(&format!("{told}, then nothing works"));
+                assert!(disk.fired() > 0, "{reported}");
+                aftermath.check_nothing_false_is_claimed(&format!("{reported}, then nothing works"));
             }
         }
     }

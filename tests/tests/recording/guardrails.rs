@@ -1,4 +1,4 @@
-//! Limits stop a run: which record trips them, what the program is told, and what the trace holds (decisions,
+//! Limits stop a run: which record trips them, what the program is answered, and what the trace holds (decisions,
 //! sections 7 and 8; specification, *Payloads*, rule 3).
 
 use std::sync::Barrier;
@@ -18,10 +18,10 @@ use tracer_tests::{DataDir, Finished};
 type Case = (Guardrails, Guardrail, fn() -> Outcome, EventType);
 type Outcome = Result<(), GuardrailExceeded>;
 
-/// Runs `work` under limits and ignores what it is told, as a careless program would.
+/// Runs `work` under limits and ignores the answer, as a careless program would.
 fn careless(limits: Guardrails, work: impl FnOnce()) -> Finished {
     let data = DataDir::new();
-    data.run("guarded").guardrails(limits).in_scope_infallible(work);
+    data.run("guarded").guardrails(limits).in_scope(work);
     let finished = data.finished();
     assert_eq!(
         finished.status(),
@@ -90,14 +90,14 @@ fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
         ),
     ];
     for (limits, guardrail, call, event_type) in cases {
-        let mut told = None;
+        let mut reported = None;
         let finished = careless(limits, || {
             assert_eq!(call(), Ok(()), "{guardrail}");
-            told = call().err();
+            reported = call().err();
         });
-        let told = told.unwrap();
+        let reported = reported.unwrap();
         assert_eq!(
-            (told.guardrail, told.threshold, told.actual),
+            (reported.guardrail, reported.threshold, reported.actual),
             (guardrail, Amount::Count(1), Amount::Count(2))
         );
         let expected = [
@@ -115,7 +115,7 @@ fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
         let error = finished.payload(EventType::Error);
         assert_eq!(
             (&error["error_type"], &error["message"]),
-            (&json!("GuardrailExceeded"), &json!(told.to_string()))
+            (&json!("GuardrailExceeded"), &json!(reported.to_string()))
         );
     }
 }
@@ -202,7 +202,7 @@ fn a_closing_loop_is_recorded_before_the_error() {
 fn loops_stop_only_with_the_guardrail() {
     let data = DataDir::new();
     data.run("warned")
-        .in_scope_infallible(|| (0..9).for_each(|_| record_tool().unwrap()));
+        .in_scope(|| (0..9).for_each(|_| record_tool().unwrap()));
     let finished = data.finished();
     assert_eq!(finished.status(), RecordedStatus::Ok);
     let warning = finished.payload(EventType::LoopWarning);
@@ -254,7 +254,7 @@ fn a_tripped_run_stays_tripped_for_every_recorder() {
         .iter()
         .filter(|record| payload(record)["error_type"] == "GuardrailExceeded")
         .count();
-    assert_eq!(guardrail_errors, 1, "told once");
+    assert_eq!(guardrail_errors, 1, "reported once");
 }
 
 #[test]
@@ -278,10 +278,10 @@ fn the_root_names_the_crossed_limit() {
         let _ = (record_tool(), record_tool());
     });
     let root = finished.span(finished.only(EventType::RunStart));
-    let told = &root.events[0].attributes;
-    assert_eq!(told["tracer.guardrail"], "max_tool_calls");
+    let reported = &root.events[0].attributes;
+    assert_eq!(reported["tracer.guardrail"], "max_tool_calls");
     assert_eq!(
-        (&told["tracer.threshold"], &told["tracer.actual"]),
+        (&reported["tracer.threshold"], &reported["tracer.actual"]),
         (&json!(1), &json!(2))
     );
     assert_eq!(
@@ -298,7 +298,7 @@ fn a_returned_guardrail_error_is_recorded_once() {
     let outcome = data
         .run("question mark")
         .guardrails(Guardrails::new().max_tool_calls(0))
-        .in_scope(|| -> Outcome {
+        .try_in_scope(|| -> Outcome {
             record_tool()?;
             unreachable!("the question mark stops the agent")
         });
@@ -350,7 +350,7 @@ async fn tasks_that_wait_for_their_answers_cannot_overshoot() {
     let data = DataDir::new();
     let run = data.run("tasks").guardrails(Guardrails::new().max_llm_calls(3));
     let outcomes = run
-        .instrument_infallible(async {
+        .instrument(async {
             let context = Context::current().unwrap();
             let tasks = (0..20).map(|_| {
                 let ask = async {
@@ -377,7 +377,7 @@ async fn tasks_that_wait_for_their_answers_cannot_overshoot() {
     assert_eq!(granted, 3);
     assert!(
         refused >= 17,
-        "those refused, and those that were told when they ended: {refused}"
+        "those refused, and those that learned of it when they ended: {refused}"
     );
     assert_eq!(finished.status(), RecordedStatus::Error);
     assert_ne!(finished.payload(EventType::Error)["message"], Value::Null);

@@ -1,4 +1,4 @@
-//! From the start of a run to its end: what is on disk when, and how each way to leave a run is told (specification,
+//! From the start of a run to its end: what is on disk when, and how each way to leave a run is reported (specification,
 //! *States and transitions*; decisions, section 5).
 
 use std::fmt;
@@ -73,7 +73,7 @@ fn metadata_is_running_then_final() {
 #[test]
 fn a_run_without_a_child_is_written_whole_when_it_ends() {
     let data = DataDir::new();
-    data.run("short").in_scope_infallible(|| {});
+    data.run("short").in_scope(|| {});
     let finished = data.finished();
     assert_eq!(finished.types(), [EventType::RunStart, EventType::RunEnd]);
     assert_eq!(
@@ -85,7 +85,7 @@ fn a_run_without_a_child_is_written_whole_when_it_ends() {
 #[test]
 fn an_err_ends_the_run_as_failed_and_is_handed_on() {
     let data = DataDir::new();
-    let outcome: Result<(), OutOfCredit> = data.run("agent").in_scope(|| Err(OutOfCredit));
+    let outcome: Result<(), OutOfCredit> = data.run("agent").try_in_scope(|| Err(OutOfCredit));
     assert_eq!(outcome, Err(OutOfCredit));
     let finished = data.finished();
     let (status, error) = error_of(&finished);
@@ -122,7 +122,7 @@ fn a_guard_records_failures_and_results() {
     assert_eq!(
         messages,
         ["first", "the account has no credit left"],
-        "each is told once"
+        "each is reported once"
     );
     assert_eq!(
         finished
@@ -159,7 +159,7 @@ fn a_panic_ends_the_run_as_failed_and_goes_on() {
     assert_eq!(
         finished.payload(EventType::LlmCall)["status"],
         "error",
-        "open calls are told as given up"
+        "open calls are reported as given up"
     );
 }
 
@@ -170,7 +170,7 @@ fn an_unwinding_thread_fails_no_new_run() {
         fn drop(&mut self) {
             self.0
                 .run("clean up")
-                .in_scope_infallible(|| tool_call("remove").record())
+                .in_scope(|| tool_call("remove").record())
                 .unwrap();
         }
     }
@@ -186,8 +186,8 @@ fn an_unwinding_thread_fails_no_new_run() {
 #[test]
 fn a_run_within_a_run_is_a_structural_span_of_it() {
     let data = DataDir::new();
-    data.run("outer").in_scope_infallible(|| {
-        let inner: Result<(), OutOfCredit> = data.run("inner").in_scope(|| {
+    data.run("outer").in_scope(|| {
+        let inner: Result<(), OutOfCredit> = data.run("inner").try_in_scope(|| {
             tool_call("search").record().unwrap();
             let _guard = traced_run("innermost");
             Err(OutOfCredit)

@@ -22,13 +22,13 @@ async fn a_future_that_is_ready_ends_its_run_by_what_it_gave() {
     let good = DataDir::new();
     let answer = good
         .run("good")
-        .instrument_infallible(async { tool_call("t").record().map(|()| 42) })
+        .instrument(async { tool_call("t").record().map(|()| 42) })
         .await;
     assert_eq!(answer, Ok(42));
     assert_eq!(good.finished().status(), RecordedStatus::Ok);
 
     let bad = DataDir::new();
-    let outcome = bad.run("bad").instrument(async { "x".parse::<u8>() }).await;
+    let outcome = bad.run("bad").try_instrument(async { "x".parse::<u8>() }).await;
     assert!(outcome.is_err());
     assert_eq!(
         bad.finished().payload(EventType::Error)["error_type"],
@@ -39,7 +39,7 @@ async fn a_future_that_is_ready_ends_its_run_by_what_it_gave() {
 #[test]
 fn an_unpolled_future_is_cancelled() {
     let data = DataDir::new();
-    drop(data.run("never").instrument_infallible(async { unreachable!() }));
+    drop(data.run("never").instrument(async { unreachable!() }));
     cancelled(&data.finished());
 }
 
@@ -47,7 +47,7 @@ fn an_unpolled_future_is_cancelled() {
 fn a_dropped_future_is_cancelled_with_its_calls() {
     let data = DataDir::new();
     {
-        let run = data.run("waiting").instrument_infallible(async {
+        let run = data.run("waiting").instrument(async {
             tool_call("before").record().unwrap();
             let mut call = llm_call("gpt-5").prompt("Hi").start().unwrap();
             std::future::pending::<()>().await;
@@ -73,7 +73,7 @@ fn a_dropped_future_is_cancelled_with_its_calls() {
 async fn select_cancels_the_run_that_loses() {
     let data = DataDir::new();
     let (ready, wait) = tokio::sync::oneshot::channel::<()>();
-    let loser = data.run("loser").instrument_infallible(async {
+    let loser = data.run("loser").instrument(async {
         tool_call("before").record().unwrap();
         ready.send(()).unwrap();
         std::future::pending::<()>().await;
@@ -101,7 +101,7 @@ async fn a_deselected_branch_is_cancelled() {
             }
         }
     };
-    data.run("impatient").instrument_infallible(work).await;
+    data.run("impatient").instrument(work).await;
     let finished = data.finished();
     assert_eq!(finished.status(), RecordedStatus::Ok);
     assert_eq!(finished.run.meta.counts.llm_calls, 2);
@@ -121,7 +121,7 @@ async fn a_deselected_branch_is_cancelled() {
 #[tokio::test]
 async fn a_caught_poll_panic_fails_the_run() {
     let data = DataDir::new();
-    let run = data.run("panics").instrument_infallible(async {
+    let run = data.run("panics").instrument(async {
         tokio::task::yield_now().await;
         panic!("in the second poll");
     });
@@ -140,7 +140,7 @@ async fn a_caught_poll_panic_fails_the_run() {
 async fn a_task_that_is_aborted_ends_its_run_as_cancelled() {
     let data = DataDir::new();
     let (ready, wait) = tokio::sync::oneshot::channel::<()>();
-    let task = tokio::spawn(data.run("aborted").instrument_infallible(async {
+    let task = tokio::spawn(data.run("aborted").instrument(async {
         ready.send(()).unwrap();
         std::future::pending::<()>().await;
     }));

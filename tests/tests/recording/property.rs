@@ -181,7 +181,7 @@ proptest! {
     fn whatever_is_recorded_comes_back(run_name in any_text(), recordings in proptest::collection::vec(any_recording(), 0..8)) {
         let data = DataDir::new();
         let run = Run::new(run_name.clone()).config(&data.config());
-        run.in_scope_infallible(|| recordings.iter().for_each(Recording::record));
+        run.in_scope(|| recordings.iter().for_each(Recording::record));
         let finished = data.finished();
         let start = finished.payload(EventType::RunStart);
         prop_assert_eq!(&start["run_name"], &json!(run_name));
@@ -216,7 +216,7 @@ proptest! {
         let text = texts.concat();
         let data = DataDir::new();
         let run = data.run("long").config(&data.config().max_field_bytes(limit));
-        run.in_scope_infallible(|| llm_call("m").prompt(&text).response(&json!({"answer": text})).record().unwrap());
+        run.in_scope(|| llm_call("m").prompt(&text).response(&json!({"answer": text})).record().unwrap());
         let payload = data.finished().payload(EventType::LlmCall);
         for shown in [&payload["prompt"], &payload["response"]["answer"]] {
             let shown = shown.as_str().unwrap();

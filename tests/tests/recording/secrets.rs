@@ -164,7 +164,7 @@ fn a_secret_under_an_attributes_key_is_nowhere_on_disk() {
     let secrets: Vec<String> = (0..KEYS.len())
         .map(|number| random_text(90_000 + number, 24))
         .collect();
-    data.run("secrets").in_scope_infallible(|| {
+    data.run("secrets").in_scope(|| {
         for (key, secret) in KEYS.iter().zip(&secrets) {
             tool_call("t").attribute(key, secret).record().unwrap();
             span("s").attribute(key, &[secret]).start().end();
@@ -195,7 +195,7 @@ fn secrets_within_strings_are_not_written() {
     for (number, (place, record)) in PLACES.iter().enumerate() {
         let data = DataDir::new();
         let samples = samples(number + 101);
-        data.run("secrets").in_scope_infallible(|| {
+        data.run("secrets").in_scope(|| {
             for sample in &samples {
                 record(&json!({"messages": [{"role": "user", "content": sample.text}]}));
                 record(&json!(sample.text));
@@ -211,7 +211,7 @@ fn secrets_in_names_and_errors_are_not_written() {
         let data = DataDir::new();
         let outcome: Result<(), String> = Run::new(sample.text.clone())
             .config(&data.config())
-            .in_scope(|| Err(sample.text.clone()));
+            .try_in_scope(|| Err(sample.text.clone()));
         assert!(outcome.is_err());
         check_all(&data, "run name and error", std::slice::from_ref(&sample));
     }

@@ -33,7 +33,7 @@ fn huge_texts() -> [String; 4] {
 fn huge_texts_are_cut_wherever_they_are() {
     for text in huge_texts() {
         let data = DataDir::new();
-        let outcome = Run::new(text.clone()).config(&data.config()).in_scope(|| {
+        let outcome = Run::new(text.clone()).config(&data.config()).try_in_scope(|| {
             llm_call(text.clone())
                 .provider(&text)
                 .prompt(&text)
@@ -65,7 +65,7 @@ fn huge_texts_are_cut_wherever_they_are() {
 #[test]
 fn many_large_values_on_one_span_are_cut_until_they_fit() {
     let data = DataDir::new();
-    data.run("large").in_scope_infallible(|| {
+    data.run("large").in_scope(|| {
         let mut builder = span("attributes");
         for number in 0..500 {
             builder = builder.attribute(&format!("key {number}"), &"\u{1}\"é".repeat(10_000));
@@ -89,7 +89,7 @@ fn many_large_values_on_one_span_are_cut_until_they_fit() {
 #[test]
 fn a_value_with_endless_entries_ends() {
     let data = DataDir::new();
-    data.run("wide").in_scope_infallible(|| {
+    data.run("wide").in_scope(|| {
         let wide: BTreeMap<String, usize> = (0..100_000).map(|number| (number.to_string(), number)).collect();
         tool_call("wide")
             .args(&wide)
@@ -108,7 +108,7 @@ fn a_value_with_endless_entries_ends() {
 #[test]
 fn a_streamed_answer_of_any_length_keeps_its_beginning() {
     let data = DataDir::new();
-    data.run("stream").in_scope_infallible(|| {
+    data.run("stream").in_scope(|| {
         let mut call = llm_call("m").start().unwrap();
         for _ in 0..200_000 {
             call.chunk("on and on and on ");

@@ -62,7 +62,7 @@ async fn spawned_tasks_carry_the_run_across_workers() {
         let tasks = (0..TASKS).map(|number| task::spawn(work(number).in_current_run()));
         join_all(tasks).await.into_iter().for_each(|task| task.unwrap());
     };
-    data.run("spawned").instrument_infallible(spawn_all).await;
+    data.run("spawned").instrument(spawn_all).await;
     assert_whole(&data.finished());
 }
 
@@ -70,7 +70,7 @@ async fn spawned_tasks_carry_the_run_across_workers() {
 async fn futures_joined_in_one_task_do_not_mix_their_contexts() {
     let data = DataDir::new();
     data.run("joined")
-        .instrument_infallible(join_all((0..TASKS).map(work)))
+        .instrument(join_all((0..TASKS).map(work)))
         .await;
     assert_whole(&data.finished());
 }
@@ -79,9 +79,7 @@ async fn futures_joined_in_one_task_do_not_mix_their_contexts() {
 async fn futures_of_an_unordered_set_do_not_mix_their_contexts() {
     let data = DataDir::new();
     let set: FuturesUnordered<_> = (0..TASKS).map(work).collect();
-    data.run("unordered")
-        .instrument_infallible(set.collect::<Vec<()>>())
-        .await;
+    data.run("unordered").instrument(set.collect::<Vec<()>>()).await;
     assert_whole(&data.finished());
 }
 
@@ -93,9 +91,7 @@ async fn local_tasks_carry_the_run() {
         let tasks = (0..TASKS).map(|number| task::spawn_local(work(number).in_current_run()));
         join_all(tasks).await.into_iter().for_each(|task| task.unwrap());
     };
-    local
-        .run_until(data.run("local").instrument_infallible(spawn_all))
-        .await;
+    local.run_until(data.run("local").instrument(spawn_all)).await;
     assert_whole(&data.finished());
 }
 
@@ -110,7 +106,7 @@ async fn blocking_work_carries_the_run_in_a_wrapped_closure() {
         });
         join_all(tasks).await.into_iter().for_each(|task| task.unwrap());
     };
-    data.run("blocking").instrument_infallible(block).await;
+    data.run("blocking").instrument(block).await;
     let finished = data.finished();
     assert_eq!(finished.run.meta.counts.tool_calls, 8);
     for call in finished.all(EventType::ToolCall) {
@@ -136,7 +132,7 @@ async fn a_future_that_select_drops_takes_its_context_along() {
         }
         tool_call("after").record().unwrap();
     };
-    data.run("select").instrument_infallible(choose).await;
+    data.run("select").instrument(choose).await;
     let finished = data.finished();
     let root = finished.span_named("select").span_id;
     for name in ["slow", "fast", "after"] {
@@ -153,7 +149,7 @@ async fn a_timed_out_run_is_cancelled() {
         }
     }
     let data = DataDir::new();
-    let run = data.run("late").instrument_infallible(async {
+    let run = data.run("late").instrument(async {
         let _clean_up = CleanUp;
         std::future::pending::<()>().await;
     });
@@ -175,7 +171,7 @@ async fn a_timed_out_run_is_cancelled() {
 async fn many_runs_in_tasks_of_their_own_do_not_mix() {
     let data = DataDir::new();
     let runs = (0..TASKS).map(|number| {
-        task::spawn(data.run("one of many").instrument_infallible(async move {
+        task::spawn(data.run("one of many").instrument(async move {
             for _ in 0..CALLS {
                 task::yield_now().await;
                 tool_call("work").args(&json!({"n": number})).record().unwrap();

@@ -173,7 +173,7 @@ fn a_foreign_baseline_stops_the_first_trial() {
 }
 
 /// What the trials of two gates have in common when they are the same: no IDs, no times.
-fn told(outcome: &Outcome) -> Value {
+fn reported(outcome: &Outcome) -> Value {
     let mut report = outcome.report.clone();
     for volatile in ["id", "started_at", "ended_at", "digest"] {
         report["gate"][volatile] = Value::Null;
@@ -204,7 +204,7 @@ esac"#;
         let [one_by_one, side_by_side] = ["1", "4"].map(|jobs| {
             let outcome = workshop.gate(&["--trials", "6", "--jobs", jobs, stopping]);
             outcome.is("fail");
-            told(&outcome)
+            reported(&outcome)
         });
         assert_eq!(one_by_one, side_by_side);
         assert_eq!(one_by_one["trials"].as_array().unwrap().len(), trials);

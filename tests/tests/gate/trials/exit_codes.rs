@@ -25,7 +25,7 @@ const REFUSED: Answer = Answer {
 };
 
 /// Data, and talk beside it.
-const fn told(exit: i64) -> Answer {
+const fn reported(exit: i64) -> Answer {
     Answer {
         exit,
         writes_stdout: true,
@@ -48,10 +48,10 @@ const DIFFERENCES: &[(&str, Answer, &str)] = &[
         "decisions, section 11: nothing found is 2, and a data directory that is not there is that; an empty one lists",
     ),
     ("run: pass", REFUSED, NOTHING_TO_CHECK),
-    ("run: limit fail", told(1), TALK),
+    ("run: limit fail", reported(1), TALK),
     ("run: agent killed by signal", REFUSED, NOTHING_TO_CHECK),
     ("run: no trace", REFUSED, NOTHING_TO_CHECK),
-    ("run: inconclusive", told(0), TALK),
+    ("run: inconclusive", reported(0), TALK),
     ("run: policy missing", REFUSED, BAD_POLICY),
     ("run: json-out in new dir", REFUSED, NOTHING_TO_CHECK),
     ("assert: bad policy path", REFUSED, BAD_POLICY),
@@ -62,18 +62,18 @@ const DIFFERENCES: &[(&str, Answer, &str)] = &[
     ),
     ("drift: pass", REFUSED, NO_SUCH_COMMAND),
     ("extract: ok", REFUSED, NO_SUCH_COMMAND),
-    ("init", told(0), TALK),
-    ("demo", told(0), TALK),
-    ("demo --regression", told(0), TALK),
+    ("init", reported(0), TALK),
+    ("demo", reported(0), TALK),
+    ("demo --regression", reported(0), TALK),
 ];
 
 /// The same calls with something to check, where a row has nothing: what each does then, and why that differs.
 const WITH_SOMETHING_TO_CHECK: &[(&str, Answer, &str)] = &[
-    ("run: pass", told(0), TALK),
-    ("run: agent killed by signal", told(1), TALK),
+    ("run: pass", reported(0), TALK),
+    ("run: agent killed by signal", reported(1), TALK),
     (
         "run: no trace",
-        told(1),
+        reported(1),
         "gate, section 1: the trial failed, and that is no internal error (gate-contract 15.3 E2, E3)",
     ),
     (
@@ -81,7 +81,7 @@ const WITH_SOMETHING_TO_CHECK: &[(&str, Answer, &str)] = &[
         REFUSED,
         "no difference, and now for the reason that the row means",
     ),
-    ("run: json-out in new dir", told(0), TALK),
+    ("run: json-out in new dir", reported(0), TALK),
 ];
 const SOMETHING_TO_CHECK: [&str; 2] = ["--max-steps", "9"];
 
@@ -164,7 +164,7 @@ fn prepare(row: &Row, workshop: &Workshop) {
     }
 }
 
-/// Records a run with so many calls.
+/// Records a run with this many calls.
 fn record(workshop: &Workshop, calls: &str) {
     let status = workshop.traced().args(["join", calls]).status().unwrap();
     assert!(status.success(), "{status}");

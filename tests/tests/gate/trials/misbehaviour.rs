@@ -130,7 +130,7 @@ fn two_traces_do_not_count_and_both_are_kept() {
     }
 }
 
-// gate-contract 15.3 E1, E3: what a program said before it could record anything is told, and it is no internal error.
+// gate-contract 15.3 E1, E3: what a program said before it could record anything is reported, and it is no internal error.
 #[test]
 fn a_crash_fails_with_its_last_output() {
     let outcome = gate(
@@ -199,7 +199,7 @@ fn a_gate_that_stops_early_says_so() {
 }
 
 #[test]
-fn a_verdict_stands_when_nobody_reads_the_output() {
+fn a_verdict_holds_when_nobody_reads_the_output() {
     let workshop = Workshop::new("exit 1");
     let (reader, output) = std::io::pipe().unwrap();
     drop(reader);

@@ -66,51 +66,59 @@ pub(crate) struct Aftermath {
 
 impl Aftermath {
     /// Holds after every fault.
-    pub(crate) fn check(&self, told: &str) {
-        let lines = self.own_lines(told);
+    pub(crate) fn check(&self, reported: &str) {
+        let lines = self.own_lines(reported);
         assert_eq!(
             lines, self.stats.written,
-            "the lines in the file are those claimed: {told}"
+            "the lines in the file are those claimed: {reported}"
         );
-        self.check_meta(told);
+        self.check_meta(reported);
     }
 
     /// Holds after a fault that stores something and then refuses every question, too: what nobody can know is not
     /// claimed.
-    pub(crate) fn check_nothing_false_is_claimed(&self, told: &str) {
-        let lines = self.own_lines(told);
+    pub(crate) fn check_nothing_false_is_claimed(&self, reported: &str) {
+        let lines = self.own_lines(reported);
         assert!(
             lines >= self.stats.written,
-            "what is claimed is in the file: {told}"
+            "what is claimed is in the file: {reported}"
         );
-        self.check_meta(told);
+        self.check_meta(reported);
     }
 
-    fn own_lines(&self, told: &str) -> u64 {
-        own_lines(self.files.spans.as_deref().unwrap_or_default(), told)
+    fn own_lines(&self, reported: &str) -> u64 {
+        own_lines(self.files.spans.as_deref().unwrap_or_default(), reported)
     }
 
-    fn check_meta(&self, told: &str) {
+    fn check_meta(&self, reported: &str) {
         let RunStats { written, dropped, .. } = self.stats;
-        assert_eq!(written + dropped, SPANS, "recorded = written + dropped: {told}");
+        assert_eq!(
+            written + dropped,
+            SPANS,
+            "recorded = written + dropped: {reported}"
+        );
         let log = self.files.spans.as_deref().unwrap_or_default();
         let Some(meta) = &self.files.meta else { return };
-        let run = LoadedRun::from_bytes(meta, log).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
+        let run =
+            LoadedRun::from_bytes(meta, log).unwrap_or_else(|invalid| panic!("{reported}: {invalid:#?}"));
         if run.meta.status.is_completed() {
-            assert_eq!(run.cut_tail, None, "{told}");
-            assert_eq!(run.meta.counts, count_records(&run.records()), "{told}");
-            let told_dropped = run
+            assert_eq!(run.cut_tail, None, "{reported}");
+            assert_eq!(run.meta.counts, count_records(&run.records()), "{reported}");
+            let reported_dropped = run
                 .meta
                 .additional
                 .get("dropped")
-                .map_or(0, |told| told["spans"].as_u64().unwrap());
-            assert_eq!(told_dropped, dropped, "meta.json tells what is missing: {told}");
+                .map_or(0, |reported| reported["spans"].as_u64().unwrap());
+            assert_eq!(
+                reported_dropped, dropped,
+                "meta.json counts what is missing: {reported}"
+            );
         }
     }
 
     /// Holds as well when the disk works again: the run is complete.
-    pub(crate) fn check_fault_passed(&self, told: &str) {
-        self.check(told);
+    pub(crate) fn check_fault_passed(&self, reported: &str) {
+        self.check(reported);
         self.check_completed();
     }
 
@@ -125,7 +133,7 @@ impl Aftermath {
 
 /// How many spans of the program's are in the log; a stand-in for a lost one is none. Only what follows the last newline
 /// may be broken.
-fn own_lines(log: &[u8], told: &str) -> u64 {
+fn own_lines(log: &[u8], reported: &str) -> u64 {
     let whole = log
         .iter()
         .rposition(|&byte| byte == b'\n')
@@ -133,8 +141,9 @@ fn own_lines(log: &[u8], told: &str) -> u64 {
     let lines = log[..whole]
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.is_empty());
-    let spans = lines
-        .map(|line| serde_json::from_slice::<Value>(line).unwrap_or_else(|error| panic!("{told}: {error}")));
+    let spans = lines.map(|line| {
+        serde_json::from_slice::<Value>(line).unwrap_or_else(|error| panic!("{reported}: {error}"))
+    });
     spans
         .filter(|span| span["attributes"].get("tracer.lost").is_none())
         .count() as u64

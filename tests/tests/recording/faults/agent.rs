@@ -39,7 +39,7 @@ pub(crate) fn agent() -> Result<(), ParseIntError> {
     let mut answer = model(3).start().unwrap();
     answer.response("Within 14 days.");
     answer.end().unwrap();
-    // Never answered: told as cancelled.
+    // Never answered: reported as cancelled.
     drop(llm_call("gpt-5").prompt("anything else?").start().unwrap());
     state(&json!({"phase": "done"})).record().unwrap();
     "two".parse::<u8>().map(|_| ())

@@ -77,12 +77,12 @@ fn calls_and_spans_outside_of_a_run_record_nothing() {
 
 #[test]
 fn a_loop_stops_a_run_and_with_shape_its_warning_does() {
-    for (program, told) in [("looping", 3), ("shaped", 0)] {
+    for (program, reported) in [("looping", 3), ("shaped", 0)] {
         let (recording, output) = recorded(program);
         assert_eq!(output.matches("searched").count(), 3, "{program}: {output}");
         assert_eq!(
-            output.matches("told the time").count(),
-            told,
+            output.matches("printed the time").count(),
+            reported,
             "{program}: {output}"
         );
         let error = recording.payload(EventType::Error);

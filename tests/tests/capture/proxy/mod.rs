@@ -1,0 +1,71 @@
+//! The proxy for model APIs: on its own, with every stream, with bad input, and with credentials.
+
+mod alone;
+mod bad_input;
+mod secrets;
+mod streams;
+
+use std::sync::Arc;
+
+use tracer_capture::OtlpSink;
+use tracer_capture::proxy::{ModelProxy, ProxyContext, ProxyHooks, ProxySummary};
+use tracer_capture::runs::{CollectorOptions, Destination, RunCollector, RunEnding, RunIdentity};
+use tracer_sdk::format::Timestamp;
+use tracer_sdk::settings::Settings;
+use tracer_tests::{DataDir, Finished};
+
+/// A proxy that records one run.
+struct Proxied {
+    data: DataDir,
+    collector: Arc<RunCollector>,
+    proxy: ModelProxy,
+}
+
+impl Proxied {
+    /// Every provider is at `upstream`.
+    fn new(upstream: &str) -> Self {
+        Self::with(upstream, ProxyHooks::default())
+    }
+
+    fn with(upstream: &str, hooks: ProxyHooks) -> Self {
+        let data = DataDir::new();
+        let identity = RunIdentity::new("proxied", Timestamp::from_unix_microseconds(1_000_000));
+        let context = ProxyContext {
+            trace_id: identity.trace_id,
+            root_span_id: identity.root_span_id,
+        };
+        let mut options = CollectorOptions::new(&Settings::with_data_dir(data.path()));
+        options.into = Destination::OneRun(identity);
+        let collector = RunCollector::open(options).unwrap();
+        let variable = |name: &str| match name {
+            "OPENAI_BASE_URL" => Some(format!("{upstream}/v1")),
+            "ANTHROPIC_BASE_URL" | "GOOGLE_GEMINI_BASE_URL" | "OLLAMA_HOST" => Some(upstream.to_owned()),
+            _ => None,
+        };
+        let sink: Arc<dyn OtlpSink> = Arc::clone(&collector) as Arc<dyn OtlpSink>;
+        let proxy = ModelProxy::start_with(context, variable, sink, hooks).unwrap();
+        Self {
+            data,
+            collector,
+            proxy,
+        }
+    }
+
+    /// What a client finds in a variable.
+    fn base_url(&self, variable: &str) -> String {
+        let urls = self.proxy.base_urls();
+        let found = urls.into_iter().find(|(name, _)| *name == variable);
+        found.unwrap().1
+    }
+
+    /// Ends the run; what the proxy says, and what was recorded.
+    fn finish(self) -> (ProxySummary, Finished, DataDir) {
+        let summary = self.proxy.shut_down();
+        let now = tracer_insight::units::now();
+        self.collector.end_run(&RunEnding::new(now)).unwrap();
+        let collected = self.collector.close();
+        assert_eq!(collected.last_error, None);
+        let run = self.data.finished();
+        (summary, run, self.data)
+    }
+}

@@ -1,0 +1,93 @@
+//! Where exchanges are kept: beside the run's log, and in the cassette that was asked for.
+
+use std::fs;
+
+use super::{conversation, recorded_conversation, replay, script};
+use crate::record::{EXPORTER, Recorder};
+
+#[test]
+fn a_run_keeps_its_exchanges_beside_its_log() {
+    let (recorder, _provider) = recorded_conversation();
+    let run = &recorder.data.run_dirs()[0];
+    let kept = fs::read_to_string(run.join("exchanges.jsonl")).unwrap();
+    assert_eq!(kept.lines().count(), 3);
+    let cassette = fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    let without_head = |text: &str| text.split_once('\n').unwrap().1.to_owned();
+    assert_eq!(without_head(&kept), without_head(&cassette));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(run.join("exchanges.jsonl"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn exchanges_may_be_left_out() {
+    let recorder = Recorder::new().env("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
+    script(&recorder, &conversation(""));
+    recorder.record_with(&["--no-exchanges"], &[EXPORTER, "ask-script"]);
+    let run = &recorder.data.run_dirs()[0];
+    assert!(!run.join("exchanges.jsonl").exists());
+    let mut tracer = recorder.tracer();
+    let id = run.file_name().unwrap().to_str().unwrap();
+    tracer.args(["record", "--cassette", "c.jsonl", "--from-run", id]);
+    let output = tracer.output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("kept no calls of models"), "{stderr}");
+}
+
+#[test]
+fn a_cassette_is_made_of_a_run_later() {
+    let (recorder, _provider) = recorded_conversation();
+    fs::remove_file(recorder.path("agent.jsonl")).unwrap();
+    let run = recorder.data.run_dirs()[0].clone();
+    let id = run.file_name().unwrap().to_str().unwrap();
+    let mut tracer = recorder.tracer();
+    tracer.args(["record", "--cassette", "agent.jsonl", "--from-run", id]);
+    let output = tracer.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let replayed = replay(&recorder, &[]);
+    assert_eq!(replayed.code, Some(0), "{replayed:#?}");
+}
+
+#[test]
+fn exchanges_go_where_their_run_goes() {
+    let (recorder, _provider) = recorded_conversation();
+    let run = recorder.data.run_dirs()[0].clone();
+    let id = run.file_name().unwrap().to_str().unwrap();
+    let tracer = |arguments: &[&str]| {
+        let output = recorder.tracer().args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    tracer(&["rename", id, "refund"]);
+    assert!(run.join("exchanges.jsonl").exists());
+    tracer(&["validate-trace", run.to_str().unwrap()]);
+    assert!(tracer(&["export", id, "--format", "cassette", "--out", "-"]).starts_with("{\"cassette\":1"));
+    tracer(&["delete", id, "--yes"]);
+    assert!(!run.exists());
+}
+
+#[test]
+fn a_cassette_that_is_there_is_replaced_only_by_force() {
+    let (recorder, _provider) = recorded_conversation();
+    let before = fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    let refused = recorder.record_with(&["--cassette", "agent.jsonl"], &["true"]);
+    assert_eq!(refused.code, Some(125), "{refused:#?}");
+    refused.says("agent.jsonl is there already").says("--force");
+    assert_eq!(fs::read_to_string(recorder.path("agent.jsonl")).unwrap(), before);
+    let forced = recorder.record_with(&["--cassette", "agent.jsonl", "--force"], &["true"]);
+    assert_eq!(forced.code, Some(0), "{forced:#?}");
+    assert_eq!(
+        fs::read_to_string(recorder.path("agent.jsonl"))
+            .unwrap()
+            .lines()
+            .count(),
+        1
+    );
+}

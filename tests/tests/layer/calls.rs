@@ -1,0 +1,141 @@
+//! What is kept of a model or tool call: fields that come late, the values' types, times, results of tools.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+use tracer_sdk::format::EventType;
+use tracing::field::{Empty, display};
+use tracing::{info_span, trace};
+
+use crate::setup::{json as payload, records, run, span};
+
+#[test]
+fn values_keep_their_types() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        info_span!(
+            "chat",
+            gen_ai.operation.name = "chat",
+            gen_ai.usage.input_tokens = 11_u64,
+            gen_ai.request.seed = -4_i64,
+            gen_ai.request.temperature = 0.5,
+            gen_ai.request.stream = true,
+            gen_ai.response.id = %"r-1",
+            gen_ai.request.top_p = f64::NAN,
+            code.line.number = 7,
+            thread.id = 1,
+        );
+    });
+    let attributes = &span(&run, "chat").attributes;
+    assert_eq!(attributes["gen_ai.usage.input_tokens"], 11);
+    assert_eq!(attributes["gen_ai.request.seed"], -4);
+    assert_eq!(attributes["gen_ai.request.temperature"], 0.5);
+    assert_eq!(attributes["gen_ai.request.stream"], true);
+    assert_eq!(attributes["gen_ai.response.id"], "r-1");
+    assert_eq!(attributes["gen_ai.request.top_p"], "NaN");
+    assert_eq!(attributes["otel.scope.name"], "layer::calls");
+    assert!(!attributes.contains_key("code.line.number") && !attributes.contains_key("thread.id"));
+}
+
+#[test]
+fn a_late_field_replaces_an_early_one() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        let chat = info_span!(
+            "chat",
+            gen_ai.operation.name = "chat",
+            gen_ai.completion = "",
+            gen_ai.request.model = Empty
+        );
+        chat.record("gen_ai.request.model", display("gpt-5"));
+        chat.record("gen_ai.completion", "5");
+    });
+    let attributes = &span(&run, "chat").attributes;
+    assert_eq!(
+        (
+            &attributes["gen_ai.completion"],
+            &attributes["gen_ai.request.model"]
+        ),
+        (&json!("5"), &json!("gpt-5"))
+    );
+}
+
+#[test]
+fn a_tools_time_begins_when_it_is_entered() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        let tool = info_span!("tool", gen_ai.operation.name = "execute_tool");
+        thread::sleep(Duration::from_millis(40));
+        tool.in_scope(|| ());
+    });
+    assert!(span(&run, "tool").duration_ms.unwrap() < 40);
+}
+
+#[test]
+fn a_streams_time_ends_with_its_last_word() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        let chat = info_span!(
+            "chat",
+            gen_ai.operation.name = "chat",
+            gen_ai.request.stream = true,
+            gen_ai.usage.output_tokens = Empty
+        );
+        chat.record("gen_ai.usage.output_tokens", 7_u64);
+        thread::sleep(Duration::from_millis(40));
+    });
+    assert!(span(&run, "chat").duration_ms.unwrap() < 40);
+}
+
+#[test]
+fn a_secret_in_a_librarys_field_is_redacted() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        info_span!(
+            "chat",
+            gen_ai.operation.name = "chat",
+            gen_ai.input.messages =
+                r#"[{"role":"user","content":"Authorization: Bearer abcdefghijklmnop123456"}]"#,
+            api_key = "k-1",
+        );
+    });
+    let text = serde_json::to_string(&run.spans).unwrap();
+    assert!(
+        !text.contains("abcdefghijklmnop") && !text.contains("k-1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_tool_without_a_next_request_is_written_at_the_end() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        info_span!("chat", gen_ai.operation.name = "chat", gen_ai.response.id = "r").in_scope(|| {
+            trace!(target: "rig::completions", "request: {}", json!({"messages": []}));
+            let call = json!({"id": "c1", "function": {"name": "add", "arguments": "{\"x\":2}"}});
+            trace!(target: "rig::completions", "reply: {}", json!({"choices": [{"message": {"tool_calls": [call]}}]}));
+        });
+        info_span!(
+            "tool",
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = "add",
+            gen_ai.tool.call.id = "c1"
+        );
+    });
+    let tool = payload(&records(&run, EventType::ToolCall)[0].payload);
+    assert_eq!((&tool["args"], &tool["result"]), (&json!({"x": 2}), &json!(null)));
+    assert_eq!(span(&run, "tool").attributes["tracer.joined"], "arguments");
+}
+
+#[test]
+fn a_body_that_is_no_json_is_left_alone() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        let _chat = info_span!("chat", gen_ai.operation.name = "chat").entered();
+        trace!(target: "rig::completions", "request: {{\"model\": ");
+        trace!(target: "rig::completions", "reply: }}{{");
+        trace!(target: "rig::completions", "nothing at all");
+    });
+    assert!(span(&run, "chat").events.is_empty());
+}

@@ -1,0 +1,74 @@
+//! Limits count what libraries do. They cannot stop a library: the run is marked, and the agent's own loop can ask.
+
+use tracer_sdk::format::RecordedStatus;
+use tracer_sdk::{Guardrail, Guardrails, check};
+use tracing::info_span;
+
+use crate::setup::{layer_for, only, runs_of, subscriber, turn};
+use tracer_tests::DataDir;
+
+fn search() {
+    info_span!(
+        "execute_tool",
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = "search",
+        gen_ai.tool.call.arguments = "{\"query\":\"refunds\"}",
+    )
+    .in_scope(|| ());
+}
+
+#[test]
+fn a_limit_marks_the_run_and_stops_nobody() {
+    let limits = Guardrails::new().max_tool_calls(2);
+    let config = tracer_sdk::Config::new().guardrails(limits);
+    let mut asked = None;
+    let run = only(runs_of(
+        |layer| layer.config(&config),
+        || {
+            let _agent = info_span!("agent", agent.name = "calc").entered();
+            for _ in 0..4 {
+                search();
+            }
+            asked = check().err();
+        },
+    ));
+    assert_eq!(
+        asked.map(|exceeded| exceeded.guardrail),
+        Some(Guardrail::MaxToolCalls)
+    );
+    assert_eq!(run.meta.counts.tool_calls, 4);
+    assert_eq!(run.meta.status, RecordedStatus::Error);
+    assert!(run.records.iter().any(|record| record.name == "calc"));
+}
+
+#[test]
+fn loops_of_a_library_are_found() {
+    let run = only(runs_of(
+        |layer| layer,
+        || {
+            let _agent = info_span!("agent", agent.name = "calc").entered();
+            for _ in 0..3 {
+                search();
+            }
+        },
+    ));
+    assert_eq!(run.meta.counts.loop_warnings, 1);
+    let warning = run.spans.iter().find(|span| span.name == "loop_warning").unwrap();
+    let pattern = warning.events[0].attributes["pattern"].as_str().unwrap();
+    assert_eq!(pattern, "TOOL_CALL:search args:{query:str}");
+}
+
+#[test]
+fn a_programs_own_limits_count_its_libraries() {
+    let _turn = turn();
+    let data = DataDir::new();
+    let guardrails = Guardrails::new().max_tool_calls(1);
+    tracing::subscriber::with_default(subscriber(layer_for(&data)), || {
+        let run = data.run("program").guardrails(guardrails).start();
+        search();
+        assert!(run.check().is_ok());
+        // Each counts when it starts, and the recorder is the second.
+        assert!(tracer_sdk::tool_call("search").start().is_err());
+        assert!(run.check().is_err());
+    });
+}
