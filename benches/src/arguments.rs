@@ -2,18 +2,26 @@
 
 use std::path::PathBuf;
 
-use crate::measure::Plan;
+use crate::layering;
+use crate::measure::EmitPlan;
+use crate::proxying;
 use crate::reading;
+use crate::receiving;
+use crate::recording;
 use crate::redacting;
 use crate::report::Style;
 use crate::viewing;
-use crate::work::Work;
+use crate::work::SpanWork;
 
 pub const HELP: &str = "\
 Usage: tracer-benches emit [OPTIONS]
+       tracer-benches layer [OPTIONS]
        tracer-benches read [OPTIONS]
        tracer-benches view [OPTIONS]
        tracer-benches redact [OPTIONS]
+       tracer-benches record [OPTIONS]
+       tracer-benches receive [OPTIONS]
+       tracer-benches proxy [OPTIONS]
 
 emit measures what recording costs: tracer-sdk, its peers and the limits, side by side.
 
@@ -25,6 +33,14 @@ emit measures what recording costs: tracer-sdk, its peers and the limits, side b
   --work WORK       tool, model or span instead of all three
   --only WORD       Only recorders with this word in their names, and the bare write
   --directory PATH  Where the files are written [default: the system's folder for temporary files]
+
+layer measures what the layer for `tracing` costs: callsites and spans that are not its own, and recorded ones beside recorders; it
+fails when one is above its limit.
+
+  --quick           A smoke run of a second
+  --rounds N        How often everything is measured [default: 600]
+  --spans N         Recorded spans of one turn, which is short so that most are not interrupted [default: 20]
+  --directory PATH  Where the runs are written [default: the system's folder for temporary files]
 
 read measures what reading costs: the `tracer` executable on generated data, beside its limits.
 
@@ -57,37 +73,95 @@ when one takes more than ten times as long.
   --bytes N         How long the texts are [default: 16000]
   --only WORD       Only texts with this word in their names, all of them shown
   --directory PATH  Where the runs are written [default: the system's folder for temporary files]
+
+receive measures what `tracer receive` costs: spans of 1 kB over OTLP/HTTP, in batches of 512, beside its limit.
+
+  --quick           A tenth of the spans, for a smoke run
+  --markdown        A table for documentation
+  --spans N         Spans that are sent; half of them are measured before, to show what grows [default: 400000]
+  --connections N   Connections that send at once [default: 2]
+  --tracer PATH     The executable [default: the workspace's target/release/tracer]
+  --directory PATH  Where the runs are written [default: the system's folder for temporary files]
+
+proxy measures what the recording proxy for model APIs costs, beside the same requests without it.
+
+  --quick           A smoke run of some seconds
+  --requests N      How many requests are timed [default: 2000]
+  --megabytes N     How large the large answer is [default: 1000]
+  --streams N       How many streams are open at once [default: 200]
+  --directory PATH  Where the run is written [default: the system's folder for temporary files]
+
+record measures what `tracer record` adds to a command until it starts and after its end; it fails when either is more than 50 ms.
+
+  --quick           A smoke run
+  --rounds N        How often the command runs, alone and recorded in turns [default: 50]
+  --tracer PATH     The executable [default: the workspace's target/release/tracer]
 ";
 
 /// What is asked for.
 #[derive(Debug)]
-pub enum Command {
-    Emit { plan: Plan, style: Style },
-    Read { plan: reading::Plan, style: Style },
-    View { plan: viewing::Plan, style: Style },
-    Redact { plan: redacting::Plan },
+pub enum BenchCommand {
+    Emit {
+        plan: EmitPlan,
+        style: Style,
+    },
+    Layer {
+        plan: layering::LayerPlan,
+    },
+    Read {
+        plan: reading::ReadPlan,
+        style: Style,
+    },
+    View {
+        plan: viewing::ViewPlan,
+        style: Style,
+    },
+    Redact {
+        plan: redacting::RedactPlan,
+    },
+    Record {
+        plan: recording::RecordPlan,
+    },
+    RecordedCommand {
+        task: String,
+    },
+    Receive {
+        plan: receiving::ReceivePlan,
+        style: Style,
+    },
+    Proxy {
+        plan: proxying::ProxyPlan,
+    },
     Help,
 }
 
 /// Reads the arguments behind the program's name.
-pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
+pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
     match arguments.next().as_deref() {
         Some("emit") => emit(arguments),
+        Some("layer") => layer(arguments),
         Some("read") => read(arguments),
         Some("view") => view(arguments),
         Some("redact") => redact(arguments),
-        None | Some("help" | "--help" | "-h") => Ok(Command::Help),
+        Some("record") => record(arguments),
+        // What `record` runs.
+        Some("recorded-command") => Ok(BenchCommand::RecordedCommand {
+            task: arguments.next().unwrap_or_default(),
+        }),
+        Some("receive") => receive(arguments),
+        Some("proxy") => proxy(arguments),
+        None | Some("help" | "--help" | "-h") => Ok(BenchCommand::Help),
         Some(other) => Err(format!("unknown command: {other}")),
     }
 }
 
-fn emit(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
-    let mut plan = Plan {
+fn emit(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = EmitPlan {
         rounds: 100,
         spans: 400,
         burst: 16_000,
         threads: vec![1, 4],
-        works: Work::ALL.to_vec(),
+        works: SpanWork::ALL.to_vec(),
         only: None,
         directory: std::env::temp_dir(),
     };
@@ -103,15 +177,53 @@ fn emit(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> 
             "--work" => plan.works = vec![work(&value()?)?],
             "--only" => plan.only = Some(value()?),
             "--directory" => plan.directory = PathBuf::from(value()?),
-            "--help" | "-h" => return Ok(Command::Help),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(Command::Emit { plan, style })
+    Ok(BenchCommand::Emit { plan, style })
 }
 
-fn read(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
-    let mut plan = reading::Plan {
+fn layer(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = layering::LayerPlan {
+        rounds: 600,
+        spans: 20,
+        directory: std::env::temp_dir(),
+    };
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => plan.rounds = 20,
+            "--rounds" => plan.rounds = number(&value()?)?,
+            "--spans" => plan.spans = number(&value()?)?,
+            "--directory" => plan.directory = PathBuf::from(value()?),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(BenchCommand::Layer { plan })
+}
+
+fn record(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = recording::RecordPlan {
+        rounds: 50,
+        tracer: None,
+    };
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => plan.rounds = 3,
+            "--rounds" => plan.rounds = number(&value()?)?,
+            "--tracer" => plan.tracer = Some(PathBuf::from(value()?)),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(BenchCommand::Record { plan })
+}
+
+fn read(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = reading::ReadPlan {
         rounds: 5,
         runs: vec![10_000, 100_000],
         spans: [100_000, 1_000_000],
@@ -138,15 +250,15 @@ fn read(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> 
             "--python" => plan.python = Some(PathBuf::from(value()?)),
             "--python-patient" => plan.is_python_patient = true,
             "--folder" => plan.folder = Some(PathBuf::from(value()?)),
-            "--help" | "-h" => return Ok(Command::Help),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(Command::Read { plan, style })
+    Ok(BenchCommand::Read { plan, style })
 }
 
-fn view(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
-    let mut plan = viewing::Plan {
+fn view(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = viewing::ViewPlan {
         spans: vec![1_000, 10_000, 100_000, 1_000_000],
         rounds: 3,
         tracer: None,
@@ -164,15 +276,15 @@ fn view(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> 
             "--tracer" => plan.tracer = Some(PathBuf::from(value()?)),
             "--python" => plan.python = Some(PathBuf::from(value()?)),
             "--folder" => plan.folder = Some(PathBuf::from(value()?)),
-            "--help" | "-h" => return Ok(Command::Help),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(Command::View { plan, style })
+    Ok(BenchCommand::View { plan, style })
 }
 
-fn redact(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
-    let mut plan = redacting::Plan {
+fn redact(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = redacting::RedactPlan {
         rounds: 15,
         bytes: 16_000,
         only: None,
@@ -186,11 +298,57 @@ fn redact(mut arguments: impl Iterator<Item = String>) -> Result<Command, String
             "--bytes" => plan.bytes = number(&value()?)?,
             "--only" => plan.only = Some(value()?),
             "--directory" => plan.directory = PathBuf::from(value()?),
-            "--help" | "-h" => return Ok(Command::Help),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(Command::Redact { plan })
+    Ok(BenchCommand::Redact { plan })
+}
+
+fn receive(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = receiving::ReceivePlan {
+        spans: 400_000,
+        connections: 2,
+        tracer: None,
+        directory: std::env::temp_dir(),
+    };
+    let mut style = Style::Plain;
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => plan.spans = 40_000,
+            "--markdown" => style = Style::Markdown,
+            "--spans" => plan.spans = number(&value()?)?,
+            "--connections" => plan.connections = number(&value()?)?,
+            "--tracer" => plan.tracer = Some(PathBuf::from(value()?)),
+            "--directory" => plan.directory = PathBuf::from(value()?),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(BenchCommand::Receive { plan, style })
+}
+
+fn proxy(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = proxying::ProxyPlan {
+        requests: 2_000,
+        megabytes: 1_000,
+        streams: 200,
+        directory: std::env::temp_dir(),
+    };
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => (plan.requests, plan.megabytes, plan.streams) = (200, 100, 20),
+            "--requests" => plan.requests = number(&value()?)?,
+            "--megabytes" => plan.megabytes = number(&value()?)?,
+            "--streams" => plan.streams = number(&value()?)?,
+            "--directory" => plan.directory = PathBuf::from(value()?),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(BenchCommand::Proxy { plan })
 }
 
 fn number(text: &str) -> Result<usize, String> {
@@ -200,8 +358,8 @@ fn number(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("not a number above 0: {text}"))
 }
 
-fn work(word: &str) -> Result<Work, String> {
-    Work::ALL
+fn work(word: &str) -> Result<SpanWork, String> {
+    SpanWork::ALL
         .into_iter()
         .find(|work| work.word() == word)
         .ok_or_else(|| format!("not tool, model or span: {word}"))

@@ -3,19 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::work::Work;
+use crate::work::SpanWork;
 
 /// What is found in a directory.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
+pub struct LogFiles {
     pub spans: u64,
     pub bytes: u64,
 }
 
 /// Counts the lines of one kind of work, wherever under `directory` a contestant put them.
-pub fn count(directory: &Path, work: Work) -> Found {
+pub fn count(directory: &Path, work: SpanWork) -> LogFiles {
     let name = format!(r#""name":"{}""#, work.span_name());
-    let mut found = Found::default();
+    let mut found = LogFiles::default();
     for file in span_files(directory) {
         let text = fs::read_to_string(file).expect("a contestant writes UTF-8");
         for line in text.lines().filter(|line| line.contains(&name)) {

@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 use cpu_time::ProcessTime;
 
 use crate::allocations;
-use crate::contestants::{ALL, Contestant, Kind, Session};
+use crate::contestants::{ALL, BenchSession, Contestant, ContestantKind};
 use crate::lines;
-use crate::work::Work;
+use crate::work::SpanWork;
 
 /// How much is measured, and where.
 #[derive(Debug)]
-pub struct Plan {
+pub struct EmitPlan {
     pub rounds: usize,
     /// Spans of one turn, all threads together.
     pub spans: usize,
     /// Spans of the long turn that shows losses and allocations.
     pub burst: usize,
     pub threads: Vec<usize>,
-    pub works: Vec<Work>,
+    pub works: Vec<SpanWork>,
     /// Contestants whose names hold this word, besides the bare write.
     pub only: Option<String>,
     /// The files of all contestants are written under this directory, and removed again.
@@ -37,7 +37,7 @@ const WARM_UP: usize = 64;
 #[derive(Debug)]
 pub struct Series {
     pub contestant: &'static Contestant,
-    pub work: Work,
+    pub work: SpanWork,
     pub threads: usize,
     /// Nanoseconds per span until all spans are in the file, round by round.
     pub whole: Vec<f64>,
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Contestant {
 }
 
 /// Measures everything in the plan.
-pub fn measure(plan: &Plan) -> Vec<Series> {
+pub fn measure(plan: &EmitPlan) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for &work in &plan.works {
         let bursts: HashMap<_, _> = contestants(plan)
@@ -95,7 +95,7 @@ pub fn measure(plan: &Plan) -> Vec<Series> {
     all
 }
 
-fn contestants(plan: &Plan) -> impl Iterator<Item = &'static Contestant> {
+fn contestants(plan: &EmitPlan) -> impl Iterator<Item = &'static Contestant> {
     let is_wanted = |name: &str| plan.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
     ALL.iter()
         .enumerate()
@@ -103,11 +103,11 @@ fn contestants(plan: &Plan) -> impl Iterator<Item = &'static Contestant> {
         .map(|(_, contestant)| contestant)
 }
 
-fn turn(plan: &Plan, series: &mut Series) {
+fn turn(plan: &EmitPlan, series: &mut Series) {
     let directory = fresh_directory(&plan.directory);
     let session = (series.contestant.open)(directory.path(), series.work);
     let spans_per_thread = spans(plan, series.contestant) / series.threads;
-    let Session { record, flush } = session;
+    let BenchSession { record, flush } = session;
     let (calls, processor_before) = run_threads(record.as_ref(), series.threads, spans_per_thread);
     drop(record);
     let start = Instant::now();
@@ -123,7 +123,7 @@ fn turn(plan: &Plan, series: &mut Series) {
     series.processor.push(per_span(processor));
 }
 
-/// Records on so many threads at once: how long it took from the first start to the last end, and how much processor
+/// Records on this many threads at once: how long it took from the first start to the last end, and how much processor
 /// time the process had used before.
 fn run_threads(record: &(dyn Fn(usize) + Sync), threads: usize, spans: usize) -> (Duration, ProcessTime) {
     let ready = Barrier::new(threads);
@@ -158,7 +158,7 @@ fn run_threads(record: &(dyn Fn(usize) + Sync), threads: usize, spans: usize) ->
     (last - first.0, first.2)
 }
 
-fn burst(plan: &Plan, contestant: &Contestant, work: Work) -> Burst {
+fn burst(plan: &EmitPlan, contestant: &Contestant, work: SpanWork) -> Burst {
     let directory = fresh_directory(&plan.directory);
     let session = (contestant.open)(directory.path(), work);
     (session.record)(WARM_UP);
@@ -176,8 +176,8 @@ fn burst(plan: &Plan, contestant: &Contestant, work: Work) -> Burst {
     }
 }
 
-fn spans(plan: &Plan, contestant: &Contestant) -> usize {
-    if contestant.kind == Kind::Idle {
+fn spans(plan: &EmitPlan, contestant: &Contestant) -> usize {
+    if contestant.kind == ContestantKind::Idle {
         plan.spans * IDLE_FACTOR
     } else {
         plan.spans

@@ -20,7 +20,7 @@ const LIMIT: f64 = 10.0;
 
 /// What is measured.
 #[derive(Debug)]
-pub struct Plan {
+pub struct RedactPlan {
     /// How often each text is looked through; the fastest counts.
     pub rounds: usize,
     /// How long the texts are, in bytes.
@@ -42,7 +42,7 @@ struct Row {
 }
 
 /// Measures every hostile text, and reports the costliest; `false` when a limit was not kept.
-pub fn measure(plan: &Plan) -> Result<(String, bool), String> {
+pub fn measure(plan: &RedactPlan) -> Result<(String, bool), String> {
     let directory = tempfile::tempdir_in(&plan.directory).map_err(|error| error.to_string())?;
     let redaction = Redaction::new(&Settings::with_data_dir(directory.path()), []);
     let config = Config::new().data_dir(directory.path());
@@ -103,7 +103,7 @@ fn fastest(rounds: usize, mut work: impl FnMut()) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-fn report(plan: &Plan, base: (f64, f64), mut rows: Vec<Row>) -> (String, bool) {
+fn report(plan: &RedactPlan, base: (f64, f64), mut rows: Vec<Row>) -> (String, bool) {
     let shown = if plan.only.is_some() { usize::MAX } else { 25 };
     let within = |row: &Row| row.recorded <= LIMIT;
     let outside = rows.iter().filter(|row| !within(row)).count();

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::contestants::Kind;
+use crate::contestants::ContestantKind;
 use crate::machine;
-use crate::measure::{Plan, Series};
-use crate::work::Work;
+use crate::measure::{EmitPlan, Series};
+use crate::work::SpanWork;
 
 /// How tables are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ afterwards. Allocations are counted per span in that burst, the caller's own inc
 machine's load, and ratios below 1.1 apart are noise.";
 
 /// The whole report as text.
-pub fn report(plan: &Plan, all: &[Series], style: Style) -> String {
+pub fn report(plan: &EmitPlan, all: &[Series], style: Style) -> String {
     let mut text = machine::facts(&plan.directory);
     let _ = writeln!(
         text,
@@ -37,7 +37,7 @@ pub fn report(plan: &Plan, all: &[Series], style: Style) -> String {
     text
 }
 
-fn rows(plan: &Plan, all: &[Series], work: Work) -> Vec<Vec<String>> {
+fn rows(plan: &EmitPlan, all: &[Series], work: SpanWork) -> Vec<Vec<String>> {
     let mut header = vec!["recorder".to_owned()];
     for threads in &plan.threads {
         let threads = if *threads == 1 {
@@ -70,7 +70,7 @@ fn rows(plan: &Plan, all: &[Series], work: Work) -> Vec<Vec<String>> {
         row.push(nanoseconds(median(&first.calls)));
         row.push(nanoseconds(median(&first.processor)));
         let burst = first.burst;
-        let is_idle = first.contestant.kind == Kind::Idle;
+        let is_idle = first.contestant.kind == ContestantKind::Idle;
         row.push(if is_idle {
             "-".to_owned()
         } else {

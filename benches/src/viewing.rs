@@ -16,7 +16,7 @@ const STORE: usize = 500;
 
 /// What is measured, and where.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ViewPlan {
     /// How many spans each run has.
     pub spans: Vec<usize>,
     /// How often everything is measured.
@@ -30,7 +30,7 @@ pub struct Plan {
 }
 
 /// Generates the data and has the browser measure; its report goes to standard output.
-pub fn measure(plan: &Plan, style: Style) -> Result<(), Box<dyn Error>> {
+pub fn measure(plan: &ViewPlan, style: Style) -> Result<(), Box<dyn Error>> {
     let temporary;
     let folder: &Path = match &plan.folder {
         Some(folder) => folder,

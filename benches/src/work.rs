@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// One kind of span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum SpanWork {
     /// One tool call with two arguments and a result.
     ToolCall,
     /// A model call with a prompt and an answer of 2 kB each.
@@ -15,7 +15,7 @@ pub enum Work {
     NestedSpan,
 }
 
-impl Work {
+impl SpanWork {
     pub const ALL: [Self; 3] = [Self::ToolCall, Self::ModelCall, Self::NestedSpan];
 
     pub fn title(self) -> &'static str {
@@ -54,24 +54,24 @@ pub const COMPLETION_TOKENS: u64 = 498;
 
 /// What the tool is given.
 #[derive(Debug, Serialize)]
-pub struct Arguments {
+pub struct BenchArguments {
     pub customer_id: u64,
     pub fields: &'static str,
 }
 
 /// What the tool gives.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct ToolAnswer {
     pub plan: &'static str,
     pub since: u16,
     pub open_tickets: u8,
 }
 
-pub const ARGUMENTS: Arguments = Arguments {
+pub const ARGUMENTS: BenchArguments = BenchArguments {
     customer_id: 1042,
     fields: "plan,since,open_tickets",
 };
-pub const ANSWER: Answer = Answer {
+pub const ANSWER: ToolAnswer = ToolAnswer {
     plan: "professional",
     since: 2019,
     open_tickets: 3,

@@ -9,23 +9,23 @@ use std::path::Path;
 use fastrace::collector::{Config, Reporter, SpanContext, SpanRecord};
 use fastrace::{Span, local::LocalSpan};
 
-use super::json_lines::{Line, append};
-use super::{Session, append_file};
+use super::json_lines::{SpanLine, append};
+use super::{BenchSession, append_file};
 use crate::work::{
-    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, TOOL, Work,
-    json_text,
+    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, SpanWork,
+    TOOL, json_text,
 };
 
-pub fn local_spans(directory: &Path, work: Work) -> Session {
+pub fn local_spans(directory: &Path, work: SpanWork) -> BenchSession {
     fastrace::set_reporter(
-        JsonLines {
+        FastraceLines {
             buffer: Vec::new(),
             file: append_file(directory),
         },
         Config::default(),
     );
     let run = Span::root("run", SpanContext::random());
-    Session {
+    BenchSession {
         record: Box::new(move |spans| {
             let _parent = run.set_local_parent();
             (0..spans).for_each(|_| drop(one(work)));
@@ -37,11 +37,11 @@ pub fn local_spans(directory: &Path, work: Work) -> Session {
     }
 }
 
-fn one(work: Work) -> LocalSpan {
+fn one(work: SpanWork) -> LocalSpan {
     match work {
-        Work::ToolCall => LocalSpan::enter_with_local_parent(TOOL)
+        SpanWork::ToolCall => LocalSpan::enter_with_local_parent(TOOL)
             .with_properties(|| [("args", json_text(&ARGUMENTS)), ("result", json_text(&ANSWER))]),
-        Work::ModelCall => LocalSpan::enter_with_local_parent(MODEL).with_properties(|| {
+        SpanWork::ModelCall => LocalSpan::enter_with_local_parent(MODEL).with_properties(|| {
             [
                 ("gen_ai.request.model", Cow::Borrowed(MODEL)),
                 ("gen_ai.system", Cow::Borrowed(PROVIDER)),
@@ -55,23 +55,23 @@ fn one(work: Work) -> LocalSpan {
                 ("gen_ai.response.finish_reasons", Cow::Borrowed("stop")),
             ]
         }),
-        Work::NestedSpan => LocalSpan::enter_with_local_parent(STEP),
+        SpanWork::NestedSpan => LocalSpan::enter_with_local_parent(STEP),
     }
 }
 
 /// Writes each report with one write.
-struct JsonLines {
+struct FastraceLines {
     buffer: Vec<u8>,
     file: File,
 }
 
-impl Reporter for JsonLines {
+impl Reporter for FastraceLines {
     fn report(&mut self, spans: Vec<SpanRecord>) {
         self.buffer.clear();
         for span in &spans {
             append(
                 &mut self.buffer,
-                &Line {
+                &SpanLine {
                     trace_id: span.trace_id.to_string(),
                     span_id: span.span_id.to_string(),
                     parent_span_id: span.parent_id.to_string(),

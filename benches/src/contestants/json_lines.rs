@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 /// One span as a line.
 #[derive(Serialize)]
-pub struct Line<'a> {
+pub struct SpanLine<'a> {
     pub trace_id: String,
     pub span_id: String,
     pub parent_span_id: String,
@@ -21,7 +21,7 @@ fn as_object<S: Serializer>(attributes: &[(&str, &str)], serializer: S) -> Resul
 }
 
 /// Appends a line to a buffer.
-pub fn append(out: &mut Vec<u8>, line: &Line<'_>) {
+pub fn append(out: &mut Vec<u8>, line: &SpanLine<'_>) {
     serde_json::to_writer(&mut *out, line).expect("strings and numbers can be written");
     out.push(b'\n');
 }

@@ -10,20 +10,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use tracer_sdk::format::Timestamp;
 
-use super::{Session, append_file};
+use super::{BenchSession, append_file};
 use crate::work::{
-    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, TOOL, Work,
+    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, SpanWork, TOOL,
 };
 
 const BLOCK: usize = 64 * 1024;
 
 /// One `write` per span of a line that is there already: as many bytes as the SDK writes, and no other work.
-pub fn bare_write(directory: &Path, work: Work) -> Session {
+pub fn bare_write(directory: &Path, work: SpanWork) -> BenchSession {
     let file = Arc::new(append_file(directory));
     let mut line = Vec::new();
     Formatter::default().append(&mut line, work);
     let writer = Arc::clone(&file);
-    Session {
+    BenchSession {
         record: Box::new(move |spans| {
             for _ in 0..spans {
                 let _ = (&*writer).write(&line);
@@ -35,13 +35,13 @@ pub fn bare_write(directory: &Path, work: Work) -> Session {
 
 /// The same lines put together by hand, for this work only, and written in blocks: no redaction, no limits, no loop
 /// detection, and up to a block is lost with the process.
-pub fn blocks(directory: &Path, work: Work) -> Session {
+pub fn blocks(directory: &Path, work: SpanWork) -> BenchSession {
     let shared = Arc::new(Mutex::new((
         Vec::with_capacity(2 * BLOCK),
         append_file(directory),
     )));
     let state = Arc::clone(&shared);
-    Session {
+    BenchSession {
         record: Box::new(move |spans| {
             let mut formatter = Formatter::default();
             let mut line = Vec::new();
@@ -76,13 +76,13 @@ struct Formatter {
 }
 
 impl Formatter {
-    fn append(&mut self, line: &mut Vec<u8>, work: Work) {
+    fn append(&mut self, line: &mut Vec<u8>, work: SpanWork) {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let name = work.span_name();
-        let kind = if work == Work::ModelCall {
+        let kind = if work == SpanWork::ModelCall {
             "CLIENT"
         } else {
             "INTERNAL"
@@ -98,7 +98,7 @@ impl Formatter {
         line.extend_from_slice(&self.now);
         line.extend_from_slice(br#"","duration_ms":0,"attributes":{"#);
         match work {
-            Work::ToolCall => {
+            SpanWork::ToolCall => {
                 let _ = write!(
                     line,
                     r#""tracer.tool_name":"{TOOL}","tracer.status":"ok"}},"events":["#
@@ -107,7 +107,7 @@ impl Formatter {
                 line.push(b',');
                 self.json_event(line, "tracer.tool.result", "result", &ANSWER);
             }
-            Work::ModelCall => {
+            SpanWork::ModelCall => {
                 let total = PROMPT_TOKENS + COMPLETION_TOKENS;
                 let _ = write!(
                     line,
@@ -117,7 +117,7 @@ impl Formatter {
                 line.push(b',');
                 event(line, "gen_ai.assistant.message", &self.now, "content", &RESPONSE);
             }
-            Work::NestedSpan => line.extend_from_slice(br#"},"events":["#),
+            SpanWork::NestedSpan => line.extend_from_slice(br#"},"events":["#),
         }
         line.extend_from_slice(b"],\"status_code\":\"OK\",\"status_description\":\"\"}\n");
     }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_limits_write_lines_as_long_as_those_of_the_sdk() {
-        for work in Work::ALL {
+        for work in SpanWork::ALL {
             let directory = tempfile::tempdir().unwrap();
             let session = tracer::each(directory.path(), work);
             (session.record)(1);

@@ -1,5 +1,5 @@
 //! Who is measured. Each contestant opens a session on a fresh directory, records in it, and brings everything to the
-//! file when told to.
+//! file on request.
 
 mod fastrace;
 mod json_lines;
@@ -11,18 +11,18 @@ mod tracing;
 use std::any::Any;
 use std::path::Path;
 
-use crate::work::Work;
+use crate::work::SpanWork;
 
 /// One way to record.
 pub struct Contestant {
     pub name: &'static str,
-    pub kind: Kind,
-    pub open: fn(&Path, Work) -> Session,
+    pub kind: ContestantKind,
+    pub open: fn(&Path, SpanWork) -> BenchSession,
 }
 
 /// What a contestant is in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ContestantKind {
     /// What no recorder can be faster than.
     Limit,
     /// This SDK.
@@ -34,8 +34,8 @@ pub enum Kind {
 }
 
 /// A contestant that is ready to record one kind of work.
-pub struct Session {
-    /// Records so many spans on the thread that calls it.
+pub struct BenchSession {
+    /// Records this many spans on the thread that calls it.
     pub record: Box<dyn Fn(usize) + Send + Sync>,
     /// Called when `record` has been dropped, and with it the run's own span where it needs one. Returns when everything recorded is in the file or lost. What it returns is dropped when the clock has stopped:
     /// that ends the run and stops whatever runs in the background.
@@ -46,62 +46,62 @@ pub struct Session {
 pub const ALL: &[Contestant] = &[
     Contestant {
         name: "one bare write per span",
-        kind: Kind::Limit,
+        kind: ContestantKind::Limit,
         open: limits::bare_write,
     },
     Contestant {
         name: "hand-formatted, 64 KiB blocks",
-        kind: Kind::Limit,
+        kind: ContestantKind::Limit,
         open: limits::blocks,
     },
     Contestant {
         name: "tracer-sdk",
-        kind: Kind::Own,
+        kind: ContestantKind::Own,
         open: tracer::each,
     },
     Contestant {
         name: "tracer-sdk, batched",
-        kind: Kind::Own,
+        kind: ContestantKind::Own,
         open: tracer::batched,
     },
     Contestant {
         name: "tracer-sdk, disabled",
-        kind: Kind::Idle,
+        kind: ContestantKind::Idle,
         open: tracer::disabled,
     },
     Contestant {
         name: "tracer-sdk, without a run",
-        kind: Kind::Idle,
+        kind: ContestantKind::Idle,
         open: tracer::without_run,
     },
     Contestant {
         name: "tracing json, blocking",
-        kind: Kind::Peer,
+        kind: ContestantKind::Peer,
         open: tracing::blocking,
     },
     Contestant {
         name: "tracing json, non-blocking",
-        kind: Kind::Peer,
+        kind: ContestantKind::Peer,
         open: tracing::non_blocking,
     },
     Contestant {
         name: "opentelemetry, simple",
-        kind: Kind::Peer,
+        kind: ContestantKind::Peer,
         open: opentelemetry::simple,
     },
     Contestant {
         name: "opentelemetry, batch",
-        kind: Kind::Peer,
+        kind: ContestantKind::Peer,
         open: opentelemetry::batch,
     },
     Contestant {
         name: "opentelemetry, batch, long queue",
-        kind: Kind::Peer,
+        kind: ContestantKind::Peer,
         open: opentelemetry::long_queue,
     },
     Contestant {
         name: "fastrace",
-        kind: Kind::Peer,
+        kind: ContestantKind::Peer,
         open: fastrace::local_spans,
     },
 ];

@@ -14,31 +14,31 @@ use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider, SpanData, SpanExporter,
 };
 
-use super::json_lines::{Line, append};
-use super::{Session, append_file};
+use super::json_lines::{SpanLine, append};
+use super::{BenchSession, append_file};
 use crate::work::{
-    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, TOOL, Work,
-    json_text,
+    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, SpanWork,
+    TOOL, json_text,
 };
 
 /// More than any round records.
 const LONG_QUEUE: usize = 1 << 20;
 
-pub fn simple(directory: &Path, work: Work) -> Session {
+pub fn simple(directory: &Path, work: SpanWork) -> BenchSession {
     let provider = SdkTracerProvider::builder()
         .with_simple_exporter(exporter(directory))
         .build();
     session(provider, work)
 }
 
-pub fn batch(directory: &Path, work: Work) -> Session {
+pub fn batch(directory: &Path, work: SpanWork) -> BenchSession {
     let provider = SdkTracerProvider::builder()
         .with_batch_exporter(exporter(directory))
         .build();
     session(provider, work)
 }
 
-pub fn long_queue(directory: &Path, work: Work) -> Session {
+pub fn long_queue(directory: &Path, work: SpanWork) -> BenchSession {
     let config = BatchConfigBuilder::default()
         .with_max_queue_size(LONG_QUEUE)
         .build();
@@ -53,16 +53,16 @@ pub fn long_queue(directory: &Path, work: Work) -> Session {
     )
 }
 
-fn exporter(directory: &Path) -> JsonLines {
-    JsonLines {
+fn exporter(directory: &Path) -> OpenTelemetryLines {
+    OpenTelemetryLines {
         output: Mutex::new((Vec::new(), append_file(directory))),
     }
 }
 
-fn session(provider: SdkTracerProvider, work: Work) -> Session {
+fn session(provider: SdkTracerProvider, work: SpanWork) -> BenchSession {
     let tracer = provider.tracer("benchmark");
     let run = Context::new().with_span(tracer.start("run"));
-    Session {
+    BenchSession {
         record: Box::new(move |spans| (0..spans).for_each(|_| one(&tracer, &run, work))),
         flush: Box::new(move || {
             let _ = provider.force_flush();
@@ -71,9 +71,9 @@ fn session(provider: SdkTracerProvider, work: Work) -> Session {
     }
 }
 
-fn one(tracer: &SdkTracer, run: &Context, work: Work) {
+fn one(tracer: &SdkTracer, run: &Context, work: SpanWork) {
     let (name, kind, attributes) = match work {
-        Work::ToolCall => (
+        SpanWork::ToolCall => (
             TOOL,
             SpanKind::Internal,
             vec![
@@ -82,7 +82,7 @@ fn one(tracer: &SdkTracer, run: &Context, work: Work) {
                 KeyValue::new("result", json_text(&ANSWER)),
             ],
         ),
-        Work::ModelCall => (
+        SpanWork::ModelCall => (
             MODEL,
             SpanKind::Client,
             vec![
@@ -95,7 +95,7 @@ fn one(tracer: &SdkTracer, run: &Context, work: Work) {
                 KeyValue::new("gen_ai.response.finish_reasons", "stop"),
             ],
         ),
-        Work::NestedSpan => (STEP, SpanKind::Internal, Vec::new()),
+        SpanWork::NestedSpan => (STEP, SpanKind::Internal, Vec::new()),
     };
     let builder = SpanBuilder::from_name(name)
         .with_kind(kind)
@@ -105,11 +105,11 @@ fn one(tracer: &SdkTracer, run: &Context, work: Work) {
 
 /// Writes each batch with one write.
 #[derive(Debug)]
-struct JsonLines {
+struct OpenTelemetryLines {
     output: Mutex<(Vec<u8>, File)>,
 }
 
-impl SpanExporter for JsonLines {
+impl SpanExporter for OpenTelemetryLines {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let mut output = self.output.lock().expect("nobody panics here");
         let (buffer, file) = &mut *output;
@@ -134,7 +134,7 @@ fn append_span(out: &mut Vec<u8>, span: &SpanData) {
         .collect();
     append(
         out,
-        &Line {
+        &SpanLine {
             trace_id: span.span_context.trace_id().to_string(),
             span_id: span.span_context.span_id().to_string(),
             parent_span_id: span.parent_span_id.to_string(),

@@ -5,39 +5,40 @@ use std::path::Path;
 use tracer_sdk::settings::Flush;
 use tracer_sdk::{Config, Run, Usage, llm_call, span, tool_call};
 
-use super::Session;
+use super::BenchSession;
 use crate::work::{
-    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, TOOL, Work,
+    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, SpanWork,
+    TOOL,
 };
 
-pub fn each(directory: &Path, work: Work) -> Session {
+pub fn each(directory: &Path, work: SpanWork) -> BenchSession {
     run(&Config::new().flush(Flush::Each), directory, work)
 }
 
-pub fn batched(directory: &Path, work: Work) -> Session {
+pub fn batched(directory: &Path, work: SpanWork) -> BenchSession {
     run(&Config::new().flush(Flush::Batched), directory, work)
 }
 
-pub fn disabled(directory: &Path, work: Work) -> Session {
+pub fn disabled(directory: &Path, work: SpanWork) -> BenchSession {
     run(&Config::new().enabled(false), directory, work)
 }
 
-pub fn without_run(_directory: &Path, work: Work) -> Session {
-    Session {
+pub fn without_run(_directory: &Path, work: SpanWork) -> BenchSession {
+    BenchSession {
         record: Box::new(move |spans| record(work, spans)),
         flush: Box::new(|| Box::new(())),
     }
 }
 
-fn run(config: &Config, directory: &Path, work: Work) -> Session {
+fn run(config: &Config, directory: &Path, work: SpanWork) -> BenchSession {
     let run = Run::new("benchmark")
         .config(&config.clone().data_dir(directory))
         .start();
-    let mut outer = (work == Work::NestedSpan).then(|| span("plan").start());
+    let mut outer = (work == SpanWork::NestedSpan).then(|| span("plan").start());
     let context = outer
         .as_mut()
         .map_or_else(|| run.context(), |outer| outer.context());
-    Session {
+    BenchSession {
         record: Box::new(move |spans| match &context {
             Some(context) => context.in_scope(|| record(work, spans)),
             None => record(work, spans),
@@ -49,11 +50,11 @@ fn run(config: &Config, directory: &Path, work: Work) -> Session {
     }
 }
 
-fn record(work: Work, spans: usize) {
+fn record(work: SpanWork, spans: usize) {
     match work {
-        Work::ToolCall => (0..spans).for_each(|_| one_tool_call()),
-        Work::ModelCall => (0..spans).for_each(|_| one_model_call()),
-        Work::NestedSpan => (0..spans).for_each(|_| span(STEP).start().end()),
+        SpanWork::ToolCall => (0..spans).for_each(|_| one_tool_call()),
+        SpanWork::ModelCall => (0..spans).for_each(|_| one_model_call()),
+        SpanWork::NestedSpan => (0..spans).for_each(|_| span(STEP).start().end()),
     }
 }
 

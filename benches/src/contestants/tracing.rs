@@ -7,16 +7,17 @@ use tracing::{Dispatch, Span, dispatcher, info_span};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
-use super::{Session, append_file};
+use super::{BenchSession, append_file};
 use crate::work::{
-    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, Work, json_text,
+    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, SpanWork,
+    json_text,
 };
 
-pub fn blocking(directory: &Path, work: Work) -> Session {
+pub fn blocking(directory: &Path, work: SpanWork) -> BenchSession {
     session(dispatch(std::sync::Arc::new(append_file(directory))), (), work)
 }
 
-pub fn non_blocking(directory: &Path, work: Work) -> Session {
+pub fn non_blocking(directory: &Path, work: SpanWork) -> BenchSession {
     let (writer, guard) = tracing_appender::non_blocking(append_file(directory));
     session(dispatch(writer), guard, work)
 }
@@ -33,9 +34,9 @@ fn dispatch(writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) -> Disp
 }
 
 /// Dropping `guard` waits until the appender's thread has written everything.
-fn session<Guard: 'static>(dispatch: Dispatch, guard: Guard, work: Work) -> Session {
+fn session<Guard: 'static>(dispatch: Dispatch, guard: Guard, work: SpanWork) -> BenchSession {
     let run = dispatcher::with_default(&dispatch, || info_span!("run"));
-    Session {
+    BenchSession {
         record: Box::new(move |spans| {
             dispatcher::with_default(&dispatch, || {
                 let _entered = run.enter();
@@ -49,12 +50,12 @@ fn session<Guard: 'static>(dispatch: Dispatch, guard: Guard, work: Work) -> Sess
     }
 }
 
-fn one(work: Work) -> Span {
+fn one(work: SpanWork) -> Span {
     match work {
-        Work::ToolCall => {
+        SpanWork::ToolCall => {
             info_span!("lookup_customer", args = %json_text(&ARGUMENTS), result = %json_text(&ANSWER))
         }
-        Work::ModelCall => info_span!(
+        SpanWork::ModelCall => info_span!(
             "gpt-5",
             gen_ai.request.model = MODEL,
             gen_ai.system = PROVIDER,
@@ -64,6 +65,6 @@ fn one(work: Work) -> Span {
             gen_ai.usage.output_tokens = COMPLETION_TOKENS,
             gen_ai.response.finish_reasons = "stop",
         ),
-        Work::NestedSpan => info_span!("plan_step"),
+        SpanWork::NestedSpan => info_span!("plan_step"),
     }
 }

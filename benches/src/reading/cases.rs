@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::Plan;
-use super::child::{self, Usage};
+use super::ReadPlan;
+use super::child::{self, CommandUsage};
 use super::generate;
 
 /// What a command reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     Nothing,
-    /// A store with so many small runs.
+    /// A store with this many small runs.
     Store(usize),
-    /// A run with so many spans.
+    /// A run with this many spans.
     Run(usize),
 }
 
@@ -55,15 +55,15 @@ pub struct Case {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryLimit {
     None,
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
-    /// So many bytes for each span that the larger run has more than the smaller one, on top of what the same command
+    /// This many bytes for each span that the larger run has more than the smaller one, on top of what the same command
     /// needs for that.
     BytesForEachSpan(u64),
 }
 
 /// What of the plan is measured, with the limits that hold for the sizes of a full measurement.
-pub fn of(plan: &Plan) -> Vec<Case> {
+pub fn of(plan: &ReadPlan) -> Vec<Case> {
     let case = |command, subject| Case {
         command,
         subject,
@@ -123,12 +123,22 @@ impl Case {
     }
 
     /// Measures `tracer`.
-    pub fn tracer(&self, tracer: &Path, folder: &Path, rounds: usize) -> Result<Usage, Box<dyn Error>> {
+    pub fn tracer(
+        &self,
+        tracer: &Path,
+        folder: &Path,
+        rounds: usize,
+    ) -> Result<CommandUsage, Box<dyn Error>> {
         self.measure(rounds, || self.command_line(tracer, folder, "TRACER_DATA_DIR"))
     }
 
     /// Measures Python on the same files; `None` where that is not asked, or would take minutes.
-    pub fn python(&self, python: &Path, folder: &Path, plan: &Plan) -> Result<Option<Usage>, Box<dyn Error>> {
+    pub fn python(
+        &self,
+        python: &Path,
+        folder: &Path,
+        plan: &ReadPlan,
+    ) -> Result<Option<CommandUsage>, Box<dyn Error>> {
         let is_long = matches!(self.subject, Subject::Run(spans) if spans >= 1_000_000);
         // `show` has no counterpart that ends.
         if self.command == "show" || (is_long && !plan.is_python_patient) {
@@ -139,7 +149,7 @@ impl Case {
             .map(Some)
     }
 
-    fn measure(&self, rounds: usize, command: impl Fn() -> Command) -> Result<Usage, Box<dyn Error>> {
+    fn measure(&self, rounds: usize, command: impl Fn() -> Command) -> Result<CommandUsage, Box<dyn Error>> {
         if !self.is_cold {
             // The first turn warms the caches and is not counted.
             child::run(1, || Ok(()), &command)?;

@@ -8,7 +8,7 @@ use wait4::Wait4;
 
 /// What a command used: medians of its turns.
 #[derive(Debug, Clone, Copy)]
-pub struct Usage {
+pub struct CommandUsage {
     /// From its start to its end.
     pub wall: Duration,
     /// Processor time of all its threads, in the program and in the system.
@@ -22,20 +22,20 @@ pub fn run(
     rounds: usize,
     mut prepare: impl FnMut() -> Result<(), Box<dyn Error>>,
     command: impl Fn() -> Command,
-) -> Result<Usage, Box<dyn Error>> {
+) -> Result<CommandUsage, Box<dyn Error>> {
     let mut turns = Vec::new();
     for _ in 0..rounds {
         prepare()?;
         turns.push(turn(command())?);
     }
-    Ok(Usage {
+    Ok(CommandUsage {
         wall: median(turns.iter().map(|turn| turn.wall)),
         processor: median(turns.iter().map(|turn| turn.processor)),
         memory: median(turns.iter().map(|turn| turn.memory)),
     })
 }
 
-fn turn(mut command: Command) -> Result<Usage, Box<dyn Error>> {
+fn turn(mut command: Command) -> Result<CommandUsage, Box<dyn Error>> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -49,7 +49,7 @@ fn turn(mut command: Command) -> Result<Usage, Box<dyn Error>> {
     if !used.status.success() {
         return Err(format!("{command:?} ended with {}", used.status).into());
     }
-    Ok(Usage {
+    Ok(CommandUsage {
         wall,
         processor: used.rusage.utime + used.rusage.stime,
         memory: used.rusage.maxrss,

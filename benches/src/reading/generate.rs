@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 pub const BIG_RUN: &str = "ffffffff000000000000000000000001";
 /// The spans of a small run: its root, a model call and a tool call.
 const SMALL_RUN_SPANS: usize = 3;
-/// Of so many calls one is a model's, the others are tools'.
+/// Of this many calls one is a model's, the others are tools'.
 const CALLS_TO_A_MODEL_CALL: usize = 10;
 /// The file that says that a folder is whole.
 const DONE: &str = "generated";
 
-/// Makes a store with so many small runs, unless it is there.
+/// Makes a store with this many small runs, unless it is there.
 pub fn store(data_dir: &Path, runs: usize) -> io::Result<()> {
     once(data_dir, || {
         for number in 1..=runs {
@@ -35,7 +35,7 @@ pub fn store(data_dir: &Path, runs: usize) -> io::Result<()> {
     })
 }
 
-/// Makes a data directory with one run of so many spans, about 0.9 kB each, unless it is there.
+/// Makes a data directory with one run of this many spans, about 0.9 kB each, unless it is there.
 pub fn run(data_dir: &Path, spans: usize) -> io::Result<()> {
     once(data_dir, || {
         write_run(data_dir, BIG_RUN, "big", 0, spans, CALLS_TO_A_MODEL_CALL)
@@ -132,7 +132,7 @@ fn tool_call(number: usize, start: &str, end: &str) -> (Value, Value) {
     (attributes, events)
 }
 
-/// So many bytes of prose.
+/// This many bytes of prose.
 fn filler(bytes: usize) -> &'static str {
     &crate::work::PROMPT[..bytes]
 }
@@ -157,7 +157,7 @@ fn write_span(
     writeln!(log, "{span}")
 }
 
-/// The instant so many microseconds after the beginning of 2026; within a month.
+/// The instant this many microseconds after the beginning of 2026; within a month.
 fn time(microseconds: u64) -> String {
     let seconds = microseconds / 1_000_000;
     let (day, hour, minute) = (1 + seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use crate::report::Style;
 use cases::Case;
-use child::Usage;
+use child::CommandUsage;
 
 /// How much is measured, on what, and where.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ReadPlan {
     /// How often each command runs.
     pub rounds: usize,
     /// How many runs the stores have, one store for each number.
@@ -36,14 +36,14 @@ pub struct Plan {
 
 /// What was measured of one case.
 #[derive(Debug)]
-struct Measured {
+struct MeasuredCase {
     case: Case,
-    tracer: Usage,
-    python: Option<Usage>,
+    tracer: CommandUsage,
+    python: Option<CommandUsage>,
 }
 
 /// Generates the data, measures everything in the plan and gives the report.
-pub fn measure(plan: &Plan, style: Style) -> Result<String, Box<dyn Error>> {
+pub fn measure(plan: &ReadPlan, style: Style) -> Result<String, Box<dyn Error>> {
     let temporary;
     let folder: &Path = match &plan.folder {
         Some(folder) => folder,
@@ -64,7 +64,7 @@ pub fn measure(plan: &Plan, style: Style) -> Result<String, Box<dyn Error>> {
     for case in cases::of(plan) {
         case.subject.generate(folder)?;
         eprint!("\r{:<60}", case.name());
-        all.push(Measured {
+        all.push(MeasuredCase {
             tracer: case.tracer(&tracer, folder, plan.rounds)?,
             python: match &plan.python {
                 Some(python) => case.python(python, folder, plan)?,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::cases::{Case, MemoryLimit, Subject};
-use super::{Measured, Plan};
+use super::{MeasuredCase, ReadPlan};
 use crate::machine;
 use crate::report::{Style, draw};
 
@@ -15,14 +15,14 @@ moves less with the machine's load; `memory` is the most that was resident at on
 count. The files are in the system's caches unless a row says `cold`.";
 
 /// The whole report as text.
-pub fn report(plan: &Plan, folder: &Path, all: &[Measured], style: Style) -> String {
+pub fn report(plan: &ReadPlan, folder: &Path, all: &[MeasuredCase], style: Style) -> String {
     let mut text = machine::facts(folder);
     let _ = writeln!(text, "{} rounds.\n\n{NOTE}\n", plan.rounds);
     text.push_str(&draw(&rows(plan, all), style));
     text
 }
 
-fn rows(plan: &Plan, all: &[Measured]) -> Vec<Vec<String>> {
+fn rows(plan: &ReadPlan, all: &[MeasuredCase]) -> Vec<Vec<String>> {
     let mut header = vec!["command", "time", "limit", "processor", "memory", "limit", "held"];
     if plan.python.is_some() {
         header.extend(["Python, time", "x", "Python, memory"]);
@@ -32,8 +32,8 @@ fn rows(plan: &Plan, all: &[Measured]) -> Vec<Vec<String>> {
     rows
 }
 
-fn row(plan: &Plan, measured: &Measured, all: &[Measured]) -> Vec<String> {
-    let Measured { case, tracer, python } = measured;
+fn row(plan: &ReadPlan, measured: &MeasuredCase, all: &[MeasuredCase]) -> Vec<String> {
+    let MeasuredCase { case, tracer, python } = measured;
     let memory_limit = memory_limit(case, all);
     let holds = [
         case.time_limit.map(|limit| tracer.wall <= limit),
@@ -67,7 +67,7 @@ fn row(plan: &Plan, measured: &Measured, all: &[Measured]) -> Vec<String> {
 }
 
 /// The most memory that a command may have, in bytes.
-fn memory_limit(case: &Case, all: &[Measured]) -> Option<u64> {
+fn memory_limit(case: &Case, all: &[MeasuredCase]) -> Option<u64> {
     match case.memory_limit {
         MemoryLimit::None => None,
         MemoryLimit::Bytes(bytes) => Some(bytes),
