@@ -171,10 +171,7 @@ fn unquoted(text: &str) -> &str {
 pub(crate) fn source_text<'a>(sources: &[FieldSource], attributes: &'a impl Lookup) -> Option<Cow<'a, str>> {
     sources.iter().find_map(|source| match source.form {
         SourceForm::Plain | SourceForm::UpToDot => {
-            let text = attributes
-                .text_at(source.key)
-                .map(unquoted)
-                .filter(|text| !text.is_empty())?;
+            let text = attributes.text_at(source.key).filter(|text| !text.is_empty())?;
             let text = match source.form {
                 SourceForm::UpToDot => text.split('.').next().unwrap_or(text),
                 _ => text,

@@ -53,6 +53,21 @@ fn what_a_model_call_does_not_store_is_null_or_its_name() {
 }
 
 #[test]
+fn names_that_look_like_json_text_are_kept_as_they_are() {
+    let name = "\"[\"";
+    let model = payload(child(
+        "a",
+        json!({"gen_ai.provider.name": name, "gen_ai.request.model": name}),
+    ));
+    assert_eq!(
+        (&model["model"], &model["provider"]),
+        (&json!(name), &json!(name))
+    );
+    let tool = payload(child("a", json!({"tracer.tool_name": name})));
+    assert_eq!(tool["tool_name"], name);
+}
+
+#[test]
 fn a_missing_total_is_the_sum_of_the_parts_that_are_known() {
     for (stored, expected) in [
         (
