@@ -15,20 +15,30 @@ use super::{Encoding, decode_logs, decode_spans};
 
 /// An example, from the sources of the crate.
 fn example(name: &str) -> Vec<u8> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    let output = Command::new(cargo)
-        .args([
-            "metadata",
-            "--offline",
-            "--format-version",
-            "1",
-            "--manifest-path",
-            manifest,
-        ])
-        .output()
+    let cargo = |arguments: &[&str]| {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo).args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "cargo {arguments:?}: {said}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let version = cargo(&["version", "--verbose"]);
+    let host = version
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
         .unwrap();
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Without the filter it wants the sources of packages for other platforms, which nothing has downloaded.
+    let metadata = cargo(&[
+        "metadata",
+        "--offline",
+        "--filter-platform",
+        host,
+        "--format-version",
+        "1",
+        "--manifest-path",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+    ]);
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
     let package = packages
         .iter()
