@@ -15,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use tracer_sdk::format::TraceId;
 
 /// The folder in the data directory for what can be computed again.
-const CACHE_FOLDER: &str = "cache";
+pub(crate) const CACHE_FOLDER: &str = "cache";
 /// The file, by the version of what is in it: an older and a newer `tracer` each have their own.
 const FILE: &str = "facts-2.sqlite";
 /// The version of what is in the file, stored in it.
@@ -308,7 +308,7 @@ fn discard(path: &Path) {
 }
 
 #[cfg(unix)]
-fn private_folder() -> fs::DirBuilder {
+pub(crate) fn private_folder() -> fs::DirBuilder {
     use std::os::unix::fs::DirBuilderExt;
     let mut builder = fs::DirBuilder::new();
     builder.mode(0o700);
@@ -316,12 +316,12 @@ fn private_folder() -> fs::DirBuilder {
 }
 
 #[cfg(not(unix))]
-fn private_folder() -> fs::DirBuilder {
+pub(crate) fn private_folder() -> fs::DirBuilder {
     fs::DirBuilder::new()
 }
 
 #[cfg(unix)]
-fn private_file() -> fs::OpenOptions {
+pub(crate) fn private_file() -> fs::OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = fs::OpenOptions::new();
     options.mode(0o600);
@@ -329,7 +329,7 @@ fn private_file() -> fs::OpenOptions {
 }
 
 #[cfg(not(unix))]
-fn private_file() -> fs::OpenOptions {
+pub(crate) fn private_file() -> fs::OpenOptions {
     fs::OpenOptions::new()
 }
 

@@ -7,6 +7,7 @@
 
 mod database;
 mod files_stamp;
+mod kept_indexes;
 mod latencies;
 mod order;
 pub mod query;
@@ -23,6 +24,7 @@ mod test_support;
 mod tests;
 
 pub use database::DatabaseError;
+pub use kept_indexes::KeptIndexes;
 pub use latencies::Latencies;
 pub use order::{PlaceInThread, RunOrder, group_threads, threads};
 pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts, TokenTotals};

@@ -14,6 +14,7 @@ use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
 
 use crate::database::{Database, DatabaseError, KeptRun, RunToStore};
 use crate::files_stamp::FilesStamp;
+use crate::kept_indexes::KeptIndexes;
 use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
 use crate::workers;
 
@@ -227,6 +228,20 @@ impl FactsStore {
         Self { prices, ..self }
     }
 
+    /// The indexes of large logs that are kept beside the facts.
+    #[must_use]
+    pub fn indexes(&self) -> KeptIndexes {
+        KeptIndexes::new(self.runs.data_dir())
+    }
+
+    /// Forgets the indexes of runs that are not there any more.
+    fn forget_indexes_but(&self, directories: &[RunDirectory]) {
+        if self.keeps {
+            self.indexes()
+                .retain(|run| directories.iter().any(|directory| directory.trace_id == run));
+        }
+    }
+
     /// The runs themselves.
     #[must_use]
     pub fn runs(&self) -> &RunStore {
@@ -255,6 +270,7 @@ impl FactsStore {
             (directories, loaded.unwrap_or((Err(None), HashMap::new())))
         });
         let directories = directories?;
+        self.forget_indexes_but(&directories);
         let (database, mut kept) = opened;
         let items: Vec<(RunDirectory, Option<KeptRun>)> = directories
             .into_iter()
@@ -309,6 +325,9 @@ impl FactsStore {
             })
             .collect();
         let gone: Vec<TraceId> = by_id.into_keys().collect();
+        for run in gone.iter().filter(|_| self.keeps) {
+            self.indexes().forget(*run);
+        }
         let threads = items.len().div_ceil(64).min(MAX_LOOKING);
         let mut looks = vec![Again::Changed; items.len()];
         workers::each(
@@ -409,6 +428,9 @@ impl FactsStore {
     pub fn forget(&self, runs: &[TraceId]) {
         if self.keeps && !runs.is_empty() && Database::is_there(self.runs.data_dir()) {
             let _ = Database::open(self.runs.data_dir()).and_then(|mut database| database.write(&[], runs));
+        }
+        for run in runs.iter().filter(|_| self.keeps) {
+            self.indexes().forget(*run);
         }
     }
 }

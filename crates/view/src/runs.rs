@@ -4,9 +4,11 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tracer_facts::KeptIndexes;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::maintenance::Trash;
 use tracer_sdk::prices::Prices;
@@ -29,6 +31,7 @@ pub(super) struct Runs {
     store: RunStore,
     trash: Trash,
     prices: Prices,
+    indexes: KeptIndexes,
     /// The one that was requested last comes last.
     open: Mutex<Vec<(TraceId, RunSlot)>>,
 }
@@ -37,6 +40,7 @@ impl Runs {
     pub(super) fn new(store: RunStore, prices: Prices) -> Self {
         Self {
             trash: Trash::new(&store),
+            indexes: KeptIndexes::new(store.data_dir()),
             store,
             prices,
             open: Mutex::new(Vec::new()),
@@ -74,16 +78,67 @@ impl Runs {
     ) -> Result<T, ApiError> {
         let directory = self.directory(trace_id)?;
         let slot = self.slot(trace_id);
-        let opened = current(&slot, directory, &self.prices).map_err(ApiError::unreadable)?;
+        let opened = self.current(&slot, directory).map_err(ApiError::unreadable)?;
         let run = opened.as_ref().ok_or_else(no_such_run)?;
         let answer = look(run);
         drop(opened);
         if answer.as_ref().is_err_and(ApiError::is_unreadable) {
-            // It has been written over since it was indexed: the next request opens it anew.
+            // It has been written over since it was indexed: the next request reads it anew.
             self.close(trace_id);
+            self.indexes.forget(trace_id);
         }
         self.close_some();
         answer
+    }
+
+    /// The run in a slot, as its files are now.
+    fn current<'a>(
+        &self,
+        slot: &'a RunSlot,
+        directory: RunDirectory,
+    ) -> io::Result<RwLockReadGuard<'a, Option<OpenRun>>> {
+        {
+            let run = wait(|| slot.try_read(), |time| slot.try_read_for(time))?;
+            if run.as_ref().is_some_and(OpenRun::is_current) {
+                return Ok(run);
+            }
+        }
+        let mut run = wait(|| slot.try_write(), |time| slot.try_write_for(time))?;
+        let mut is_new = false;
+        // Somebody else may have brought it up to date meanwhile.
+        if !run.as_ref().is_some_and(OpenRun::is_current) {
+            let is_updated = match run.as_mut() {
+                Some(run) => run.update()?,
+                None => false,
+            };
+            if !is_updated {
+                *run = None;
+                *run = Some(OpenRun::open(directory, self.prices.clone(), &self.indexes)?);
+                is_new = true;
+            }
+            if work::is_cancelled() {
+                // Whatever could not be read any more is missing in it.
+                *run = None;
+                return Err(called_off());
+            }
+        }
+        let run = RwLockWriteGuard::downgrade(run);
+        if is_new && run.as_ref().is_some_and(OpenRun::is_index_to_be_kept) {
+            self.keep_index(slot);
+        }
+        Ok(run)
+    }
+
+    /// Keeps the index of a run that was read, while others look at it: nobody waits for that.
+    fn keep_index(&self, slot: &RunSlot) {
+        let (slot, indexes) = (Arc::clone(slot), self.indexes.clone());
+        let keep = move || {
+            if let Some(run) = slot.read().as_ref() {
+                run.keep_index(&indexes);
+            }
+        };
+        // Without a thread it is read again after a restart.
+        let _ = thread::Builder::new().name("tracer-index".to_owned()).spawn(keep);
     }
 
     fn slot(&self, trace_id: TraceId) -> RunSlot {
@@ -125,38 +180,6 @@ impl Runs {
         // What cannot be removed now is removed when a viewer stops the next time.
         let _ = self.trash.empty();
     }
-}
-
-/// The run in a slot, as its files are now.
-fn current<'a>(
-    slot: &'a RunSlot,
-    directory: RunDirectory,
-    prices: &Prices,
-) -> io::Result<RwLockReadGuard<'a, Option<OpenRun>>> {
-    {
-        let run = wait(|| slot.try_read(), |time| slot.try_read_for(time))?;
-        if run.as_ref().is_some_and(OpenRun::is_current) {
-            return Ok(run);
-        }
-    }
-    let mut run = wait(|| slot.try_write(), |time| slot.try_write_for(time))?;
-    // Somebody else may have brought it up to date meanwhile.
-    if !run.as_ref().is_some_and(OpenRun::is_current) {
-        let is_updated = match run.as_mut() {
-            Some(run) => run.update()?,
-            None => false,
-        };
-        if !is_updated {
-            *run = None;
-            *run = Some(OpenRun::open(directory, prices.clone())?);
-        }
-        if work::is_cancelled() {
-            // Whatever could not be read any more is missing in it.
-            *run = None;
-            return Err(called_off());
-        }
-    }
-    Ok(RwLockWriteGuard::downgrade(run))
 }
 
 /// Waits until nobody else has a run, as long as somebody waits for this.

@@ -1,9 +1,10 @@
 //! Runs of any shape: numbered as the terminal numbers them, and extended as if they were opened anew.
 
-use std::fs;
+use std::{fs, io};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tracer_facts::KeptIndexes;
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::RunDirectory;
 
@@ -12,6 +13,11 @@ use tracer_insight::indexed_steps::RowSource;
 use tracer_insight::run_steps::RunSteps;
 
 const RUN: &str = "10000000000000000000000000000001";
+
+fn open(directory: RunDirectory) -> io::Result<OpenRun> {
+    let indexes = KeptIndexes::new(directory.path.join("nothing"));
+    OpenRun::open(directory, Prices::default(), &indexes)
+}
 
 fn id(number: u8) -> String {
     format!("{:016x}", u64::from(number) + 1)
@@ -88,7 +94,7 @@ proptest! {
     fn indexed_steps_have_the_numbers_and_totals_of_streamed_ones(log in spans(), status in prop::sample::select(vec!["ok", "error", "running"])) {
         let (_folder, directory) = directory(&log, status);
         let mut contents = RunSteps::open(&directory, Prices::default()).unwrap();
-        let run = OpenRun::open(directory, Prices::default()).unwrap();
+        let run = open(directory).unwrap();
         prop_assert_eq!(run.steps.timeline.step_count(), contents.len());
         prop_assert_eq!(run.steps.totals(), contents.totals());
         prop_assert_eq!(run.started(), contents.started());
@@ -121,11 +127,11 @@ proptest! {
 /// A log that grows is arranged as if it had been read at once, and every change is sent.
 fn check_growth(log: &[Value], first: usize) -> Result<(), TestCaseError> {
     let (_folder, directory) = directory(&log[..first], "running");
-    let mut run = OpenRun::open(directory.clone(), Prices::default()).unwrap();
+    let mut run = open(directory.clone()).unwrap();
     let (offset, before) = (run.steps.index.bytes_read(), run.steps.timeline.rows.clone());
     fs::write(directory.path.join("spans.jsonl"), lines(log)).unwrap();
     prop_assert!(run.update().unwrap());
-    let anew = OpenRun::open(directory, Prices::default()).unwrap();
+    let anew = open(directory).unwrap();
     prop_assert_eq!(&run.steps.timeline.rows, &anew.steps.timeline.rows);
     let changes = run
         .changes(offset)
@@ -170,7 +176,7 @@ fn a_call_in_flight_is_a_row_and_a_run_without_a_root_has_one() {
         json!({"span_id": id(5), "parent_span_id": id(1), "name": "gpt-5", "type": "LLM_CALL", "start_time": "2026-01-01T00:00:04Z"}),
     );
     fs::write(directory.path.join(".live"), live).unwrap();
-    let run = OpenRun::open(directory, Prices::default()).unwrap();
+    let run = open(directory).unwrap();
     let sources: Vec<RowSource> = run.steps.timeline.rows.iter().map(|row| row.source).collect();
     assert_eq!(
         sources,

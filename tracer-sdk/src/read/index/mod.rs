@@ -2,8 +2,10 @@
 //! extended, not read anew, while the run goes on.
 
 mod columns;
+mod kept;
 #[cfg(feature = "prices")]
 mod price_column;
+mod sections;
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +22,7 @@ use crate::format::{EventType, Problem, Record, SPANS_FILE, SpanId, SpanRecord, 
 #[cfg(feature = "prices")]
 use crate::prices::{CallCost, CallPriceKey, Prices};
 use crate::read::check::{Expectations, structure_problems};
-use crate::read::file::{self, OpenError};
+use crate::read::file::{self, LogStamp, OpenError};
 use crate::read::log::{
     IdTable, IndexEntry, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from,
 };
@@ -47,6 +49,8 @@ const MAX_UNREADABLE_LINES: usize = 1_000;
 pub struct LogIndex {
     path: PathBuf,
     file: Option<Arc<File>>,
+    /// The log as it was before it was read the last time.
+    stamp: Option<LogStamp>,
     trace_id: Option<TraceId>,
     entries: Vec<IndexEntry>,
     columns: Columns,
@@ -85,9 +89,18 @@ impl LogIndex {
     ///
     /// The file cannot be read, or is no regular file.
     pub fn open(directory: &Path, trace_id: Option<TraceId>, running: bool) -> io::Result<Self> {
-        let mut index = Self {
+        let mut index = Self::empty(directory, trace_id);
+        index.last_line = index.last_line_now()?;
+        index.extend(running)?;
+        Ok(index)
+    }
+
+    /// The index of a log of which nothing has been read.
+    fn empty(directory: &Path, trace_id: Option<TraceId>) -> Self {
+        Self {
             path: directory.join(SPANS_FILE),
             file: None,
+            stamp: None,
             trace_id,
             entries: Vec::new(),
             columns: Columns::default(),
@@ -105,10 +118,7 @@ impl LogIndex {
             is_clean: true,
             end: LineStart::FILE,
             last_line: 0,
-        };
-        index.last_line = index.last_line_now()?;
-        index.extend(running)?;
-        Ok(index)
+        }
     }
 
     /// Reads the lines that were added; `false` when it is another log, which has to be opened anew.
@@ -150,6 +160,11 @@ impl LogIndex {
         let has_grown = end > self.end.offset;
         if has_grown {
             self.read(&mut file, end)?;
+        }
+        let stamp = LogStamp::of(&metadata);
+        // A look that finds nothing new says nothing about what may have changed just after the look before.
+        if self.stamp.as_ref().is_none_or(|before| !before.is_same(&stamp)) {
+            self.stamp = Some(stamp);
         }
         self.file = Some(Arc::new(file));
         if has_grown {
@@ -203,19 +218,10 @@ impl LogIndex {
     /// Finds the calls that are recorded more than once, and makes those that repeat them spans of no type.
     fn join_same_calls(&mut self) {
         let found = self.columns.take_calls();
-        let entry_at = |entries: &[IndexEntry], call: &CallFacts| {
-            let at = entries
-                .binary_search_by_key(&call.place.line, IndexEntry::line)
-                .ok();
-            at.filter(|at| {
-                entries
-                    .get(*at)
-                    .is_some_and(|entry| entry.span_id() == call.span_id)
-            })
-        };
-        let found = found.into_iter();
-        self.calls
-            .extend(found.filter(|call| entry_at(&self.entries, call).is_some()));
+        let found = found
+            .into_iter()
+            .filter(|call| entry_of_call(&self.entries, call).is_some());
+        self.calls.extend(found);
         if self.calls.is_empty() {
             return;
         }
@@ -238,11 +244,10 @@ impl LogIndex {
         }
         self.calls_end = self.entries.len();
         self.calls.sort_by_key(|call| call.place);
-        let ancestor = |span: SpanId| self.entries.get(self.find(span)?).map(Ancestor::from);
-        self.same_calls = SameCalls::find(&self.calls, ancestor);
+        self.same_calls = SameCalls::find(&self.calls, |span| self.ancestor(span));
         let usages: HashMap<u64, Usage> = self.same_calls.usages(&self.calls).collect();
         for call in &self.calls {
-            let Some(at) = entry_at(&self.entries, call) else {
+            let Some(at) = entry_of_call(&self.entries, call) else {
                 continue;
             };
             let is_repeat = self.same_calls.call_of(call.place.line).is_some();
@@ -260,6 +265,11 @@ impl LogIndex {
         }
         #[cfg(feature = "prices")]
         self.join_price_keys();
+    }
+
+    /// What is known of a span around a call.
+    fn ancestor(&self, span: SpanId) -> Option<Ancestor> {
+        self.entries.get(self.find(span)?).map(Ancestor::from)
     }
 
     /// Gives the calls that are recorded more than once the model, the provider and the mark of a replay that any of their
@@ -685,6 +695,14 @@ impl LogIndex {
         let (kept, more) = structure_problems(&mut self.entries.clone(), expected).into_parts();
         Some((kept.collect(), more))
     }
+}
+
+/// The position of the span of a call.
+fn entry_of_call(entries: &[IndexEntry], call: &CallFacts) -> Option<usize> {
+    let at = entries
+        .binary_search_by_key(&call.place.line, IndexEntry::line)
+        .ok()?;
+    (entries.get(at)?.span_id() == call.span_id).then_some(at)
 }
 
 /// The line that a location names: `spans.jsonl:12` or `spans.jsonl:12.name`.

@@ -1,5 +1,6 @@
 //! [`IndexEntry`]: the 48 bytes that are kept of every span while a log of any size is read.
 
+use super::kept_bytes::{KeptBytes, KeptCursor};
 use crate::format::{EventType, SpanId, Timestamp};
 use crate::read::parse::Identity;
 
@@ -38,6 +39,43 @@ const TYPES: [EventType; 6] = [
     EventType::LoopWarning,
     EventType::Error,
 ];
+
+/// How an entry is kept: what of it follows from the one before.
+mod kept {
+    /// It has no parent.
+    pub(super) const ROOT: u8 = 1;
+    /// It has the parent of the one before.
+    pub(super) const SAME_PARENT: u8 = 2;
+    /// Its line begins where that of the one before ends.
+    pub(super) const NEXT_OFFSET: u8 = 4;
+    /// Its line is the next one.
+    pub(super) const NEXT_LINE: u8 = 8;
+    /// Its start is a whole number of microseconds.
+    pub(super) const MICROSECONDS: u8 = 16;
+}
+
+/// What an entry is kept relative to: the entry before it, or the beginning of the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EntryBefore {
+    parent: Option<SpanId>,
+    start_seconds: i64,
+    next_offset: u64,
+    line: u64,
+}
+
+impl From<&IndexEntry> for EntryBefore {
+    fn from(entry: &IndexEntry) -> Self {
+        Self {
+            parent: entry.parent_span_id,
+            start_seconds: entry.start_seconds,
+            next_offset: entry
+                .offset
+                .saturating_add(u64::from(entry.length))
+                .saturating_add(1),
+            line: entry.line(),
+        }
+    }
+}
 
 /// The place of a line in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -190,6 +228,78 @@ impl IndexEntry {
 
     pub(crate) fn mark_duplicate(&mut self) {
         self.line_and_flags |= DUPLICATE;
+    }
+
+    /// Writes it, as far as it does not follow from the entry before.
+    pub(crate) fn write_kept(&self, before: &EntryBefore, bytes: &mut KeptBytes) {
+        let mut hints = 0;
+        let mut hint = |holds: bool, bit: u8| {
+            hints |= if holds { bit } else { 0 };
+            holds
+        };
+        let is_root = hint(self.parent_span_id.is_none(), kept::ROOT);
+        let is_same_parent = hint(
+            !is_root && self.parent_span_id == before.parent,
+            kept::SAME_PARENT,
+        );
+        let is_next_offset = hint(self.offset == before.next_offset, kept::NEXT_OFFSET);
+        let is_next_line = hint(self.line() == before.line + 1, kept::NEXT_LINE);
+        let in_microseconds = hint(self.start_nanoseconds.is_multiple_of(1_000), kept::MICROSECONDS);
+        bytes.push_byte(hints);
+        // The lowest byte: the flags.
+        bytes.push_byte((self.line_and_flags & 0xff) as u8);
+        bytes.push_span_id(self.span_id);
+        if let Some(parent) = self.parent_span_id.filter(|_| !is_same_parent) {
+            bytes.push_span_id(parent);
+        }
+        bytes.push_signed(self.start_seconds.wrapping_sub(before.start_seconds));
+        let unit = if in_microseconds { 1_000 } else { 1 };
+        bytes.push_number(u64::from(self.start_nanoseconds / unit));
+        bytes.push_number(u64::from(self.length));
+        if !is_next_offset {
+            bytes.push_number(self.offset);
+        }
+        if !is_next_line {
+            bytes.push_number(self.line());
+        }
+    }
+
+    /// The entry that was written behind another one; `None` of what is none, or lies before that.
+    pub(crate) fn read_kept(before: &EntryBefore, cursor: &mut KeptCursor<'_>) -> Option<Self> {
+        let hints = cursor.byte()?;
+        let has = |bit: u8| hints & bit != 0;
+        let flags = cursor.byte()?;
+        let span_id = cursor.span_id()?;
+        let parent_span_id = match (has(kept::ROOT), has(kept::SAME_PARENT)) {
+            (true, _) => None,
+            (false, true) => before.parent,
+            (false, false) => Some(cursor.span_id()?),
+        };
+        let start_seconds = before.start_seconds.checked_add(cursor.signed()?)?;
+        let unit = if has(kept::MICROSECONDS) { 1_000 } else { 1 };
+        let start_nanoseconds = cursor.small_number()?.checked_mul(unit)?;
+        let length = cursor.small_number()?;
+        let offset = if has(kept::NEXT_OFFSET) {
+            before.next_offset
+        } else {
+            cursor.number()?
+        };
+        let line = if has(kept::NEXT_LINE) {
+            before.line + 1
+        } else {
+            cursor.number()?
+        };
+        let is_behind = line > before.line && (line >> 56 == 0) && offset >= before.next_offset;
+        let is_instant = start_nanoseconds < 1_000_000_000;
+        (is_behind && is_instant).then_some(Self {
+            span_id,
+            parent_span_id,
+            start_seconds,
+            start_nanoseconds,
+            length,
+            offset,
+            line_and_flags: line << 8 | u64::from(flags),
+        })
     }
 }
 

@@ -10,6 +10,7 @@ mod pairs;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::classify::{has_answer, has_arguments, has_prompt, has_result, is_of_the_format, source_text};
@@ -19,7 +20,7 @@ use super::tokens::{fill_usage, usage};
 use super::values::Lookup;
 use super::view::SpanView;
 use crate::format::{EventType, SpanId, Timestamp, Usage};
-use crate::read::log::{IndexEntry, LinePlace};
+use crate::read::log::{IndexEntry, KeptBytes, KeptCursor, LinePlace};
 use crate::read::vocabulary::{CALL_ID, MODEL, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
 
 /// What has to be known of a call to find the others that it is.
@@ -144,6 +145,134 @@ impl CallFacts {
             is_mcp: facts.says("mcp.method.name"),
             is_derived,
             richness: richness + u8::from(is_own),
+        })
+    }
+}
+
+/// What of a call is kept in bits.
+mod kept {
+    pub(super) const FAILED: u8 = 1;
+    pub(super) const FAILED_SPAN: u8 = 2;
+    pub(super) const OWN: u8 = 4;
+    pub(super) const MCP: u8 = 8;
+    pub(super) const DERIVED: u8 = 16;
+    /// Its parent is that of its entry.
+    pub(super) const SAME_PARENT: u8 = 32;
+    /// It has another parent than its entry.
+    pub(super) const OTHER_PARENT: u8 = 64;
+    /// Its ID is known.
+    pub(super) const HAS_ID: u8 = 128;
+}
+
+/// The hashes of names, each kept once: a run has few models and tools.
+#[derive(Debug, Default)]
+pub(crate) struct KeptNames {
+    numbers: HashMap<u64, u64>,
+    hashes: Vec<u64>,
+}
+
+impl KeptNames {
+    /// Writes a hash: 0 and the hash where it is a new one, else its number from 1.
+    fn write(&mut self, hash: u64, bytes: &mut KeptBytes) {
+        let next = self.numbers.len() as u64 + 1;
+        match self.numbers.entry(hash) {
+            Entry::Occupied(known) => bytes.push_number(*known.get()),
+            Entry::Vacant(new) => {
+                new.insert(next);
+                bytes.push_number(0);
+                bytes.push_hash(hash);
+            }
+        }
+    }
+
+    fn read(&mut self, cursor: &mut KeptCursor<'_>) -> Option<u64> {
+        match cursor.count()? {
+            0 => {
+                let hash = cursor.hash()?;
+                self.hashes.push(hash);
+                Some(hash)
+            }
+            number => self.hashes.get(number - 1).copied(),
+        }
+    }
+}
+
+impl CallFacts {
+    /// Writes them, as far as they do not follow from the entry of their span.
+    pub(crate) fn write_kept(&self, entry: &IndexEntry, names: &mut KeptNames, bytes: &mut KeptBytes) {
+        let is_same_parent = self.parent == entry.parent_span_id();
+        let other_parent = self.parent.filter(|_| !is_same_parent);
+        let flags = [
+            (self.is_failed, kept::FAILED),
+            (self.is_failed_span, kept::FAILED_SPAN),
+            (self.is_own, kept::OWN),
+            (self.is_mcp, kept::MCP),
+            (self.is_derived, kept::DERIVED),
+            (is_same_parent, kept::SAME_PARENT),
+            (other_parent.is_some(), kept::OTHER_PARENT),
+            (self.id != 0, kept::HAS_ID),
+        ];
+        bytes.push_byte(
+            flags
+                .into_iter()
+                .filter(|(holds, _)| *holds)
+                .fold(0, |flags, (_, bit)| flags | bit),
+        );
+        bytes.push_byte(self.richness);
+        bytes.push_usage(&self.usage);
+        if let Some(parent) = other_parent {
+            bytes.push_span_id(parent);
+        }
+        bytes.push_signed(self.start.wrapping_sub(entry.start().unix_microseconds()));
+        bytes.push_signed(self.end.wrapping_sub(self.start));
+        for hash in [self.name, self.answered_by, self.unversioned, self.source] {
+            names.write(hash, bytes);
+        }
+        if self.id != 0 {
+            bytes.push_hash(self.id);
+        }
+    }
+
+    /// The facts that were written of the call of an entry.
+    pub(crate) fn read_kept(
+        entry: &IndexEntry,
+        names: &mut KeptNames,
+        cursor: &mut KeptCursor<'_>,
+    ) -> Option<Self> {
+        let flags = cursor.byte()?;
+        let has = |bit: u8| flags & bit != 0;
+        let richness = cursor.byte()?;
+        let usage = cursor.usage()?;
+        let parent = match (has(kept::SAME_PARENT), has(kept::OTHER_PARENT)) {
+            (true, _) => entry.parent_span_id(),
+            (false, true) => Some(cursor.span_id()?),
+            (false, false) => None,
+        };
+        let start = entry.start().unix_microseconds().checked_add(cursor.signed()?)?;
+        let end = start.checked_add(cursor.signed()?)?;
+        let [mut name, mut answered_by, mut unversioned, mut source] = [0; 4];
+        for hash in [&mut name, &mut answered_by, &mut unversioned, &mut source] {
+            *hash = names.read(cursor)?;
+        }
+        Some(Self {
+            place: entry.place(),
+            span_id: entry.span_id(),
+            event_type: entry.stored_type(),
+            usage,
+            is_failed: has(kept::FAILED),
+            is_failed_span: has(kept::FAILED_SPAN),
+            parent,
+            start,
+            end,
+            name,
+            answered_by,
+            unversioned,
+            id: if has(kept::HAS_ID) { cursor.hash()? } else { 0 },
+            source,
+            is_own: has(kept::OWN),
+            is_mcp: has(kept::MCP),
+            is_derived: has(kept::DERIVED),
+            richness,
         })
     }
 }
