@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::facts;
 use crate::layering;
 use crate::measure::EmitPlan;
 use crate::proxying;
@@ -17,6 +18,7 @@ pub const HELP: &str = "\
 Usage: tracer-benches emit [OPTIONS]
        tracer-benches layer [OPTIONS]
        tracer-benches read [OPTIONS]
+       tracer-benches facts [OPTIONS]
        tracer-benches view [OPTIONS]
        tracer-benches redact [OPTIONS]
        tracer-benches record [OPTIONS]
@@ -53,6 +55,18 @@ read measures what reading costs: the `tracer` executable on generated data, bes
   --tracer PATH     The executable [default: the workspace's target/release/tracer]
   --python PATH     The `maida` executable, measured on the same files
   --python-patient  Python reads a run of a million spans, too
+  --folder PATH     Where the data is made, or found again [default: a folder that is removed again]
+
+facts measures what questions over all runs cost: `list`, the page's filters and sorts, `search`, and a large run opened again
+in another viewer, beside their limits.
+
+  --quick           Small data, for a smoke run; the limits hold for the full sizes only
+  --markdown        A table for documentation
+  --rounds N        How often everything is measured [default: 5]
+  --runs N          Runs that are listed [default: 100000]
+  --spans N         Spans that are searched, and spans of the large run [default: 1000000]
+  --cold            `list` also with empty caches; needs root and Linux, and slows the machine for a while
+  --tracer PATH     The executable [default: the workspace's target/release/tracer]
   --folder PATH     Where the data is made, or found again [default: a folder that is removed again]
 
 view measures what the pages of `tracer view` cost in headless Chromium, beside their limits; needs Node.js.
@@ -112,6 +126,10 @@ pub enum BenchCommand {
         plan: reading::ReadPlan,
         style: Style,
     },
+    Facts {
+        plan: facts::FactsPlan,
+        style: Style,
+    },
     View {
         plan: viewing::ViewPlan,
         style: Style,
@@ -141,6 +159,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand
         Some("emit") => emit(arguments),
         Some("layer") => layer(arguments),
         Some("read") => read(arguments),
+        Some("facts") => facts(arguments),
         Some("view") => view(arguments),
         Some("redact") => redact(arguments),
         Some("record") => record(arguments),
@@ -255,6 +274,34 @@ fn read(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, Str
         }
     }
     Ok(BenchCommand::Read { plan, style })
+}
+
+fn facts(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = facts::FactsPlan {
+        runs: 100_000,
+        spans: 1_000_000,
+        rounds: 5,
+        is_cold: false,
+        tracer: None,
+        folder: None,
+    };
+    let mut style = Style::Plain;
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => (plan.rounds, plan.runs, plan.spans) = (3, 1_000, 50_000),
+            "--markdown" => style = Style::Markdown,
+            "--rounds" => plan.rounds = number(&value()?)?,
+            "--runs" => plan.runs = number(&value()?)?,
+            "--spans" => plan.spans = number(&value()?)?,
+            "--cold" => plan.is_cold = true,
+            "--tracer" => plan.tracer = Some(PathBuf::from(value()?)),
+            "--folder" => plan.folder = Some(PathBuf::from(value()?)),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(BenchCommand::Facts { plan, style })
 }
 
 fn view(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {

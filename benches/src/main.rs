@@ -3,6 +3,7 @@
 mod allocations;
 mod arguments;
 mod contestants;
+mod facts;
 mod layering;
 mod lines;
 mod machine;
@@ -45,6 +46,16 @@ fn main() -> ExitCode {
             }
         },
         Ok(BenchCommand::Read { plan, style }) => match reading::measure(&plan, style) {
+            Ok(report) => {
+                print!("{report}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("\n{error}");
+                ExitCode::FAILURE
+            }
+        },
+        Ok(BenchCommand::Facts { plan, style }) => match facts::measure(&plan, style) {
             Ok(report) => {
                 print!("{report}");
                 ExitCode::SUCCESS

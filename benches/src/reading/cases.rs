@@ -176,7 +176,7 @@ impl Case {
 }
 
 /// Makes the system forget what it has read.
-fn empty_caches() -> Result<(), Box<dyn Error>> {
+pub fn empty_caches() -> Result<(), Box<dyn Error>> {
     const SWITCH: &str = "/proc/sys/vm/drop_caches";
     // Only what is on the disk can be forgotten.
     let _ = Command::new("sync").status();

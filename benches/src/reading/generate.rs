@@ -35,6 +35,24 @@ pub fn store(data_dir: &Path, runs: usize) -> io::Result<()> {
     })
 }
 
+/// Makes a store with this many runs of some spans each, unless it is there; a word that is in no other is in one span of the
+/// first run.
+pub fn long_runs(data_dir: &Path, runs: usize, spans: usize, word: &str) -> io::Result<()> {
+    once(data_dir, || {
+        for number in 1..=runs {
+            let id = format!("{:08x}{number:024x}", number.wrapping_mul(2_654_435_761) as u32);
+            let name = format!("agent-{}", number % 50);
+            write_run(data_dir, &id, &name, number as u64, spans, CALLS_TO_A_MODEL_CALL)?;
+            if number == 1 {
+                let log = data_dir.join("runs").join(&id).join("spans.jsonl");
+                let text = fs::read_to_string(&log)?;
+                fs::write(&log, text.replacen("the", word, 1))?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Makes a data directory with one run of this many spans, about 0.9 kB each, unless it is there.
 pub fn run(data_dir: &Path, spans: usize) -> io::Result<()> {
     once(data_dir, || {

@@ -2,7 +2,7 @@
 //! is named, beside the Python implementation on the same files.
 
 mod cases;
-mod child;
+pub mod child;
 pub mod generate;
 mod report;
 
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::report::Style;
 use cases::Case;
+pub use cases::{empty_caches, thousands};
 use child::CommandUsage;
 
 /// How much is measured, on what, and where.

@@ -247,8 +247,15 @@ mod tests {
             .unwrap()
     }
 
+    /// The index of a log that has not changed for so long that it can be kept.
     fn open(run: &RunDirectory) -> LogIndex {
-        LogIndex::open(&run.path, Some(run.trace_id), false).unwrap()
+        loop {
+            let index = LogIndex::open(&run.path, Some(run.trace_id), false).unwrap();
+            if index.write_kept(&mut io::sink()).unwrap() {
+                return index;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn spans(index: &LogIndex) -> Vec<tracer_sdk::read::IndexedSpan> {

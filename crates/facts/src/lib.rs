@@ -7,6 +7,7 @@
 
 mod database;
 mod files_stamp;
+mod followed_runs;
 mod kept_indexes;
 mod latencies;
 mod order;

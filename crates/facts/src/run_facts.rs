@@ -350,15 +350,16 @@ pub(crate) fn read(directory: &RunDirectory) -> FullReading {
         if let Some(last) = reading.last_answered
             && let Ok(Some(record)) = run.records.read_record(last)
         {
-            reading.details.answer = answer(&record);
+            reading.set_answer(&record);
         }
-        reading.tags.extend(&run.read_tags());
+        reading.add_tags(&run.read_tags());
     }
     reading.finish(&summary, status, counted)
 }
 
 /// The sums while a run is read.
-struct Reading {
+#[derive(Debug, Clone)]
+pub(crate) struct Reading {
     preview: PreviewReading,
     details: RunDetails,
     failed_calls: u64,
@@ -373,7 +374,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(status: RunStatus) -> Self {
+    pub(crate) fn new(status: RunStatus) -> Self {
         Self {
             preview: PreviewReading::of(status),
             details: RunDetails::default(),
@@ -387,7 +388,8 @@ impl Reading {
         }
     }
 
-    fn add(&mut self, number: usize, record: &Record, span: Option<&SpanRecord>) {
+    /// Adds the next record in the order of time.
+    pub(crate) fn add(&mut self, number: usize, record: &Record, span: Option<&SpanRecord>) {
         self.preview.add(record);
         if let Some(span) = span {
             self.attributes(span);
@@ -442,6 +444,26 @@ impl Reading {
         self.retries += u64::from(record.meta.contains_key(ATTEMPT_OF));
     }
 
+    /// The number of the last model call that did not fail.
+    pub(crate) fn last_answered(&self) -> Option<usize> {
+        self.last_answered
+    }
+
+    /// Takes the answer of that call for the run's.
+    pub(crate) fn set_answer(&mut self, record: &Record) {
+        self.details.answer = answer(record);
+    }
+
+    /// Adds the tags of the run itself.
+    pub(crate) fn add_tags(&mut self, tags: &Tags) {
+        self.tags.extend(tags);
+    }
+
+    /// Sets the number of failed calls that were tried again, where the records do not say so.
+    pub(crate) fn set_retries(&mut self, retries: u64) {
+        self.retries = retries;
+    }
+
     fn attributes(&mut self, span: &SpanRecord) {
         if self.session.is_none() {
             self.session = session(&span.attributes);
@@ -453,7 +475,13 @@ impl Reading {
         }
     }
 
-    fn finish(mut self, summary: &RunSummary, status: RunStatus, counted: Option<Counts>) -> FullReading {
+    /// The facts of a run whose records were all added.
+    pub(crate) fn finish(
+        mut self,
+        summary: &RunSummary,
+        status: RunStatus,
+        counted: Option<Counts>,
+    ) -> FullReading {
         let tags = self.tags.iter().map(|(key, value)| (short(key), short(value)));
         self.details.tags = tags.collect();
         let preview = self.preview.finish();

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,6 +15,7 @@ use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
 
 use crate::database::{Database, DatabaseError, KeptRun, RunToStore};
 use crate::files_stamp::FilesStamp;
+use crate::followed_runs::FollowedRuns;
 use crate::kept_indexes::KeptIndexes;
 use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
 use crate::workers;
@@ -51,6 +53,7 @@ pub struct FactsStore {
     runs: RunStore,
     keeps: bool,
     prices: Prices,
+    followed: Option<Arc<FollowedRuns>>,
 }
 
 /// A run of a store, with what is known of it.
@@ -191,6 +194,7 @@ pub struct Survey {
     database: Result<Database, Option<DatabaseError>>,
     with_details: bool,
     prices: Prices,
+    followed: Option<Arc<FollowedRuns>>,
 }
 
 #[derive(Debug)]
@@ -213,6 +217,7 @@ impl FactsStore {
             runs: RunStore::new(data_dir),
             keeps: true,
             prices: Prices::default(),
+            followed: None,
         }
     }
 
@@ -226,6 +231,27 @@ impl FactsStore {
     #[must_use]
     pub fn with_prices(self, prices: Prices) -> Self {
         Self { prices, ..self }
+    }
+
+    /// The same for a program that asks again and again: of large runs that go on, only what was added to their logs is read
+    /// after the first time. They are in memory, with some 100 bytes for each of their spans; of clones, once.
+    #[must_use]
+    pub fn following(self) -> Self {
+        Self {
+            followed: Some(Arc::default()),
+            ..self
+        }
+    }
+
+    /// Runs that have to be read, the newest first.
+    fn to_be_read(&self, unread: Vec<UnreadRun>) -> Vec<UnreadRun> {
+        let mut unread = newest_first(unread);
+        if let Some(followed) = &self.followed {
+            for run in &mut unread {
+                run.bytes = run.bytes.saturating_sub(followed.bytes_read(&run.directory));
+            }
+        }
+        unread
     }
 
     /// The indexes of large logs that are kept beside the facts.
@@ -294,11 +320,12 @@ impl FactsStore {
         );
         Ok(Survey {
             known,
-            unread: newest_first(unread),
+            unread: self.to_be_read(unread),
             gone,
             database,
             with_details,
             prices: self.prices.clone(),
+            followed: self.followed.clone(),
         })
     }
 
@@ -363,11 +390,12 @@ impl FactsStore {
         };
         Ok(SnapshotLook::Changed(Survey {
             known,
-            unread: newest_first(unread),
+            unread: self.to_be_read(unread),
             gone,
             database,
             with_details,
             prices: self.prices.clone(),
+            followed: self.followed.clone(),
         }))
     }
 
@@ -451,6 +479,7 @@ impl Survey {
             database: Err(None),
             with_details,
             prices: Prices::default(),
+            followed: None,
         }
     }
 
@@ -482,7 +511,7 @@ impl Survey {
             &self.unread,
             workers::processors(),
             cancel,
-            |run| read_settled(&run.directory),
+            |run| read_settled(&run.directory, self.followed.as_deref()),
             |at, read| {
                 left -= 1;
                 reading.read_runs += 1;
@@ -630,11 +659,13 @@ struct SettledReading {
 }
 
 /// Reads a run; `None` when it was deleted.
-fn read_settled(directory: &RunDirectory) -> Option<SettledReading> {
+fn read_settled(directory: &RunDirectory, followed: Option<&FollowedRuns>) -> Option<SettledReading> {
     let began = Instant::now();
     let before = FilesStamp::of(&directory.path, true);
     let is_settled = before.is_settled();
-    let read = run_facts::read(directory);
+    let read = followed
+        .and_then(|followed| followed.read(directory, before.log_bytes))
+        .unwrap_or_else(|| run_facts::read(directory));
     if !directory.path.is_dir() {
         return None;
     }

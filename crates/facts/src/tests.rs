@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::Write;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::json;
 use tracer_insight::status::RunStatus;
-use tracer_sdk::read::{CancelToken, RunStore, StoreError};
+use tracer_sdk::read::{CancelToken, LogIndex, RunDirectory, RunStore, StoreError};
 
 use crate::test_support::{SampleRun, SampleSpan, Sandbox};
 use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, TokenTotals};
@@ -183,8 +184,12 @@ fn a_deleted_run_is_forgotten() {
 
 /// The next snapshot; `None` where nothing has changed.
 fn next(sandbox: &Sandbox, before: Option<&FactsSnapshot>, with_details: bool) -> Option<FactsSnapshot> {
-    let store = FactsStore::new(sandbox.path());
-    match FactsSnapshot::look(&store, before, with_details).unwrap() {
+    next_of(&FactsStore::new(sandbox.path()), before, with_details)
+}
+
+/// The same of a store that may follow runs.
+fn next_of(store: &FactsStore, before: Option<&FactsSnapshot>, with_details: bool) -> Option<FactsSnapshot> {
+    match FactsSnapshot::look(store, before, with_details).unwrap() {
         SnapshotLook::Same => None,
         SnapshotLook::Changed(survey) => FactsSnapshot::read(survey, &CancelToken::default(), |_| ()),
     }
@@ -258,7 +263,7 @@ fn only_the_user_can_read_what_is_kept() {
 /// How a database is made useless, and whether a new one takes its place.
 type Fault = (&'static str, fn(&Sandbox) -> Option<Connection>, bool);
 
-const FAULTS: [Fault; 10] = [
+const FAULTS: [Fault; 11] = [
     ("deleted", |sandbox| remove(sandbox), true),
     ("empty", |sandbox| replace(sandbox, b""), true),
     (
@@ -319,6 +324,16 @@ const FAULTS: [Fault; 10] = [
         false,
     ),
     (
+        "in a file instead of a folder",
+        |sandbox| {
+            let cache = sandbox.path().join("cache");
+            fs::remove_dir_all(&cache).unwrap();
+            fs::write(cache, "no folder").unwrap();
+            None
+        },
+        false,
+    ),
+    (
         "a folder",
         |sandbox| {
             remove(sandbox);
@@ -369,6 +384,54 @@ fn a_database_that_is_wrong_costs_time_only() {
         let again = FactsStore::new(sandbox.path()).survey(true).unwrap();
         assert_eq!(again.unread().0 == 0, is_replaced, "{fault}");
     }
+}
+
+#[test]
+fn a_database_that_is_deleted_while_it_is_used_costs_time_only() {
+    let sandbox = Sandbox::new();
+    (0..30).for_each(|number| sandbox.write(&refund_agent(number)));
+    let expected = read(&sandbox);
+    for is_known in [false, true] {
+        let survey = FactsStore::new(sandbox.path()).survey(true).unwrap();
+        assert_eq!(survey.unread().0 == 0, is_known);
+        fs::remove_dir_all(sandbox.path().join("cache")).unwrap();
+        assert_eq!(survey.read(&CancelToken::default(), |_| ()).runs, expected);
+        assert_eq!(facts(&sandbox), expected);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_cannot_be_written_is_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    facts(&sandbox);
+    let set = |mode: u32| {
+        for path in [sandbox.path().join("cache"), sandbox.database()] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    set(0o500);
+    assert_eq!(unread(&sandbox), 0);
+    sandbox.write(&refund_agent(2));
+    assert_eq!(facts(&sandbox), read(&sandbox), "whether it can be kept or not");
+    set(0o700);
+    assert_eq!(facts(&sandbox), read(&sandbox));
+}
+
+#[test]
+fn runs_that_change_between_a_look_and_the_reading_are_as_they_are_then() {
+    let sandbox = Sandbox::new();
+    (0..6).for_each(|number| sandbox.write(&refund_agent(number)));
+    let survey = FactsStore::new(sandbox.path()).survey(true).unwrap();
+    fs::remove_dir_all(sandbox.directory(1)).unwrap();
+    sandbox.write(&refund_agent(2).failed("AgentError", "gave up"));
+    fs::remove_dir_all(sandbox.directory(3)).unwrap();
+    fs::write(sandbox.directory(3), "no folder any more").unwrap();
+    let listed = survey.read(&CancelToken::default(), |_| ());
+    assert_eq!((&listed.runs, listed.unread), (&read(&sandbox), 0));
+    assert_eq!(facts(&sandbox), listed.runs);
 }
 
 #[cfg(unix)]
@@ -531,21 +594,147 @@ proptest! {
     #[test]
     fn facts_are_those_of_a_full_reading_whatever_happened(events in events()) {
         let sandbox = Sandbox::new();
+        let store = FactsStore::new(sandbox.path()).following();
         let mut snapshot = None;
         for (step, event) in events.iter().enumerate() {
             happen(&sandbox, event, step);
             if matches!(event, Event::List | Event::ListTwice) {
-                snapshot = next(&sandbox, snapshot.as_ref(), step % 2 == 0).or(snapshot);
+                snapshot = next_of(&store, snapshot.as_ref(), step % 2 == 0).or(snapshot);
             }
         }
         let expected = read(&sandbox);
-        let snapshot = next(&sandbox, snapshot.as_ref(), true).or(snapshot);
+        let snapshot = next_of(&store, snapshot.as_ref(), true).or(snapshot);
         prop_assert_eq!(&snapshot.unwrap().runs, &expected, "what a viewer knows");
         prop_assert_eq!(facts(&sandbox), expected.clone());
         prop_assert_eq!(facts(&sandbox), expected.clone(), "from the database");
         let _ = fs::remove_dir_all(sandbox.path().join("cache"));
         prop_assert_eq!(facts(&sandbox), expected, "without it");
     }
+}
+
+proptest! {
+    // Each waits until the logs have not changed for a moment: until then no index is kept.
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn kept_indexes_are_those_of_the_logs_whatever_happened(before in events(), after in events()) {
+        let sandbox = Sandbox::new();
+        let indexes = FactsStore::new(sandbox.path()).indexes();
+        let directories = || RunStore::new(sandbox.path()).list_directories().unwrap_or_default();
+        let open = |run: &RunDirectory| LogIndex::open(&run.path, Some(run.trace_id), false).ok();
+        (0..).zip(&before).for_each(|(step, event)| happen(&sandbox, event, step));
+        std::thread::sleep(Duration::from_millis(300));
+        for run in directories() {
+            if let Some(index) = open(&run) {
+                indexes.keep(run.trace_id, &index);
+            }
+        }
+        (100..).zip(&after).for_each(|(step, event)| happen(&sandbox, event, step));
+        facts(&sandbox);
+        for run in directories() {
+            if let Some(kept) = indexes.read(&run) {
+                let spans = |index: &LogIndex| (0..index.len()).map(|at| index.span(at)).collect::<Vec<_>>();
+                prop_assert_eq!(spans(&kept), spans(&open(&run).unwrap()));
+            }
+        }
+        let kept = fs::read_dir(sandbox.path().join("cache/indexes")).into_iter().flatten().count();
+        prop_assert!(kept <= directories().len(), "those of runs that are gone are gone");
+    }
+}
+
+/// A span that may be added to a run that goes on: its start, its kind, whether it failed, and what it is nested in.
+type Added = (u32, u8, bool, Option<u32>);
+
+fn added_span(number: u32, (second, kind, has_failed, parent): Added) -> SampleSpan {
+    let span = match kind {
+        0 => SampleSpan::model(number, "gpt-5", &format!("Question {number}"), "An answer"),
+        1 => SampleSpan::model(number, "gpt-5-mini", "Question", ""),
+        2 => SampleSpan::tool(number, "search", &json!({"q": number % 3}), &json!({})),
+        _ => SampleSpan::tool(number, "refund_api", &json!({"order": "ORD-1"}), &json!({})),
+    };
+    let mut span = if has_failed {
+        span.failed("Timeout", &format!("no answer to {number}"))
+    } else {
+        span
+    };
+    let time = |milliseconds: u32| format!("2026-01-01T00:00:{:02}.{milliseconds:03}Z", second % 60);
+    span.0["start_time"] = json!(time(0));
+    span.0["end_time"] = json!(time(20 + number % 900));
+    if let Some(parent) = parent {
+        span.0["parent_span_id"] = json!(format!("{:016x}", parent + 1));
+    }
+    if kind == 4 {
+        span.0["attributes"]["session.id"] = json!(format!("chat-{number}"));
+        span.0["attributes"]["tracer.tag.part"] = json!(number.to_string());
+    }
+    if kind == 5 {
+        // Another emitter's, which may be the same call as one before.
+        span.0["attributes"] = json!({
+            "gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.id": "r",
+            "otel.scope.name": (number % 3).to_string(), "gen_ai.usage.output_tokens": number % 4,
+        });
+    }
+    span
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn facts_of_a_run_that_goes_on_are_those_of_a_full_reading(
+        parts in prop::collection::vec(
+            prop::collection::vec((0_u32..50, 0_u8..6, prop::bool::weighted(0.3), prop::option::weighted(0.3, 0_u32..40)), 0..12),
+            1..7,
+        ),
+        is_torn: bool,
+    ) {
+        let sandbox = Sandbox::new();
+        sandbox.write(&SampleRun::new(1, "goes-on").running());
+        let store = FactsStore::new(sandbox.path()).following();
+        let log = sandbox.directory(1).join("spans.jsonl");
+        let (mut snapshot, mut number) = (None, 0);
+        for part in parts {
+            let mut text = String::new();
+            for added in part {
+                number += 1;
+                text += &SampleRun::new(1, "").running().span(added_span(number, added)).log();
+            }
+            let text = text.as_bytes();
+            // The reader may look while a line is being written.
+            let (first, rest) = text.split_at(if is_torn { text.len() * 2 / 3 } else { 0 });
+            for part in [first, rest] {
+                fs::OpenOptions::new().append(true).open(&log).unwrap().write_all(part).unwrap();
+                let now = next_of(&store, snapshot.as_ref(), true);
+                snapshot = now.or(snapshot);
+                prop_assert_eq!(&snapshot.as_ref().unwrap().runs, &read(&sandbox));
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_followed_run_only_what_was_added_is_read() {
+    let sandbox = Sandbox::new();
+    let many = |range: std::ops::Range<u32>| {
+        range.fold(SampleRun::new(1, "goes-on").running(), |run, number| {
+            run.span(SampleSpan::tool(number, "search", &json!({}), &json!({})))
+        })
+    };
+    sandbox.write(&many(1..500));
+    let store = FactsStore::new(sandbox.path()).following();
+    let first = next_of(&store, None, true).unwrap();
+    let added = many(500..503).log();
+    let log = fs::OpenOptions::new()
+        .append(true)
+        .open(sandbox.directory(1).join("spans.jsonl"));
+    log.unwrap().write_all(added.as_bytes()).unwrap();
+    let SnapshotLook::Changed(survey) = FactsSnapshot::look(&store, Some(&first), true).unwrap() else {
+        panic!("spans were added");
+    };
+    assert_eq!(survey.unread(), (1, added.len() as u64));
+    let second = FactsSnapshot::read(survey, &CancelToken::default(), |_| ()).unwrap();
+    assert_eq!(second.runs, read(&sandbox));
+    assert_eq!(second.runs[0].facts.steps, 502);
 }
 
 /// How many runs the mixed store has: few by default, and 10,000 in the slow step of CI.
@@ -628,7 +817,8 @@ fn facts_of_a_mixed_store_are_those_of_a_full_reading() {
     (0..count).for_each(|number| write_mixed(&sandbox, number));
     let expected = read(&sandbox);
     assert_eq!(expected.len(), count as usize);
-    let first = next(&sandbox, None, true).unwrap();
+    let store = FactsStore::new(sandbox.path()).following();
+    let first = next_of(&store, None, true).unwrap();
     assert!(first.runs == expected, "the first time");
     assert!(facts(&sandbox) == expected, "from the database");
     // Another process lists while runs change, come and go.
@@ -643,7 +833,7 @@ fn facts_of_a_mixed_store_are_those_of_a_full_reading() {
         other.join().unwrap();
     });
     let expected = read(&sandbox);
-    let second = next(&sandbox, Some(&first), true).unwrap();
+    let second = next_of(&store, Some(&first), true).unwrap();
     assert!(second.runs == expected, "after changes");
     assert!(facts(&sandbox) == expected, "after changes, from the database");
     fs::remove_dir_all(sandbox.path().join("cache")).unwrap();

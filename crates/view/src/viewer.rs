@@ -54,7 +54,11 @@ impl Viewer {
             guard: ViewerGuard::new(address, options, are_owners_known, token),
             assets: Assets::new(options.page_files.clone()),
             runs: Runs::new(store, options.prices.clone()),
-            facts: KnownFacts::new(FactsStore::new(&settings.data_dir).with_prices(options.prices.clone())),
+            facts: KnownFacts::new(
+                FactsStore::new(&settings.data_dir)
+                    .with_prices(options.prices.clone())
+                    .following(),
+            ),
             work: WorkPool::new(),
             streams: OpenStreams::default(),
             html_export: Arc::clone(&options.html_export),

@@ -42,6 +42,32 @@ impl IndexedSteps {
         (attempts > 1).then_some(Attempts::Call(attempts))
     }
 
+    /// How many calls are attempts at another one.
+    pub fn attempt_count(&self) -> u64 {
+        let mut attempts = 0;
+        // The call behind those that were looked at, unless a state is between.
+        let mut next = None;
+        for number in (1..=self.timeline.step_count()).rev() {
+            let row = self.timeline.row_of_step(number);
+            let Some(row) = row.and_then(|row| self.timeline.get(row)) else {
+                continue;
+            };
+            match self.header(row).map(|(event_type, _)| event_type) {
+                Some(EventType::LlmCall | EventType::ToolCall) => {
+                    let call = self.call_at(row);
+                    let is_attempt = call
+                        .zip(next)
+                        .is_some_and(|(call, next)| tries_again(&call, &next));
+                    attempts += u64::from(is_attempt);
+                    next = call;
+                }
+                Some(EventType::StateUpdate) => next = None,
+                _ => {}
+            }
+        }
+        attempts
+    }
+
     /// The first call or state among the steps with these numbers, if it is a call.
     fn neighbour(&self, numbers: impl Iterator<Item = usize>) -> Option<(usize, IndexedSpan)> {
         for number in numbers {
