@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::sandbox::{FIRST, Sandbox};
 
 /// So long a test waits for an answer before it fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A viewer of a sandbox; it ends with the test.
 pub(crate) struct Viewer {
