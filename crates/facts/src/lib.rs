@@ -7,7 +7,7 @@
 
 mod database;
 mod files_stamp;
-mod followed_runs;
+mod growing_runs;
 mod kept_indexes;
 mod latencies;
 mod order;

@@ -15,7 +15,7 @@ use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
 
 use crate::database::{Database, DatabaseError, KeptRun, RunToStore};
 use crate::files_stamp::FilesStamp;
-use crate::followed_runs::FollowedRuns;
+use crate::growing_runs::GrowingRuns;
 use crate::kept_indexes::KeptIndexes;
 use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
 use crate::workers;
@@ -53,7 +53,7 @@ pub struct FactsStore {
     runs: RunStore,
     keeps: bool,
     prices: Prices,
-    followed: Option<Arc<FollowedRuns>>,
+    followed: Option<Arc<GrowingRuns>>,
 }
 
 /// A run of a store, with what is known of it.
@@ -194,7 +194,7 @@ pub struct Survey {
     database: Result<Database, Option<DatabaseError>>,
     with_details: bool,
     prices: Prices,
-    followed: Option<Arc<FollowedRuns>>,
+    followed: Option<Arc<GrowingRuns>>,
 }
 
 #[derive(Debug)]
@@ -659,7 +659,7 @@ struct SettledReading {
 }
 
 /// Reads a run; `None` when it was deleted.
-fn read_settled(directory: &RunDirectory, followed: Option<&FollowedRuns>) -> Option<SettledReading> {
+fn read_settled(directory: &RunDirectory, followed: Option<&GrowingRuns>) -> Option<SettledReading> {
     let began = Instant::now();
     let before = FilesStamp::of(&directory.path, true);
     let is_settled = before.is_settled();

@@ -678,13 +678,13 @@ fn added_span(number: u32, (second, kind, has_failed, parent): Added) -> SampleS
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn facts_of_a_run_that_goes_on_are_those_of_a_full_reading(
         parts in prop::collection::vec(
             prop::collection::vec((0_u32..50, 0_u8..6, prop::bool::weighted(0.3), prop::option::weighted(0.3, 0_u32..40)), 0..12),
-            1..7,
+            1..5,
         ),
         is_torn: bool,
     ) {

@@ -289,11 +289,12 @@ impl Columns {
             let bytes = sections.item()?;
             bytes.push_number((position - before) as u64);
             before = position;
-            let mut usage = Usage::default();
-            usage.cache_read_tokens = shares.cache_read;
-            usage.cache_write_tokens = shares.cache_write;
-            usage.reasoning_tokens = shares.reasoning;
-            bytes.push_usage(&usage);
+            bytes.push_usage(&Usage {
+                cache_read_tokens: shares.cache_read,
+                cache_write_tokens: shares.cache_write,
+                reasoning_tokens: shares.reasoning,
+                ..Usage::default()
+            });
         }
         sections.end()?;
         #[cfg(feature = "prices")]

@@ -1,4 +1,4 @@
-//! [`FollowedRuns`]: large runs that go on, whose facts follow from what was added to their logs since they were read last.
+//! [`GrowingRuns`]: large runs that go on, whose facts follow from what was added to their logs since they were read last.
 //!
 //! Facts are sums over the records of a run in the order of time, and what is added may belong between others. So the sums as
 //! they were after some of the records are remembered, the nearer to the end the more: those before the first record that is
@@ -28,11 +28,11 @@ const MAX_RUNS: usize = 4;
 
 /// The runs that are followed, the one that was read last at the end.
 #[derive(Debug, Default)]
-pub(crate) struct FollowedRuns(Mutex<Vec<(RunDirectory, FollowedRun)>>);
+pub(crate) struct GrowingRuns(Mutex<Vec<(RunDirectory, GrowingRun)>>);
 
 /// A run, as far as its log was read.
 #[derive(Debug)]
-struct FollowedRun {
+struct GrowingRun {
     index: LogIndex,
     /// The shortest first; the last is of all records.
     checkpoints: Vec<Checkpoint>,
@@ -50,7 +50,7 @@ struct Checkpoint {
     counts: Counts,
 }
 
-impl FollowedRuns {
+impl GrowingRuns {
     /// Reads what was added to a large run that goes on; `None` of any other, which has to be read from its beginning.
     pub(crate) fn read(&self, directory: &RunDirectory, log_bytes: u64) -> Option<FullReading> {
         let before = self.take(directory);
@@ -65,7 +65,7 @@ impl FollowedRuns {
         if !summary.status().is_open() || !is_itself {
             return None;
         }
-        let mut run = FollowedRun::go_on(before, directory).ok()?;
+        let mut run = GrowingRun::go_on(before, directory).ok()?;
         let reading = run.read(directory, &summary)?;
         let mut runs = self.lock();
         if runs.len() == MAX_RUNS {
@@ -83,18 +83,18 @@ impl FollowedRuns {
     }
 
     /// Nobody else has a run while it is read.
-    fn take(&self, directory: &RunDirectory) -> Option<FollowedRun> {
+    fn take(&self, directory: &RunDirectory) -> Option<GrowingRun> {
         let mut runs = self.lock();
         let at = runs.iter().position(|(other, _)| other == directory)?;
         Some(runs.remove(at).1)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(RunDirectory, FollowedRun)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(RunDirectory, GrowingRun)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl FollowedRun {
+impl GrowingRun {
     /// The run with all of its log that is there now: what was added to what was read, or all of it.
     fn go_on(before: Option<Self>, directory: &RunDirectory) -> io::Result<Self> {
         if let Some(mut run) = before {
