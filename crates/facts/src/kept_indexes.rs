@@ -35,7 +35,7 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Nothing here is an error: an index that cannot be kept or read costs the time to read the log.
 ///
 /// ```
-/// # let (folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
 /// use tracer_facts::KeptIndexes;
 /// use tracer_sdk::read::{LogIndex, RunStore};
 ///
