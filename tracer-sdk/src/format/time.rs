@@ -1,5 +1,6 @@
 //! Points in time: six digits and a `Z` when written, any RFC 3339 date-time with a zone when read.
 
+use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -145,24 +146,60 @@ impl Timestamp {
 
     /// As [`Timestamp::write`] writes it.
     pub(crate) fn to_bytes(self) -> [u8; WRITTEN_LENGTH] {
-        // In range: every timestamp is within the years 0 to 9999. Without its offset, which each part would add again.
-        let time = DateTime::from_timestamp(self.seconds, 0)
-            .unwrap_or_default()
-            .naive_utc();
-        let leap = self.nanoseconds / 1_000_000_000;
+        let second = if self.nanoseconds < 1_000_000_000 {
+            written_second(self.seconds)
+        } else {
+            second_to_bytes(self.seconds, 1)
+        };
         let micros = self.nanoseconds % 1_000_000_000 / 1_000;
-        let year = time.year().unsigned_abs();
-        let ([y1, y2], [y3, y4]) = (two_digits(year / 100), two_digits(year % 100));
-        let ([m1, m2], [d1, d2]) = (two_digits(time.month()), two_digits(time.day()));
-        let ([h1, h2], [n1, n2]) = (two_digits(time.hour()), two_digits(time.minute()));
-        let [s1, s2] = two_digits(time.second() + leap);
         let ([f1, f2], [f3, f4]) = (two_digits(micros / 10_000), two_digits(micros / 100 % 100));
         let [f5, f6] = two_digits(micros % 100);
-        [
-            y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, b'.', f1,
-            f2, f3, f4, f5, f6, b'Z',
-        ]
+        let mut written = *b"2026-01-01T00:00:00.000000Z";
+        let (whole, fraction) = written.split_at_mut(SECOND_LENGTH);
+        whole.copy_from_slice(&second);
+        fraction.copy_from_slice(&[b'.', f1, f2, f3, f4, f5, f6, b'Z']);
+        written
     }
+}
+
+/// How many bytes of a written timestamp are before its fraction.
+const SECOND_LENGTH: usize = "2026-01-01T00:00:00".len();
+
+/// The second after 1970 that a thread has written last, and its text.
+type WrittenSecond = (i64, [u8; SECOND_LENGTH]);
+
+thread_local! {
+    static WRITTEN_SECOND: Cell<WrittenSecond> = const { Cell::new((0, *b"1970-01-01T00:00:00")) };
+}
+
+/// The text of a whole second. What is recorded in a row lies in the same one: to calculate each anew takes 2 % of the
+/// instructions of a tool call.
+fn written_second(seconds: i64) -> [u8; SECOND_LENGTH] {
+    // A thread that is ending remembers nothing.
+    let known = WRITTEN_SECOND.try_with(Cell::get);
+    match known {
+        Ok((second, text)) if second == seconds => text,
+        _ => {
+            let text = second_to_bytes(seconds, 0);
+            let _ = WRITTEN_SECOND.try_with(|known| known.set((seconds, text)));
+            text
+        }
+    }
+}
+
+fn second_to_bytes(seconds: i64, leap: u32) -> [u8; SECOND_LENGTH] {
+    // In range: every timestamp is within the years 0 to 9999. Without its offset, which each part would add again.
+    let time = DateTime::from_timestamp(seconds, 0)
+        .unwrap_or_default()
+        .naive_utc();
+    let year = time.year().unsigned_abs();
+    let ([y1, y2], [y3, y4]) = (two_digits(year / 100), two_digits(year % 100));
+    let ([m1, m2], [d1, d2]) = (two_digits(time.month()), two_digits(time.day()));
+    let ([h1, h2], [n1, n2]) = (two_digits(time.hour()), two_digits(time.minute()));
+    let [s1, s2] = two_digits(time.second() + leap);
+    [
+        y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2,
+    ]
 }
 
 /// The digits of a number below 100. chrono's own formatting adds 30 % to the instructions of a tool call.
