@@ -11,7 +11,7 @@ use super::attributes::{FieldVisitor, SentAttributes};
 use super::bodies::parse_message;
 use super::callsites::{CallsiteFilter, count_enter, count_exit};
 use super::report;
-use super::runs::{OutermostSpan, start_run};
+use super::runs::{LiveContext, OutermostSpan, SurroundingSpan, start_run};
 use super::span::{LibrarySpan, ParentPlace};
 use super::tool_events::{outcome_of_tool, span_of_tool, tool_left};
 use super::vocabulary::{
@@ -80,7 +80,7 @@ impl LibraryRecorder {
             is_root: false,
             owns_run: false,
         };
-        if let Some(context) = outermost.as_ref().and_then(OutermostSpan::context) {
+        if let Some(context) = outermost.as_ref().and_then(SurroundingSpan::context) {
             return Some(inside(context));
         }
         if !is_agent
@@ -109,7 +109,7 @@ impl LibraryRecorder {
 }
 
 /// The context of the nearest recorded span around a span, or else the outermost span around it.
-fn surroundings<S>(span: &SpanRef<'_, S>) -> (Option<Context>, Option<OutermostSpan>)
+fn surroundings<S>(span: &SpanRef<'_, S>) -> (Option<Context>, Option<SurroundingSpan>)
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
@@ -119,7 +119,7 @@ where
         if let Some(recorded) = extensions.get::<LibrarySpan>() {
             return (Some(recorded.context().clone()), None);
         }
-        outermost = extensions.get::<OutermostSpan>().cloned();
+        outermost = extensions.get::<OutermostSpan>().map(OutermostSpan::share);
     }
     (None, outermost)
 }
@@ -148,20 +148,14 @@ fn context_of<S>(span: &SpanRef<'_, S>) -> Option<(Context, Option<LibrarySpan>)
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    let (recorded, outermost) = {
+    let outermost = {
         let extensions = span.extensions();
-        let recorded = extensions.get::<LibrarySpan>().cloned();
-        let outermost = match recorded {
-            Some(_) => None,
-            None => extensions.get::<OutermostSpan>().cloned(),
-        };
-        (recorded, outermost)
+        if let Some(recorded) = extensions.get::<LibrarySpan>() {
+            return Some((recorded.context().clone(), Some(recorded.clone())));
+        }
+        extensions.get::<OutermostSpan>()?.shared()?
     };
-    match (recorded, outermost) {
-        (Some(recorded), _) => Some((recorded.context().clone(), Some(recorded))),
-        (None, Some(outermost)) => Some((outermost.context()?, None)),
-        (None, None) => None,
-    }
+    Some((outermost.context()?, None))
 }
 
 impl<S> Layer<S> for LibraryRecorder
@@ -192,7 +186,7 @@ where
                     && Context::of_thread().is_none()
                     && let Some(_recording) = RecordingGuard::enter()
                 {
-                    outermost.promote(&self.options.config);
+                    outermost.share().promote(&self.options.config);
                 }
                 span.extensions_mut().replace(outermost);
             }
@@ -291,6 +285,9 @@ where
 
     fn on_enter(&self, id: &Id, context: LayerContext<'_, S>) {
         count_enter();
+        if !LiveContext::is_any() {
+            return;
+        }
         if let Some((within, recorded)) = context.span(id).and_then(|span| context_of(&span)) {
             if let Some(recorded) = recorded {
                 recorded.enter();
@@ -301,6 +298,9 @@ where
 
     fn on_exit(&self, id: &Id, context: LayerContext<'_, S>) {
         count_exit();
+        if !LiveContext::is_any() {
+            return;
+        }
         if let Some((within, recorded)) = context.span(id).and_then(|span| context_of(&span)) {
             if let Some(recorded) = recorded.filter(LibrarySpan::names_a_tool) {
                 tool_left(&recorded);
@@ -310,6 +310,9 @@ where
     }
 
     fn on_close(&self, id: Id, context: LayerContext<'_, S>) {
+        if !LiveContext::is_any() {
+            return;
+        }
         let Some(span) = context.span(&id) else { return };
         let (recorded, outermost) = {
             let mut extensions = span.extensions_mut();

@@ -2,6 +2,7 @@
 //! span around it, the only run there is, or a run of its own.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use once_cell::race::OnceBox;
@@ -58,17 +59,54 @@ pub(super) fn start_run(
     })
 }
 
+/// How many spans have a context at this moment: recorded ones, and outermost ones that are a run.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// A span that has a context, for as long as it is there.
+#[derive(Debug)]
+pub(super) struct LiveContext(());
+
+impl LiveContext {
+    pub(super) fn begin() -> Self {
+        LIVE.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+
+    /// Whether there is one. While there is none, no span that is entered, left or closed needs to be looked at: that was most
+    /// of what the layer took for a span of other code.
+    ///
+    /// Whoever is handed a span knows of it, so that no order is needed.
+    #[inline]
+    pub(super) fn is_any() -> bool {
+        LIVE.load(Ordering::Relaxed) != 0
+    }
+}
+
+impl Drop for LiveContext {
+    fn drop(&mut self) {
+        LIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// In the extensions of an outermost span that is not recorded: an agent or a call within it makes it a run.
 ///
 /// Nearly none becomes one: what that takes is made when it is needed.
-#[derive(Debug, Clone)]
-pub(super) struct OutermostSpan(Arc<Outermost>);
-
 #[derive(Debug)]
-struct Outermost {
+pub(super) struct OutermostSpan {
     since: Instant,
     metadata: &'static Metadata<'static>,
-    run: OnceBox<OwnLock<Option<OutermostRun>>>,
+    run: OnceBox<OutermostRunPlace>,
+}
+
+/// Where the run of an outermost span is, once there is one.
+type OutermostRunPlace = Arc<OwnLock<Option<OutermostRun>>>;
+
+/// An outermost span around one that is looked at.
+#[derive(Debug)]
+pub(super) struct SurroundingSpan {
+    since: Instant,
+    metadata: &'static Metadata<'static>,
+    run: OutermostRunPlace,
 }
 
 /// The run of an outermost span.
@@ -78,32 +116,63 @@ struct OutermostRun {
     run: Arc<RunState>,
     /// The span in the run of another process.
     joined: OpenSpan,
+    _live: LiveContext,
 }
 
 impl OutermostSpan {
     pub(super) fn new(metadata: &'static Metadata<'static>) -> Self {
-        Self(Arc::new(Outermost {
+        Self {
             since: Instant::now(),
             metadata,
             run: OnceBox::new(),
-        }))
+        }
     }
 
+    /// The span as those within it see it.
+    pub(super) fn share(&self) -> SurroundingSpan {
+        let none = || Box::new(Arc::new(OwnLock::new(OwnProcess::current(), None)));
+        self.surrounding(self.run.get_or_init(none))
+    }
+
+    /// As [`share`](Self::share), if it may have a run by now.
+    pub(super) fn shared(&self) -> Option<SurroundingSpan> {
+        Some(self.surrounding(self.run.get()?))
+    }
+
+    fn surrounding(&self, run: &OutermostRunPlace) -> SurroundingSpan {
+        SurroundingSpan {
+            since: self.since,
+            metadata: self.metadata,
+            run: Arc::clone(run),
+        }
+    }
+
+    /// The span has closed, and its run ends.
+    pub(super) fn close(&self) {
+        let run = self.run.get().and_then(|run| run.lock()?.take());
+        if let Some(OutermostRun { run, joined, .. }) = run {
+            let end = run.clock.now();
+            joined.end_on_recording_thread(EndTime::At(end));
+            run.end(None, end);
+        }
+    }
+}
+
+impl SurroundingSpan {
     /// The context of the run, if there is one by now.
     pub(super) fn context(&self) -> Option<Context> {
-        let run = self.0.run.get()?.lock()?;
+        let run = self.run.lock()?;
         run.as_ref().map(|run| run.context.clone())
     }
 
     /// The context of the run, which begins with this unless it has begun.
     pub(super) fn promote(&self, config: &Config) -> Option<Context> {
-        let none = || Box::new(OwnLock::new(OwnProcess::current(), None));
-        let mut place = self.0.run.get_or_init(none).lock()?;
+        let mut place = self.run.lock()?;
         if let Some(run) = place.as_ref() {
             return Some(run.context.clone());
         }
-        let name = self.0.metadata.name();
-        let new = start_run(name.to_owned(), self.0.metadata, config, Some(self.0.since))?;
+        let name = self.metadata.name();
+        let new = start_run(name.to_owned(), self.metadata, config, Some(self.since))?;
         let run = Arc::clone(&new.context.run);
         let mut joined = OpenSpan::default();
         let mut context = new.context;
@@ -116,17 +185,8 @@ impl OutermostSpan {
             context: context.clone(),
             run,
             joined,
+            _live: LiveContext::begin(),
         });
         Some(context)
-    }
-
-    /// The span has closed, and its run ends.
-    pub(super) fn close(&self) {
-        let run = self.0.run.get().and_then(|run| run.lock()?.take());
-        if let Some(OutermostRun { run, joined, .. }) = run {
-            let end = run.clock.now();
-            joined.end_on_recording_thread(EndTime::At(end));
-            run.end(None, end);
-        }
     }
 }

@@ -12,6 +12,7 @@ use super::attributes::SentAttributes;
 use super::bodies::{CallSide, RigRequest, finish_reason};
 use super::calls::{JsonOrText, SharedCalls, WaitingTool, calls_of};
 use super::outcome::{Failure, failure};
+use super::runs::LiveContext;
 use super::tools::result_in;
 use super::vocabulary::{CALL_IDS, MODELS, NAMED_TOOL, TOOLS, names_a_tool, shows_an_answer};
 use crate::disk;
@@ -44,6 +45,7 @@ pub(super) struct Shared {
     is_entered: AtomicBool,
     /// `None` when the span has closed.
     work: OwnLock<Option<OpenWork>>,
+    _live: LiveContext,
 }
 
 /// What is known of an open span.
@@ -143,6 +145,7 @@ impl LibrarySpan {
             names_a_tool: names_a_tool(metadata),
             is_entered: AtomicBool::new(false),
             work: OwnLock::new(process, Some(work)),
+            _live: LiveContext::begin(),
         }))
     }
 
