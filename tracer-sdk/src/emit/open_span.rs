@@ -24,7 +24,7 @@ use super::unattached;
 use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
 use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
-use crate::loops::{self, Asked, TrailKind};
+use crate::loops::{self, Asked, TrailKind, WrittenText};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
 use crate::write::open_entries::OpenEntry;
@@ -797,8 +797,10 @@ fn add_message<T: Serialize + ?Sized>(
 /// The part of a span that loop detection compares, its signature left in the buffers; `None` for other kinds of spans.
 fn asked(event_type: EventType, content: &SpanContent, buffers: &mut SignatureBuffers) -> Option<Asked> {
     let draft = &content.draft;
-    let is_json =
-        |event| draft.event_text_of(event, event_keys::FORMAT) == Some(event_keys::FORMAT_JSON.as_bytes());
+    let is_json = |event| {
+        draft.event_text_of(event, event_keys::FORMAT)
+            == Some(WrittenText::Alone(event_keys::FORMAT_JSON.as_bytes()))
+    };
     let failed = content.error.is_some();
     Some(match event_type {
         EventType::LlmCall => {
@@ -848,12 +850,12 @@ fn asked(event_type: EventType, content: &SpanContent, buffers: &mut SignatureBu
 
 /// What a library sent as an attribute where a recorder has an event.
 #[cfg(feature = "tracing")]
-fn sent_text(draft: &Draft, name: Name) -> Option<&[u8]> {
+fn sent_text(draft: &Draft, name: Name) -> Option<WrittenText<'_>> {
     draft.text_of(name.written())
 }
 
 #[cfg(not(feature = "tracing"))]
-fn sent_text(_: &Draft, _: Name) -> Option<&[u8]> {
+fn sent_text(_: &Draft, _: Name) -> Option<WrittenText<'_>> {
     None
 }
 

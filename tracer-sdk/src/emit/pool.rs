@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use crate::loops::{self, ShapeWriter};
+use crate::loops::{self, ShapeWriter, WrittenText};
 
 thread_local! {
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
@@ -35,27 +35,27 @@ pub(crate) struct SignatureBuffers {
 impl SignatureBuffers {
     /// Writes the signature of a tool call with these arguments, JSON text, and gives the number of the arguments.
     /// Arguments that are null are no arguments.
-    pub(crate) fn tool_signature(&mut self, tool: &str, arguments: Option<&[u8]>) -> Option<u64> {
+    pub(crate) fn tool_signature(&mut self, tool: &str, arguments: Option<WrittenText<'_>>) -> Option<u64> {
         self.shape.clear();
         // What is not one JSON value has no shape; ours always is one.
         let number = arguments
-            .filter(|text| *text != b"null")
+            .filter(|text| text.bytes() != b"null")
             .and_then(|text| self.shape_writer.append_json(text, &mut self.shape));
         loops::tool_signature(tool, number.map(|_| self.shape.as_slice()), &mut self.signature);
         number
     }
 
     /// The number of a value, JSON text; `None` when it is null.
-    pub(crate) fn number(&mut self, text: &[u8]) -> Option<u64> {
-        (text != b"null").then(|| self.shape_writer.number(text))?
+    pub(crate) fn number(&mut self, text: WrittenText<'_>) -> Option<u64> {
+        (text.bytes() != b"null").then(|| self.shape_writer.number(text))?
     }
 
     /// The numbers of a prompt and of its last message.
-    pub(crate) fn prompt(&mut self, text: &[u8], is_json: bool) -> Option<(u64, u64)> {
+    pub(crate) fn prompt(&mut self, text: WrittenText<'_>, is_json: bool) -> Option<(u64, u64)> {
         if is_json {
-            return (text != b"null").then(|| self.shape_writer.prompt(text))?;
+            return (text.bytes() != b"null").then(|| self.shape_writer.prompt(text))?;
         }
-        let number = loops::of_text(text);
+        let number = loops::of_text(text.bytes());
         Some((number, number))
     }
 }

@@ -3,17 +3,35 @@
 /// How many bytes are looked at together.
 pub(crate) const TOGETHER: usize = 8;
 
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
 /// How many bytes are before the first quote, backslash or control character; [`TOGETHER`] when there is none.
 #[inline]
 pub(crate) fn plain_bytes(bytes: [u8; TOGETHER]) -> usize {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
     let word = u64::from_le_bytes(bytes);
-    // The subtraction sets the highest bit of each byte that is less than `limit`, at most 0x80, and perhaps of those after
-    // it, which it borrows from: the first one is always right.
-    let less = |word: u64, limit: u64| word.wrapping_sub(LOW * limit) & !word & HIGH;
-    let is = |byte: u8| less(word ^ (LOW * u64::from(byte)), 1);
-    let found = less(word, 0x20) | is(b'"') | is(b'\\');
+    first(less(word, 0x20) | equal(word, b'"') | equal(word, b'\\'))
+}
+
+/// How many bytes are before the first backslash; [`TOGETHER`] when there is none.
+#[inline]
+pub(crate) fn bytes_before_backslash(bytes: [u8; TOGETHER]) -> usize {
+    first(equal(u64::from_le_bytes(bytes), b'\\'))
+}
+
+/// Sets the highest bit of each byte that is less than `limit`, at most 0x80, and perhaps of those after it, which the
+/// subtraction borrows from: the first one is always right.
+const fn less(word: u64, limit: u64) -> u64 {
+    word.wrapping_sub(LOW * limit) & !word & HIGH
+}
+
+/// As [`less`], of each byte that is `byte`.
+const fn equal(word: u64, byte: u8) -> u64 {
+    less(word ^ (LOW * byte as u64), 1)
+}
+
+/// The number of the first byte whose highest bit is set.
+const fn first(found: u64) -> usize {
     // At most 64 zeros.
     found.trailing_zeros() as usize / 8
 }
@@ -31,6 +49,8 @@ mod tests {
             let special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
             let expected = bytes.iter().position(special).unwrap_or(TOGETHER);
             prop_assert_eq!(plain_bytes(bytes), expected);
+            let backslash = bytes.iter().position(|byte| *byte == b'\\').unwrap_or(TOGETHER);
+            prop_assert_eq!(bytes_before_backslash(bytes), backslash);
         }
     }
 }

@@ -17,6 +17,7 @@ mod warning;
 
 pub use asked::{Asked, Likeness, TrailKind};
 pub(crate) use detector::LoopDetector;
+pub(crate) use reader::WrittenText;
 pub(crate) use shape::ShapeWriter;
 #[cfg(test)]
 pub(crate) use shape::shape_of_value;

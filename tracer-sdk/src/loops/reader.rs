@@ -10,16 +10,34 @@ use super::asked::is_list_of_messages;
 use super::entries::ObjectEntries;
 use super::limits::{MAX_DEPTH, MAX_ITEMS, MAX_SHAPE_BYTES, REST, beginning};
 use super::value::{self, Items};
-use crate::format::plain_bytes::{TOGETHER, plain_bytes};
+use crate::format::plain_bytes::{TOGETHER, bytes_before_backslash, plain_bytes};
 
 /// What is nested deeper is one text: redaction leaves nothing so deep.
 const MAX_NUMBERED_DEPTH: usize = 32;
 /// Integers with this many digits fit 64 bits, whatever the digits are.
 const MAX_SURE_DIGITS: usize = 18;
 
+/// A text as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrittenText<'a> {
+    /// As it is.
+    Alone(&'a [u8]),
+    /// JSON text as it is within a JSON string: with a backslash before each quote and each backslash.
+    InString(&'a [u8]),
+}
+
+impl<'a> WrittenText<'a> {
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Alone(bytes) | Self::InString(bytes) => bytes,
+        }
+    }
+}
+
 /// Writes the shape of the value in a text to the end of another one.
 pub(super) struct ShapeReader<'a> {
     text: &'a [u8],
+    in_string: bool,
     /// How far the text has been read.
     position: usize,
     entries: &'a mut ObjectEntries,
@@ -27,9 +45,10 @@ pub(super) struct ShapeReader<'a> {
 }
 
 impl<'a> ShapeReader<'a> {
-    pub(super) fn new(text: &'a [u8], entries: &'a mut ObjectEntries, out: &'a mut Vec<u8>) -> Self {
+    pub(super) fn new(text: WrittenText<'a>, entries: &'a mut ObjectEntries, out: &'a mut Vec<u8>) -> Self {
         Self {
-            text,
+            text: text.bytes(),
+            in_string: matches!(text, WrittenText::InString(_)),
             position: 0,
             entries,
             out,
@@ -205,6 +224,10 @@ impl<'a> ShapeReader<'a> {
 
     /// Reads a string, a number or a word that begins with `first`, which comes next; its type and its number.
     fn numbered_scalar(&mut self, first: u8) -> Option<(&'static str, u64)> {
+        if matches!(first, b'"' | b'\\') {
+            let (string, _) = self.string()?;
+            return Some(("str", value::of_string(string)));
+        }
         let start = self.position;
         let word = self.scalar(first)?;
         Some((word, value::of_text(self.text.get(start..self.position)?)))
@@ -213,7 +236,7 @@ impl<'a> ShapeReader<'a> {
     /// As [`numbered_scalar`](Self::numbered_scalar); its type.
     fn scalar(&mut self, first: u8) -> Option<&'static str> {
         match first {
-            b'"' => self.string().map(|_| "str"),
+            b'"' | b'\\' => self.string().map(|_| "str"),
             b'-' | b'0'..=b'9' => self.number(),
             _ => {
                 let words = [("null", "null"), ("true", "bool"), ("false", "bool")];
@@ -230,18 +253,27 @@ impl<'a> ShapeReader<'a> {
     fn number(&mut self) -> Option<&'static str> {
         let rest = self.text.get(self.position..)?;
         let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-        let length = rest.iter().position(is_end).unwrap_or(rest.len());
-        let number = rest.get(..length)?;
-        self.position += length;
-        if length <= MAX_SURE_DIGITS && number.iter().all(u8::is_ascii_digit) {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits <= MAX_SURE_DIGITS && rest.get(digits).is_none_or(is_end) {
+            self.position += digits;
             return Some("int");
         }
-        let number: Number = serde_json::from_slice(number).ok()?;
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        let number: Number = serde_json::from_slice(rest.get(..length)?).ok()?;
+        self.position += length;
         Some(if number.is_f64() { "float" } else { "int" })
     }
 
     /// Reads a string; what stands between its quotes, and whether escapes are in it.
     fn string(&mut self) -> Option<(&'a [u8], bool)> {
+        if self.in_string {
+            self.string_in_string()
+        } else {
+            self.string_alone()
+        }
+    }
+
+    fn string_alone(&mut self) -> Option<(&'a [u8], bool)> {
         self.expect(b'"')?;
         let start = self.position;
         let mut has_escapes = false;
@@ -263,19 +295,54 @@ impl<'a> ShapeReader<'a> {
         }
     }
 
+    /// As [`string_alone`](Self::string_alone), where each quote and each backslash has a backslash before it.
+    fn string_in_string(&mut self) -> Option<(&'a [u8], bool)> {
+        self.expect(b'\\')?;
+        self.expect(b'"')?;
+        let start = self.position;
+        let mut has_escapes = false;
+        loop {
+            let rest = self.text.get(self.position..)?;
+            // One escape often follows the other.
+            let end = match rest.first()? {
+                b'\\' => 0,
+                _ => before_backslash(rest),
+            };
+            let escaped = *rest.get(end + 1)?;
+            if escaped == b'"' {
+                let end = self.position + end;
+                self.position = end + 2;
+                return Some((self.text.get(start..end)?, has_escapes));
+            }
+            has_escapes = true;
+            let is_twice = rest.get(end + 2) == Some(&b'\\');
+            self.position += end + if is_twice { 4 } else { 3 };
+        }
+    }
+
     /// Writes the key of one entry, as far as a shape can hold it, and gives its number.
     fn key(&mut self) -> Option<u64> {
-        self.peek()?;
-        let start = self.position;
         let (key, has_escapes) = self.string()?;
         let number = value::of_text(key);
         if has_escapes {
-            let key: String = serde_json::from_slice(self.text.get(start..self.position)?).ok()?;
+            let key = self.plain_key(key)?;
             self.push_key(key.as_bytes());
         } else {
             self.push_key(key);
         }
         Some(number)
+    }
+
+    /// A key without its escapes.
+    fn plain_key(&self, key: &[u8]) -> Option<String> {
+        let quoted = |text: &str| format!("\"{text}\"");
+        let key = quoted(std::str::from_utf8(key).ok()?);
+        let key = if self.in_string {
+            quoted(&serde_json::from_str::<String>(&key).ok()?)
+        } else {
+            key
+        };
+        serde_json::from_str(&key).ok()
     }
 
     fn push_key(&mut self, key: &[u8]) {
@@ -346,6 +413,21 @@ fn end_of_plain(text: &[u8]) -> usize {
     }
     let far = text.get(passed..).unwrap_or_default();
     passed + memchr::memchr2(b'"', b'\\', far).unwrap_or(far.len())
+}
+
+/// As [`end_of_plain`], before the next backslash.
+fn before_backslash(text: &[u8]) -> usize {
+    let (words, _) = text.as_chunks::<TOGETHER>();
+    let near = words.len().min(NEAR_WORDS);
+    for (number, word) in words.iter().take(near).enumerate() {
+        let plain = bytes_before_backslash(*word);
+        if plain < TOGETHER {
+            return number * TOGETHER + plain;
+        }
+    }
+    let passed = near * TOGETHER;
+    let far = text.get(passed..).unwrap_or_default();
+    passed + memchr::memchr(b'\\', far).unwrap_or(far.len())
 }
 
 /// How many words are looked at before a search begins that looks at more together.

@@ -44,6 +44,11 @@ pub fn of_text(text: &[u8]) -> u64 {
     mix(hash ^ u64::from_le_bytes(last), SEED)
 }
 
+/// The number of a string with this text: the text `12` is not the number 12.
+pub(super) fn of_string(text: &[u8]) -> u64 {
+    mix(of_text(text), SEED)
+}
+
 /// Numbers of the items of an array, in their order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Items(u64);
@@ -101,8 +106,7 @@ pub fn of_value(value: &Value, key: Option<&str>, scalar: &impl Fn(Option<&str>,
 /// The number of a text, a number, a boolean or null, as it is.
 pub fn of_scalar(_key: Option<&str>, value: &Value) -> u64 {
     match value {
-        // In quotes: the text `12` is not the number 12.
-        Value::String(text) => mix(of_text(text.as_bytes()), SEED),
+        Value::String(text) => of_string(text.as_bytes()),
         other => of_text(other.to_string().as_bytes()),
     }
 }

@@ -9,17 +9,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::name_words::NameRole;
 
 /// Longer names are not remembered.
-pub(super) const LONGEST: usize = 30;
+pub(crate) const LONGEST: usize = 30;
 
 /// How many names are remembered, each in the one place that it may have.
 const PLACES: usize = 256;
 
 /// Tells one redactor, with the secrets that it knows, from another for as long as the process lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RedactorId(u64);
+pub(crate) struct RedactorId(u64);
 
 impl RedactorId {
-    pub(super) fn new() -> Self {
+    /// That of no redactor.
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -60,7 +63,7 @@ const NOTHING: Remembered = Remembered {
 
 thread_local! {
     static HARMLESS: RefCell<Harmless> = const {
-        RefCell::new(Harmless { redactor: RedactorId(0), names: [NOTHING; PLACES] })
+        RefCell::new(Harmless { redactor: RedactorId::NONE, names: [NOTHING; PLACES] })
     };
 }
 

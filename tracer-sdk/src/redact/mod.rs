@@ -2,7 +2,7 @@
 //!
 //! A [`Redactor`] is built from the settings and the process's environment; all runs with the same settings share one
 //! ([`Redactor::shared`]), and it looks at the environment again now and then. It answers what a key says about its value, and cleans strings: first secrets are replaced by `__REDACTED__`, then the string is cut, so that
-//! no half of a secret survives a cut. Structured values pass through [`write_json`](crate::write::payload::write_json).
+//! no half of a secret survives a cut. Structured values pass through [`write_json_in`](crate::write::payload::write_json_in).
 
 mod arguments;
 mod cut;
@@ -35,7 +35,8 @@ pub use redaction::Redaction;
 
 use crate::settings::{MIN_FIELD_BYTES, Settings};
 use environment::{EnvironmentSecrets, EnvironmentWatch};
-use harmless::{NameVerdict, RedactorId};
+use harmless::NameVerdict;
+pub(crate) use harmless::{LONGEST as LONGEST_REMEMBERED, RedactorId};
 use keys::RedactKeys;
 pub(crate) use name_words::{NameMeaning, NameRole};
 pub(crate) use scan::SEEN_PAST_THE_CUT;
@@ -213,6 +214,12 @@ impl Redactor {
         } else {
             self.clean_to(text, self.max_field_bytes).text
         }
+    }
+
+    /// Distinguishes what it knows now from what it, or another one, knows at any other time.
+    #[inline]
+    pub(crate) fn id(&self) -> RedactorId {
+        self.scanner.id()
     }
 
     /// The role of a name that is known to be harmless, to need no escape, and to have at most `max_bytes`.

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::payload::{write_json, write_json_limited};
+use super::payload::{JsonPlace, write_json_in, write_json_limited};
 use crate::format::names::{Name, markers};
 use crate::format::{Tags, Timestamp, names};
+use crate::loops::WrittenText;
 use crate::redact::{KeyVerdict, Redactor};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
@@ -65,6 +66,8 @@ pub(super) enum StoredValue {
     Text(Range<usize>),
     /// JSON text of something structured, which becomes a JSON string.
     JsonText(Range<usize>),
+    /// The same, as it is within a JSON string: it is copied between quotes.
+    EscapedJson(Range<usize>),
     /// A JSON string, number or boolean, which is copied.
     Encoded(Range<usize>),
     Unsigned(u64),
@@ -247,18 +250,24 @@ impl Draft {
     }
 
     /// The text of an attribute of a span event, UTF-8.
-    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<&[u8]> {
+    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<WrittenText<'_>> {
         let event = self.events.iter().find(|event| event.name == name.written())?;
         let entries = self.event_attributes.get(event.attributes.clone())?;
-        let range = entries.iter().find(|entry| entry.key == key)?.value.range()?;
-        Some(self.bytes_of(&range))
+        self.stored_text(&entries.iter().find(|entry| entry.key == key)?.value)
     }
 
     /// The text of an attribute, UTF-8.
     #[cfg(feature = "tracing")]
-    pub(crate) fn text_of(&self, key: &str) -> Option<&[u8]> {
-        let entry = self.attributes.iter().find(|entry| entry.key == key)?;
-        Some(self.bytes_of(&entry.value.range()?))
+    pub(crate) fn text_of(&self, key: &str) -> Option<WrittenText<'_>> {
+        self.stored_text(&self.attributes.iter().find(|entry| entry.key == key)?.value)
+    }
+
+    fn stored_text(&self, value: &StoredValue) -> Option<WrittenText<'_>> {
+        let bytes = self.bytes_of(&value.range()?);
+        Some(match value {
+            StoredValue::EscapedJson(_) => WrittenText::InString(bytes),
+            _ => WrittenText::Alone(bytes),
+        })
     }
 
     /// The bytes of a stored value.
@@ -357,7 +366,11 @@ impl Draft {
         place: TopLevel,
     ) -> (Option<StoredValue>, ValueShape) {
         let start = self.bytes.len();
-        let written = write_json(value, redactor, &mut self.bytes);
+        let json_place = match place {
+            TopLevel::Text => JsonPlace::InString,
+            TopLevel::AnyAttribute | TopLevel::Content => JsonPlace::InStringUnlessScalar,
+        };
+        let written = write_json_in(json_place, value, redactor, &mut self.bytes);
         let range = start..self.bytes.len();
         let text = self.bytes_of(&range);
         let scalar = !matches!(text.first(), Some(b'{' | b'[') | None);
@@ -365,7 +378,7 @@ impl Draft {
             TopLevel::AnyAttribute if text == b"null" => None,
             TopLevel::AnyAttribute if scalar => Some(StoredValue::Encoded(range)),
             TopLevel::Content if written.is_plain_string => Some(StoredValue::Encoded(range)),
-            _ => Some(StoredValue::JsonText(range)),
+            _ => Some(StoredValue::EscapedJson(range)),
         };
         (
             stored,
@@ -389,7 +402,10 @@ impl Draft {
         match stored {
             StoredValue::Encoded(range) => self.bytes_of(range).first().is_some_and(|byte| *byte != b'"'),
             StoredValue::Unsigned(_) | StoredValue::Float(_) => true,
-            StoredValue::Word(_) | StoredValue::Text(_) | StoredValue::JsonText(_) => false,
+            StoredValue::Word(_)
+            | StoredValue::Text(_)
+            | StoredValue::JsonText(_)
+            | StoredValue::EscapedJson(_) => false,
         }
     }
 }
@@ -408,14 +424,18 @@ enum TopLevel {
 impl StoredValue {
     fn range(&self) -> Option<Range<usize>> {
         match self {
-            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range.clone()),
+            Self::Text(range) | Self::JsonText(range) | Self::EscapedJson(range) | Self::Encoded(range) => {
+                Some(range.clone())
+            }
             _ => None,
         }
     }
 
     fn range_mut(&mut self) -> Option<&mut Range<usize>> {
         match self {
-            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range),
+            Self::Text(range) | Self::JsonText(range) | Self::EscapedJson(range) | Self::Encoded(range) => {
+                Some(range)
+            }
             _ => None,
         }
     }
@@ -435,9 +455,15 @@ fn shrunk(value: &StoredValue, most: usize, bytes: &mut Vec<u8>, redactor: &Reda
         .and_then(|text| std::str::from_utf8(text).ok());
     let text = text.unwrap_or_default();
     match value {
-        StoredValue::JsonText(_) => {
+        StoredValue::JsonText(_) | StoredValue::EscapedJson(_) => {
+            let text = match value {
+                StoredValue::EscapedJson(_) => {
+                    serde_json::from_str(&format!("\"{text}\"")).unwrap_or_default()
+                }
+                _ => text.to_owned(),
+            };
             let mut smaller = Vec::new();
-            if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
+            if let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) {
                 write_json_limited(&value, redactor, most, &mut smaller);
             }
             if smaller.is_empty() || smaller.len() >= range.len() {

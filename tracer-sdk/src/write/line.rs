@@ -147,6 +147,11 @@ fn write_entries(out: &mut Vec<u8>, entries: &[DraftEntry], draft: &Draft) {
                 push_escaped(out, draft.bytes_of(range));
                 out.push(b'"');
             }
+            StoredValue::EscapedJson(range) => {
+                out.extend_from_slice(br#"":""#);
+                out.extend_from_slice(draft.bytes_of(range));
+                out.push(b'"');
+            }
             StoredValue::Word(word) => {
                 out.extend_from_slice(br#"":""#);
                 out.extend_from_slice(word.as_bytes());

@@ -70,7 +70,7 @@ fn what_is_not_one_json_value_has_no_shape_and_leaves_the_text_alone() {
         assert_eq!(shape_of_json(text), None, "{text:?}");
         let mut out = b"kept".to_vec();
         assert_eq!(
-            ShapeWriter::default().append_json(text.as_bytes(), &mut out),
+            ShapeWriter::default().append_json(WrittenText::Alone(text.as_bytes()), &mut out),
             None
         );
         assert_eq!(out, b"kept");
@@ -104,7 +104,11 @@ fn working_memory_stays_bounded_whatever_the_value() {
     let object = format!("{{{}}}", entries.join(","));
     let mut writer = ShapeWriter::default();
     let mut out = Vec::new();
-    assert!(writer.append_json(object.as_bytes(), &mut out).is_some());
+    assert!(
+        writer
+            .append_json(WrittenText::Alone(object.as_bytes()), &mut out)
+            .is_some()
+    );
     assert!(out.len() <= MAX_SHAPE_BYTES);
     assert!(out.capacity() <= 64 * MAX_SHAPE_BYTES, "{}", out.capacity());
 }
@@ -116,11 +120,15 @@ fn shapes_are_appended_and_each_is_bounded_on_its_own() {
     let mut out = b"args:".to_vec();
     assert!(
         writer
-            .append_json(long.to_string().as_bytes(), &mut out)
+            .append_json(WrittenText::Alone(long.to_string().as_bytes()), &mut out)
             .is_some()
     );
     assert_eq!(out.len(), "args:".len() + MAX_SHAPE_BYTES);
-    assert!(writer.append_json(br#"{"b": 1, "a": 1}"#, &mut out).is_some());
+    assert!(
+        writer
+            .append_json(WrittenText::Alone(br#"{"b": 1, "a": 1}"#), &mut out)
+            .is_some()
+    );
     assert!(out.ends_with(b"...{a:int,b:int}"));
 }
 
@@ -193,7 +201,9 @@ proptest! {
 }
 
 fn number(text: &str) -> u64 {
-    ShapeWriter::default().number(text.as_bytes()).unwrap()
+    ShapeWriter::default()
+        .number(WrittenText::Alone(text.as_bytes()))
+        .unwrap()
 }
 
 #[test]
@@ -253,7 +263,12 @@ fn a_very_deep_value_has_a_number_too() {
 
 #[test]
 fn the_last_message_of_a_prompt_is_the_last_of_its_list() {
-    let last = |text: &str| ShapeWriter::default().prompt(text.as_bytes()).unwrap().1;
+    let last = |text: &str| {
+        ShapeWriter::default()
+            .prompt(WrittenText::Alone(text.as_bytes()))
+            .unwrap()
+            .1
+    };
     let message = number(r#"{"role":"user","content":"and now?"}"#);
     for prompt in [
         r#"[{"role":"user","content":"hello"},{"content":"and now?","role":"user"}]"#,
@@ -270,11 +285,35 @@ proptest! {
     fn the_fingerprint_distinguishes_values(one in any_json(), other in any_json()) {
         let number = |value: &Value| {
             let text = value.to_string();
-            let with_shape = ShapeWriter::default().append_json(text.as_bytes(), &mut Vec::new());
-            assert_eq!(with_shape, ShapeWriter::default().number(text.as_bytes()));
+            let with_shape = ShapeWriter::default().append_json(WrittenText::Alone(text.as_bytes()), &mut Vec::new());
+            assert_eq!(with_shape, ShapeWriter::default().number(WrittenText::Alone(text.as_bytes())));
             with_shape
         };
         let (text, other_text) = (one.to_string(), other.to_string());
         prop_assert_eq!(number(&one) == number(&other), text == other_text);
+    }
+
+    #[test]
+    fn json_text_within_a_string_is_read_as_it_is_alone(one in any_json(), other in any_json()) {
+        let in_string = |value: &Value| {
+            let quoted = Value::from(value.to_string()).to_string();
+            quoted[1..quoted.len() - 1].to_owned()
+        };
+        let read = |text: WrittenText<'_>| {
+            let mut shape = Vec::new();
+            let number = ShapeWriter::default().append_json(text, &mut shape);
+            assert_eq!(number, ShapeWriter::default().number(text));
+            assert_eq!(number, ShapeWriter::default().prompt(text).map(|(whole, _)| whole));
+            (shape, number)
+        };
+        let (text, escaped, other_escaped) = (one.to_string(), in_string(&one), in_string(&other));
+        let (shape, number) = read(WrittenText::InString(escaped.as_bytes()));
+        let alone = read(WrittenText::Alone(text.as_bytes()));
+        prop_assert_eq!(&shape, &alone.0);
+        if !text.contains('\\') {
+            prop_assert_eq!(number, alone.1);
+        }
+        let (_, other_number) = read(WrittenText::InString(other_escaped.as_bytes()));
+        prop_assert_eq!(number == other_number, escaped == other_escaped);
     }
 }

@@ -3,6 +3,7 @@
 //! The value's own `Serialize` drives a serializer that writes straight into the caller's buffer; no tree is built.
 //! Whatever the value does — too deep, too large, endless, failing, panicking — the text is valid JSON.
 
+mod field_names;
 mod interrupted;
 mod keys;
 mod output;
@@ -16,7 +17,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
-use crate::format::names::markers::UNSERIALIZABLE;
 use crate::redact::Redactor;
 use output::Output;
 
@@ -39,15 +39,37 @@ pub(crate) struct WrittenValue {
     pub failed: bool,
 }
 
+/// Where JSON text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonPlace {
+    /// It is a text by itself.
+    Alone,
+    /// Into a JSON string, without the quotes around that: escaped as part of it.
+    InString,
+    /// Into a JSON string, unless it is a string, a number, a boolean or null, which are by themselves.
+    InStringUnlessScalar,
+}
+
 /// Appends `value` to `out` as JSON text, redacted and cut; at most [`MOST_VALUE_BYTES`].
 ///
 /// Never fails and never panics: what cannot be serialised is `"__UNSERIALIZABLE__"` in the text.
+#[cfg(test)]
 pub(crate) fn write_json<T: Serialize + ?Sized>(
     value: &T,
     redactor: &Redactor,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
     write_json_limited(value, redactor, MOST_VALUE_BYTES, out)
+}
+
+/// As [`write_json`], escaped in one pass for its place. What that adds does not count.
+pub(crate) fn write_json_in<T: Serialize + ?Sized>(
+    place: JsonPlace,
+    value: &T,
+    redactor: &Redactor,
+    out: &mut Vec<u8>,
+) -> WrittenValue {
+    write(place, value, redactor, (MOST_VALUE_BYTES, usize::MAX), out)
 }
 
 /// As [`write_json`], with at most `max_bytes` of JSON text, and never less than [`LEAST_VALUE_BYTES`].
@@ -68,8 +90,18 @@ pub(crate) fn write_json_cut<T: Serialize + ?Sized>(
     max_string: usize,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
+    write(JsonPlace::Alone, value, redactor, (max_bytes, max_string), out)
+}
+
+fn write<T: Serialize + ?Sized>(
+    place: JsonPlace,
+    value: &T,
+    redactor: &Redactor,
+    (max_bytes, max_string): (usize, usize),
+    out: &mut Vec<u8>,
+) -> WrittenValue {
     let start = out.len();
-    let mut output = Output::new(out, redactor, max_bytes.max(LEAST_VALUE_BYTES), max_string);
+    let mut output = Output::new(out, redactor, place, max_bytes.max(LEAST_VALUE_BYTES), max_string);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| values::write_root(&mut output, value))) {
         // Dropping what the user's code panicked with could panic again.
         std::mem::forget(panic);
@@ -78,8 +110,8 @@ pub(crate) fn write_json_cut<T: Serialize + ?Sized>(
     let mut written = output.finish();
     if out.len() == start {
         // Not reachable: `finish` fills an empty place. An empty text would not be JSON.
-        out.extend_from_slice(format!("\"{UNSERIALIZABLE}\"").as_bytes());
+        out.extend_from_slice(b"null");
     }
-    written.is_plain_string = out.get(start) == Some(&b'"');
+    written.is_plain_string = matches!(out.get(start), Some(b'"' | b'\\'));
     written
 }

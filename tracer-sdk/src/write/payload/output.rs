@@ -2,15 +2,16 @@
 
 mod closing;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Serialize;
 
-use super::WrittenValue;
 use super::interrupted::{Interrupted, WriteResult};
+use super::{JsonPlace, WrittenValue, field_names};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 use crate::redact::{KeyVerdict, NameMeaning, NameRole, Redactor, prefix};
-use crate::write::escape::push_string;
+use crate::write::escape::{push_escaped, push_escaped_twice};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
 pub(super) const DEEPEST: usize = 10;
@@ -23,6 +24,9 @@ const RESERVE: usize = 128;
 
 /// A string is not cut to less than this; the rest is cut instead.
 const SHORTEST_CUT: usize = 64;
+
+/// With so much room a field's name fits, a marker in the place before it, and what is between them.
+const FIELD_ROOM: usize = 128;
 
 /// An open array or object.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,6 +78,10 @@ impl Hint {
 pub(super) struct Output<'a> {
     out: &'a mut Vec<u8>,
     redactor: &'a Redactor,
+    /// In a string once there is an array or an object.
+    place: JsonPlace,
+    /// How many bytes were added because quotes and backslashes in a string have a backslash before them; they do not count.
+    added: usize,
     /// Where the text may end, closing brackets not counted.
     limit: usize,
     /// The longest string, in bytes.
@@ -100,6 +108,7 @@ impl<'a> Output<'a> {
     pub(super) fn new(
         out: &'a mut Vec<u8>,
         redactor: &'a Redactor,
+        place: JsonPlace,
         max_bytes: usize,
         max_string: usize,
     ) -> Self {
@@ -107,6 +116,8 @@ impl<'a> Output<'a> {
         Self {
             out,
             redactor,
+            place,
+            added: 0,
             limit,
             max_string: max_string.min(redactor.max_field_bytes()).max(SHORTEST_CUT),
             open: [Container::default(); DEEPEST],
@@ -132,10 +143,22 @@ impl<'a> Output<'a> {
         self.open.get_mut(self.depth.checked_sub(1)?)
     }
 
+    /// The text is part of a JSON string: its quotes and backslashes have a backslash before them.
+    #[inline]
+    fn is_in_string(&self) -> bool {
+        self.place == JsonPlace::InString
+    }
+
+    /// Where the text ends, without the bytes that its place in a string adds.
+    #[inline]
+    fn length(&self) -> usize {
+        self.out.len() - self.added
+    }
+
     /// The most bytes of a string that can be of use.
     pub(super) fn longest_string(&self) -> usize {
         self.max_string
-            .min(self.limit.saturating_sub(self.out.len()).max(SHORTEST_CUT))
+            .min(self.limit.saturating_sub(self.length()).max(SHORTEST_CUT))
     }
 
     /// A number, `true`, `false` or `null`, as `value` prints it.
@@ -182,7 +205,7 @@ impl<'a> Output<'a> {
         self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
         self.written.truncated |= cleaned.truncated;
         if !self.append(&cleaned.text, is_plain) {
-            let room = self.limit.saturating_sub(self.out.len());
+            let room = self.limit.saturating_sub(self.length());
             if room < SHORTEST_CUT {
                 return self.stop();
             }
@@ -217,20 +240,35 @@ impl<'a> Output<'a> {
 
     /// Puts the marker in the place of a value whose name came after it, unless that is a number or nothing.
     fn replace_written(&mut self, range: Range<usize>, name: NameMeaning) {
-        let is_secret = match self.out.get(range.clone()) {
-            Some([b'"', text @ .., b'"']) => name.hides_neighbour(text) && text != REDACTED.as_bytes(),
-            Some([b'[' | b'{', ..]) => name != NameMeaning::Key,
+        let written = self.out.get(range.clone()).unwrap_or_default();
+        let value = if self.is_in_string() {
+            unescaped(written)
+        } else {
+            Cow::Borrowed(written)
+        };
+        let is_secret = match &*value {
+            [b'"', text @ .., b'"'] => name.hides_neighbour(text) && text != REDACTED.as_bytes(),
+            [b'[' | b'{', ..] => name != NameMeaning::Key,
             _ => false,
         };
         if is_secret {
-            self.out.splice(range, format!("\"{REDACTED}\"").into_bytes());
+            self.added -= written.len() - value.len();
+            let behind = self.out.split_off(range.end);
+            self.out.truncate(range.start);
+            self.append_marker(REDACTED);
+            self.out.extend_from_slice(&behind);
             self.written.redacted = self.written.redacted.saturating_add(1);
         }
     }
 
-    /// A text of our own, which needs no redaction.
+    /// A text of our own, which needs neither redaction nor an escape.
     pub(super) fn plain(&mut self, text: &str) -> WriteResult {
-        self.literal(text)
+        self.count_node()?;
+        if !self.append(text, true) {
+            return self.stop();
+        }
+        self.awaiting = false;
+        Ok(())
     }
 
     /// The marker in the place of a secret.
@@ -257,6 +295,9 @@ impl<'a> Output<'a> {
             out.push(if is_object { b'{' } else { b'[' });
             true
         })?;
+        if self.place == JsonPlace::InStringUnlessScalar {
+            self.place = JsonPlace::InString;
+        }
         if let Some(container) = self.open.get_mut(depth) {
             *container = Container {
                 is_object,
@@ -308,7 +349,7 @@ impl<'a> Output<'a> {
     /// Writes a key of the object at `depth`, and tells what it says about the value.
     pub(super) fn key(&mut self, depth: usize, key: &str) -> WriteResult<KeyVerdict> {
         self.back_to(depth)?;
-        let start = self.out.len();
+        let (start, added) = (self.out.len(), self.added);
         let had_items = self.top().is_some_and(|container| container.has_items);
         self.comma()?;
         let longest = self.longest_string();
@@ -324,12 +365,46 @@ impl<'a> Output<'a> {
         };
         if !fits {
             self.out.truncate(start);
+            self.added = added;
             if let Some(container) = self.top() {
                 container.has_items = had_items;
             }
             return self.stop();
         }
         self.out.push(b':');
+        Ok(self.begin_member(depth, verdict, name, role))
+    }
+
+    /// As [`key`](Self::key), for the name of a field.
+    pub(super) fn field(&mut self, depth: usize, name: &'static str) -> WriteResult<KeyVerdict> {
+        let id = self.redactor.id();
+        self.back_to(depth)?;
+        let has_room = self.length() + FIELD_ROOM <= self.limit;
+        if has_room
+            && self.is_in_string()
+            && let Some(known) = field_names::known(id, name)
+        {
+            self.comma()?;
+            known.push(self.out);
+            self.added += 2;
+            return Ok(self.begin_member(depth, KeyVerdict::Keep, None, known.role));
+        }
+        let verdict = self.key(depth, name)?;
+        if let Some(role) = self.redactor.role_of_harmless(name, usize::MAX) {
+            field_names::remember(id, name, role);
+        }
+        Ok(verdict)
+    }
+
+    /// The key is written: what follows is its value.
+    #[inline]
+    fn begin_member(
+        &mut self,
+        depth: usize,
+        verdict: KeyVerdict,
+        name: Option<NameMeaning>,
+        role: NameRole,
+    ) -> KeyVerdict {
         self.awaiting = true;
         self.role = role;
         self.hint = name.map(|name| Hint {
@@ -337,9 +412,10 @@ impl<'a> Output<'a> {
             place: StringPlace::Member,
         });
         if role == NameRole::Value {
-            return Ok(self.beside_name(depth));
+            self.beside_name(depth)
+        } else {
+            verdict
         }
-        Ok(verdict)
     }
 
     /// What the name beside a value says, which is about to be written in the object at `depth`.
@@ -384,7 +460,7 @@ impl<'a> Output<'a> {
     #[inline]
     fn comma(&mut self) -> WriteResult {
         self.fill();
-        if self.out.len() >= self.limit || self.nodes >= MOST_NODES {
+        if self.length() >= self.limit || self.nodes >= MOST_NODES {
             return self.stop();
         }
         if let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
@@ -402,7 +478,7 @@ impl<'a> Output<'a> {
     fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> WriteResult {
         self.count_node()?;
         let start = self.out.len();
-        if !write(self.out) || self.out.len() > self.limit {
+        if !write(self.out) || self.length() > self.limit {
             self.out.truncate(start);
             return self.stop();
         }
@@ -427,20 +503,43 @@ impl<'a> Output<'a> {
     /// Appends a JSON string, unless the budget does not hold it; the text may be known to need no escape.
     #[inline]
     fn append(&mut self, text: &str, is_plain: bool) -> bool {
-        let start = self.out.len();
+        let (start, added) = (self.out.len(), self.added);
         if is_plain {
-            self.out.reserve(text.len() + "\"\":".len());
-            self.out.push(b'"');
+            self.out.reserve(text.len() + "\\\"\\\":".len());
+            self.quote();
             self.out.extend_from_slice(text.as_bytes());
-            self.out.push(b'"');
+            self.quote();
         } else {
-            push_string(self.out, text);
+            self.append_escaped(text);
         }
-        let fits = self.out.len() <= self.limit;
+        let fits = self.length() <= self.limit;
         if !fits {
             self.out.truncate(start);
+            self.added = added;
         }
         fits
+    }
+
+    #[inline(never)]
+    fn append_escaped(&mut self, text: &str) {
+        self.quote();
+        if self.is_in_string() {
+            self.added += push_escaped_twice(self.out, text.as_bytes());
+        } else {
+            push_escaped(self.out, text.as_bytes());
+        }
+        self.quote();
+    }
+
+    /// Appends the quote that begins or ends a string.
+    #[inline]
+    fn quote(&mut self) {
+        if self.is_in_string() {
+            self.out.extend_from_slice(b"\\\"");
+            self.added += 1;
+        } else {
+            self.out.push(b'"');
+        }
     }
 
     fn stop<T>(&mut self) -> WriteResult<T> {
@@ -448,6 +547,24 @@ impl<'a> Output<'a> {
         self.written.truncated = true;
         Err(Interrupted)
     }
+}
+
+/// What is within a JSON string.
+fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.contains(&b'\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(backslash) = memchr::memchr(b'\\', rest) {
+        let (before, escape) = rest.split_at(backslash);
+        plain.extend_from_slice(before);
+        // JSON text has neither control characters nor anything else that is escaped by more than a backslash.
+        plain.extend(escape.get(1));
+        rest = escape.get(2..).unwrap_or_default();
+    }
+    plain.extend_from_slice(rest);
+    Cow::Owned(plain)
 }
 
 /// As much of `text` as takes at most `room` bytes as a JSON string, with the truncation marker at its end.

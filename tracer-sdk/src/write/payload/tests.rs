@@ -1,6 +1,7 @@
 //! What the JSON text of a value looks like, and what hostile values do to it.
 
 mod hostile;
+mod in_strings;
 mod like_serde_json;
 mod ordinary;
 mod raw;

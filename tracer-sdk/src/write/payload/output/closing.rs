@@ -88,9 +88,9 @@ impl Output<'_> {
         self.append_marker(UNSERIALIZABLE);
     }
 
-    fn append_marker(&mut self, marker: &str) {
-        self.out.push(b'"');
+    pub(super) fn append_marker(&mut self, marker: &str) {
+        self.quote();
         self.out.extend_from_slice(marker.as_bytes());
-        self.out.push(b'"');
+        self.quote();
     }
 }
