@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::environment::{ChildEnvironment, Inherited};
 use super::program::{Program, ProgramKind};
@@ -111,6 +112,9 @@ impl CaptureSource for ModelSource {
             ..SourceActivity::default()
         }
     }
+
+    /// A call of a command that has ended is aborted, not on its way.
+    fn accept_pending(&self, _: Duration) {}
 
     fn stop(self: Box<Self>) -> Vec<String> {
         self.proxy.shut_down().notes()

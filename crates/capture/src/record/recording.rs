@@ -32,8 +32,8 @@ use crate::sink::OtlpSink;
 
 /// How long an exporter that outlives the command is waited for: some send every five seconds, and when they end.
 const MAX_FLUSH: Duration = Duration::from_secs(5);
-/// How long no connection must be open before the command is taken to have sent everything: one that the command opened last
-/// may not have been noticed yet.
+/// How long no connection must be open before the command is taken to have sent everything: an exporter that outlives it may
+/// open one after the other.
 const SETTLED: Duration = Duration::from_millis(20);
 /// Poll interval of open connections.
 const POLL: Duration = Duration::from_millis(5);
@@ -356,7 +356,7 @@ impl Recording {
     /// Waits until the exporters of a command that has ended have sent everything, and ends its run.
     #[must_use]
     pub fn end(mut self, end: CommandEnd) -> FinishedRecording {
-        wait_until_settled(|| activity_of(&self.sources).open_connections);
+        wait_until_settled(&self.sources);
         let survivors = survivors(&self.marks());
         let seen = activity_of(&self.sources);
         let notes = std::mem::take(&mut self.sources)
@@ -477,14 +477,21 @@ fn activity_of(sources: &[Box<dyn CaptureSource>]) -> SourceActivity {
 }
 
 /// Waits until no connection was open for a moment, and not longer than exporters take to send.
-fn wait_until_settled(open_connections: impl Fn() -> u64) {
+fn wait_until_settled(sources: &[Box<dyn CaptureSource>]) {
+    let is_open = || activity_of(sources).open_connections > 0;
     let started = Instant::now();
     let mut closed_since = Instant::now();
-    while started.elapsed() < MAX_FLUSH {
-        if open_connections() > 0 {
+    while let Some(remaining) = MAX_FLUSH.checked_sub(started.elapsed()) {
+        if is_open() {
             closed_since = Instant::now();
         } else if closed_since.elapsed() >= SETTLED {
-            return;
+            // On a busy machine the command's last connection waits to be accepted for longer than any pause.
+            for source in sources {
+                source.accept_pending(remaining);
+            }
+            if !is_open() {
+                return;
+            }
         }
         thread::sleep(POLL);
     }

@@ -33,6 +33,9 @@ pub(super) trait CaptureSource: Send {
     /// What has arrived so far.
     fn activity(&self) -> SourceActivity;
 
+    /// Waits until what the system has accepted is part of [`CaptureSource::activity`], and not longer than `timeout`.
+    fn accept_pending(&self, timeout: Duration);
+
     /// Ends it, and says what the user should know of it.
     fn stop(self: Box<Self>) -> Vec<String>;
 }
@@ -139,6 +142,11 @@ impl CaptureSource for OtlpSource {
             unforwarded: statistics.unforwarded_requests,
             proxied_requests: 0,
         }
+    }
+
+    fn accept_pending(&self, timeout: Duration) {
+        // Late connections are lost as those that come after the end are.
+        let _ = self.server.wait_until_accepted(timeout);
     }
 
     fn stop(self: Box<Self>) -> Vec<String> {

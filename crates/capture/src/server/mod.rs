@@ -13,6 +13,7 @@ mod intake;
 mod lifetime;
 mod listen;
 mod options;
+mod probes;
 mod receiver;
 mod refusal;
 mod signal;
