@@ -863,3 +863,25 @@ async fn an_end_waits_for_what_is_under_way() {
     assert_eq!(statistics.accepted_requests, 1);
     assert_eq!(sending.await.unwrap().unwrap().status(), 200);
 }
+
+#[test]
+fn waiting_until_accepted_counts_every_connection() {
+    let server = started(&Arc::default());
+    let addresses = [server.http_endpoint(), server.grpc_endpoint().unwrap()];
+    let mut connections = Vec::new();
+    for _ in 0..20 {
+        for address in &addresses {
+            let address = address.strip_prefix("http://").unwrap();
+            connections.push(std::net::TcpStream::connect(address).unwrap());
+        }
+        assert!(server.wait_until_accepted(Duration::from_secs(60)));
+        // Its own connections are not among them.
+        let statistics = server.statistics();
+        let open = connections.len() as u64;
+        assert_eq!(
+            (statistics.connections, statistics.open_connections),
+            (open, open)
+        );
+    }
+    server.shutdown_blocking();
+}

@@ -105,7 +105,10 @@ fn on_a_terminal(recorder: &Recorder, script: &str, typed: &[u8]) -> String {
 #[test]
 fn ctrl_c_of_a_terminal_reaches_the_command_once() {
     let recorder = Recorder::new();
-    let script = "trap 'echo interrupted' INT; echo ready; sleep 0.6; sleep 0.2; exit 0";
+    // Its parent, the recording, sends a signal on only behind those that came before: an interruption that it sent on, too,
+    // would be there by then.
+    let script = "trap 'echo interrupted; kill -USR1 $PPID' INT; trap 'ended=1' USR1; echo ready; \
+                  until test \"$ended\"; do sleep 0.02; done; exit 0";
     let seen = on_a_terminal(&recorder, script, b"\x03");
     assert_eq!(seen.matches("interrupted").count(), 1, "{seen}");
     assert!(recorder.run().run.meta.status.is_completed());

@@ -3,13 +3,15 @@
 //! process alone is sent on.
 
 use std::sync::Arc;
-#[cfg(target_os = "linux")]
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use shared_child::SharedChild;
 use shared_child::unix::SharedChildExt;
+#[cfg(target_os = "linux")]
+use signal_hook::iterator::{SignalsInfo, exfiltrator::WithOrigin};
+#[cfg(target_os = "linux")]
+use signal_hook::low_level::siginfo::Cause;
 
 /// What ends or interrupts a program, or means something to it.
 const FORWARDED: [Signal; 6] = [
@@ -44,11 +46,12 @@ impl Signals {
     }
 
     /// Starts a command that blocks and ignores what this process was started to block and ignore (`nohup`), and nothing
-    /// else. Returns the signals that came meanwhile.
+    /// else. Returns the signals that came meanwhile, and that the command has not got.
     pub(super) fn start<T>(&self, start: impl FnOnce() -> T) -> (T, Vec<Signal>) {
-        let caught = Caught::begin();
-        // A command starts with what its parent's thread blocks.
+        let mut caught = Caught::begin();
+        // A command starts with what its parent's thread blocks. What came until now is caught here.
         let _ = self.original.thread_set_mask();
+        caught.command_starts();
         let started = start();
         let _ = self.kept.thread_block();
         (started, caught.signals())
@@ -80,33 +83,51 @@ impl Signals {
 /// starts.
 #[cfg(target_os = "linux")]
 struct Caught {
-    flags: Vec<(Signal, Arc<AtomicBool>)>,
+    incoming: Option<SignalsInfo<WithOrigin>>,
+    /// Those that came before there was a command.
+    early: Vec<Signal>,
 }
 
 #[cfg(target_os = "linux")]
 impl Caught {
     fn begin() -> Self {
         let ignored = ignored_signals();
-        let catch = |signal: Signal| {
-            // A handler would make the command heed a signal that it is to ignore.
-            if ignored & (1 << (signal as i32 - 1)) != 0 {
-                return None;
-            }
-            let flag = Arc::new(AtomicBool::new(false));
-            signal_hook::flag::register(signal as i32, Arc::clone(&flag)).ok()?;
-            Some((signal, flag))
-        };
+        // A handler would make the command heed a signal that it is to ignore.
+        let heeded = FORWARDED
+            .into_iter()
+            .map(|signal| signal as i32)
+            .filter(|signal| ignored & (1 << (signal - 1)) == 0);
         Self {
-            flags: FORWARDED.into_iter().filter_map(catch).collect(),
+            incoming: SignalsInfo::new(heeded).ok(),
+            early: Vec::new(),
         }
     }
 
-    fn signals(self) -> Vec<Signal> {
-        let caught = self
-            .flags
+    fn command_starts(&mut self) {
+        self.early = self.pending().into_iter().map(|(signal, _)| signal).collect();
+    }
+
+    /// Those to send on. The command may run for a while before this thread does again: what the terminal sent meanwhile, it
+    /// has got itself.
+    fn signals(mut self) -> Vec<Signal> {
+        let mut signals = std::mem::take(&mut self.early);
+        let late = self
+            .pending()
             .into_iter()
-            .filter(|(_, flag)| flag.load(Ordering::SeqCst));
-        caught.map(|(signal, _)| signal).collect()
+            .filter(|(_, is_of_terminal)| !is_of_terminal);
+        signals.extend(late.map(|(signal, _)| signal));
+        signals
+    }
+
+    /// The signals since the last call, each with whether the terminal sent it.
+    fn pending(&mut self) -> Vec<(Signal, bool)> {
+        let incoming = self.incoming.iter_mut().flat_map(SignalsInfo::pending);
+        incoming
+            .filter_map(|origin| {
+                let signal = Signal::try_from(origin.signal).ok()?;
+                Some((signal, matches!(origin.cause, Cause::Kernel)))
+            })
+            .collect()
     }
 }
 
@@ -129,6 +150,8 @@ impl Caught {
     fn begin() -> Self {
         Self
     }
+
+    fn command_starts(&mut self) {}
 
     fn signals(self) -> Vec<Signal> {
         Vec::new()
