@@ -14,7 +14,7 @@ import { VIEWS } from "./workspace.js";
 /** @type {Record<View, string>} */
 const VIEW_NAMES = { steps: "Steps", transcript: "Transcript", state: "State", compare: "Compare", raw: "Raw" };
 /** @type {Kind[]} */
-const FILTERS = ["llm", "tool", "state", "error", "loop", "other"];
+const FILTERS = ["llm", "tool", "state", "error", "loop", "span"];
 
 export class RunTools {
   /** @param {RunPage} page */
@@ -179,8 +179,8 @@ export class Search {
     this.input = make("input", {
       type: "search",
       placeholder: "Find in run",
-      "aria-label": "Find in run, for example: refund, kind:tool, name:search, error:true, dur:>1s",
-      title: "Text, or kind:tool name:search error:true dur:>1s",
+      "aria-label": "Find in run, for example: refund, kind:tool, name~search, status:failed, duration>1s",
+      title: "Text, or kind:tool name~search status:failed duration>1s",
       spellcheck: "false",
       autocomplete: "off",
       id: "find",

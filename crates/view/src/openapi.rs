@@ -262,7 +262,7 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                 run_id(),
                 query_parameter(
                     "q",
-                    "`kind:tool name:search error:true dur:>1s \"any text\"`.",
+                    "`kind:tool name~search status:failed duration>1s \"any text\"`.",
                     json!({"type": "string", "maxLength": 1000}),
                 ),
                 query_parameter(

@@ -26,7 +26,7 @@ describe("finding in a run", () => {
     await page.waitForURL((url) => url.searchParams.get("q") === "refund");
   });
 
-  for (const [query, expected] of [["kind:llm", /demo-model/], ["name:send_reply", /send_reply/], ["kind:tool dur:>40ms", /lookup_customer/]]) {
+  for (const [query, expected] of [["kind:llm", /demo-model/], ["name:send_reply", /send_reply/], ["kind:tool duration>40ms", /lookup_customer/]]) {
     test(`understands ${query}`, async (t) => {
       const { page } = await openRun(t, ok);
       await find(page).fill(query);
@@ -39,7 +39,7 @@ describe("finding in a run", () => {
 
   test("finds the one failure among 100,000 spans", async (t) => {
     const { page } = await openRun(t, large(100_000, 77_000));
-    await find(page).fill("error:true");
+    await find(page).fill("status:failed");
     await page.keyboard.press("Enter");
     await reported(page, "1/1").waitFor();
     await selected(page).waitFor();

@@ -1,5 +1,7 @@
 //! The fields of the query language: their names, what they hold, what they are compared with.
 
+use tracer_insight::status::RunStatus;
+
 /// A field that holds a name or a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextField {
@@ -219,65 +221,100 @@ pub(crate) const HAS: &str = "has";
 pub(crate) const SINCE: &str = "since";
 pub(crate) const UNTIL: &str = "until";
 
-/// The names of all fields.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    let others = [STATUS, SINCE, UNTIL, HAS, KIND];
-    let texts = TextField::ALL.into_iter().map(TextField::as_str);
-    let numbers = NumberField::ALL.into_iter().map(NumberField::as_str);
-    texts.chain(others).chain(numbers)
+/// What a query is about. The grammar is one; the fields are those that such a thing has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryScope {
+    /// Runs, by their facts and by their steps: [`RunQuery`](super::RunQuery).
+    Runs,
+    /// The steps of one run: [`StepQuery`](super::StepQuery).
+    Steps,
 }
 
-/// The name most like a word that is none, if one is like it.
-pub(crate) fn suggestion(word: &str) -> Option<&'static str> {
-    const MAX_WORD: usize = 40;
-    if word.len() > MAX_WORD {
-        return None;
+impl QueryScope {
+    /// Its fields of texts.
+    pub(crate) const fn text_fields(self) -> &'static [TextField] {
+        match self {
+            Self::Runs => &TextField::ALL,
+            Self::Steps => &[
+                TextField::Name,
+                TextField::Tool,
+                TextField::Model,
+                TextField::Error,
+                TextField::Args,
+                TextField::Result,
+                TextField::Prompt,
+                TextField::Answer,
+            ],
+        }
     }
-    let word = word.to_lowercase();
-    let plural =
-        names().find(|name| word.strip_suffix('s') == Some(name) || name.strip_suffix('s') == Some(&word));
-    let common = match word.as_str() {
-        "latency" | "time" | "dur" | "took" => Some("duration"),
-        "arguments" | "arg" | "params" => Some("args"),
-        "output_tokens" | "completion_tokens" => Some("output"),
-        "input_tokens" | "prompt_tokens" => Some("input"),
-        "run" | "title" => Some("name"),
-        "response" => Some("answer"),
-        "after" | "from" => Some(SINCE),
-        "before" | "to" => Some(UNTIL),
-        "thread" | "conversation" => Some("session"),
-        "state" => Some(STATUS),
-        "price" | "usd" => Some("cost"),
-        _ => None,
-    };
-    plural.or(common).or_else(|| {
-        let near = names().map(|name| (distance(&word, name), name));
-        near.filter(|(distance, name)| *distance <= 2 && *distance < name.len() / 2 + 1)
-            .min()
-            .map(|(_, name)| name)
-    })
-}
 
-/// Letters to add, drop or change to make one word of another.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, char) in one.chars().enumerate() {
-        let mut before = line;
-        let mut left = line + 1;
-        for (cell, expected) in row.iter_mut().skip(1).zip(&other) {
-            let above = *cell;
-            left = (left + 1)
-                .min(above + 1)
-                .min(before + usize::from(char != *expected));
-            before = above;
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = line + 1;
+    /// Its fields of numbers.
+    pub(crate) const fn number_fields(self) -> &'static [NumberField] {
+        match self {
+            Self::Runs => &NumberField::ALL,
+            Self::Steps => &[
+                NumberField::Tokens,
+                NumberField::Input,
+                NumberField::Output,
+                NumberField::Duration,
+            ],
         }
     }
-    row.last().copied().unwrap_or_default()
+
+    const fn other_fields(self) -> &'static [&'static str] {
+        match self {
+            Self::Runs => &[STATUS, SINCE, UNTIL, HAS, KIND],
+            Self::Steps => &[STATUS, KIND],
+        }
+    }
+
+    /// The statuses that such a thing can have.
+    pub(crate) const fn statuses(self) -> &'static [RunStatus] {
+        match self {
+            Self::Runs => &RunStatus::ALL,
+            Self::Steps => &[RunStatus::Ok, RunStatus::Failed, RunStatus::Running],
+        }
+    }
+
+    /// The names of all its fields.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+        let texts = self.text_fields().iter().map(|field| field.as_str());
+        let numbers = self.number_fields().iter().map(|field| field.as_str());
+        texts.chain(self.other_fields().iter().copied()).chain(numbers)
+    }
+
+    /// The name most like a word that is none, if one is like it.
+    pub(crate) fn suggestion(self, word: &str) -> Option<&'static str> {
+        const MAX_WORD: usize = 40;
+        if word.len() > MAX_WORD {
+            return None;
+        }
+        let word = word.to_lowercase();
+        let mut names = self.names();
+        let plural =
+            names.find(|name| word.strip_suffix('s') == Some(name) || name.strip_suffix('s') == Some(&word));
+        let common = match word.as_str() {
+            "latency" | "time" | "dur" | "took" => Some("duration"),
+            "arguments" | "arg" | "params" => Some("args"),
+            "output_tokens" | "completion_tokens" => Some("output"),
+            "input_tokens" | "prompt_tokens" => Some("input"),
+            "run" | "title" => Some("name"),
+            "response" => Some("answer"),
+            "after" | "from" => Some(SINCE),
+            "before" | "to" => Some(UNTIL),
+            "thread" | "conversation" => Some("session"),
+            "state" | "outcome" => Some(STATUS),
+            "price" | "usd" => Some("cost"),
+            _ => None,
+        };
+        let common = common.filter(|field| self.names().any(|name| name == *field));
+        plural.or(common).or_else(|| {
+            let near = self.names().map(|name| (strsim::levenshtein(&word, name), name));
+            near.filter(|(distance, name)| *distance <= 2 && *distance < name.len() / 2 + 1)
+                .min()
+                .map(|(_, name)| name)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -296,7 +333,23 @@ mod tests {
             ("xylophone", None),
             ("", None),
         ] {
-            assert_eq!(suggestion(word), expected, "{word}");
+            assert_eq!(QueryScope::Runs.suggestion(word), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn only_fields_of_the_scope_are_suggested() {
+        for (word, expected) in [
+            ("dur", Some("duration")),
+            ("knd", Some("kind")),
+            ("stauts", Some("status")),
+            ("after", None),
+            ("price", None),
+            ("sinec", None),
+        ] {
+            assert_eq!(QueryScope::Steps.suggestion(word), expected, "{word}");
+        }
+        let of_runs: Vec<&str> = QueryScope::Runs.names().collect();
+        assert!(QueryScope::Steps.names().all(|name| of_runs.contains(&name)));
     }
 }

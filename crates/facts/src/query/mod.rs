@@ -1,4 +1,5 @@
 //! The query language: what runs and steps are asked for in `list`, `search`, `stats`, the page, and by coding agents.
+//! A [`RunQuery`] asks for runs, a [`StepQuery`] for the steps of one run: one grammar, each with its own fields.
 //!
 //! ```text
 //! tool:search_kb args~refund model:gpt-5* error:Timeout status:failed tokens>10k duration>30s since:7d -name:test "free text"
@@ -15,6 +16,7 @@ mod parse;
 mod run_match;
 mod since;
 mod step_match;
+mod step_query;
 
 #[cfg(test)]
 mod tests;
@@ -24,11 +26,12 @@ use std::str::FromStr;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 
-pub use fields::{Feature, NumberField, TextField};
+pub use fields::{Feature, NumberField, QueryScope, TextField};
 pub use parse::QueryError;
 pub use run_match::RunMatch;
 pub use since::{InvalidSince, Since};
-pub use step_match::{RunTest, StepTest};
+pub use step_match::{RunTest, StepColumns, StepTest};
+pub use step_query::StepQuery;
 
 /// A query: terms that all have to hold. Without any, every run matches.
 ///
@@ -135,7 +138,8 @@ impl FromStr for RunQuery {
     type Err = QueryError;
 
     fn from_str(text: &str) -> Result<Self, QueryError> {
-        parse::parse(text)
+        let terms = parse::parse(text, QueryScope::Runs)?;
+        Ok(Self { terms })
     }
 }
 

@@ -5,9 +5,7 @@ use std::fmt;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 
-use super::fields::{
-    Feature, HAS, KIND, NumberField, SINCE, STATUS, TextField, UNTIL, Unit, names, suggestion,
-};
+use super::fields::{Feature, HAS, KIND, NumberField, QueryScope, SINCE, STATUS, TextField, UNTIL, Unit};
 use super::{Condition, NumberComparison, QueryTerm, RunQuery, Since, TextComparison};
 
 /// Longer queries are refused.
@@ -21,8 +19,10 @@ pub enum QueryError {
     #[error("a query has at most {MAX_CHARACTERS} characters")]
     TooLong,
     /// There is no such field.
-    #[error("there is no field `{field}`{}; in quotes it is a text: {quoted}", did_you_mean(*suggestion))]
+    #[error("there is no field `{field}`{}; in quotes it is a text: {quoted}", did_you_mean(*suggestion, *scope))]
     UnknownField {
+        /// What the query is about.
+        scope: QueryScope,
         /// What was given.
         field: String,
         /// A field that is like it.
@@ -43,9 +43,9 @@ pub enum QueryError {
     OpenQuotation,
 }
 
-fn did_you_mean(suggestion: Option<&str>) -> String {
+fn did_you_mean(suggestion: Option<&str>, scope: QueryScope) -> String {
     let only = || {
-        let names: Vec<&str> = names().collect();
+        let names: Vec<&str> = scope.names().collect();
         format!(", only {}", names.join(", "))
     };
     suggestion.map_or_else(only, |field| format!(", did you mean `{field}`?"))
@@ -68,8 +68,8 @@ const OPERATORS: [(&str, Operator); 6] = [
     ("<", Operator::Compares(NumberComparison::LessThan)),
 ];
 
-/// Reads a query.
-pub(super) fn parse(text: &str) -> Result<RunQuery, QueryError> {
+/// Reads the terms of a query.
+pub(super) fn parse(text: &str, scope: QueryScope) -> Result<Vec<QueryTerm>, QueryError> {
     if text.chars().count() > MAX_CHARACTERS {
         return Err(QueryError::TooLong);
     }
@@ -79,18 +79,18 @@ pub(super) fn parse(text: &str) -> Result<RunQuery, QueryError> {
         let negative = rest
             .strip_prefix('-')
             .filter(|behind| behind.chars().next().is_some_and(|char| !char.is_whitespace()));
-        let (condition, behind) = condition(negative.unwrap_or(rest))?;
+        let (condition, behind) = condition(negative.unwrap_or(rest), scope)?;
         terms.push(QueryTerm {
             is_negated: negative.is_some(),
             condition,
         });
         rest = behind.trim_start();
     }
-    Ok(RunQuery { terms })
+    Ok(terms)
 }
 
 /// The condition that a text begins with, and the rest of the text.
-fn condition(text: &str) -> Result<(Condition, &str), QueryError> {
+fn condition(text: &str, scope: QueryScope) -> Result<(Condition, &str), QueryError> {
     if text.starts_with('"') {
         let (quoted, rest) = value(text)?;
         return Ok((Condition::Text(quoted), rest));
@@ -101,18 +101,19 @@ fn condition(text: &str) -> Result<(Condition, &str), QueryError> {
     let (field, behind) = text.split_at(end);
     let operator = OPERATORS.into_iter().find_map(|(sign, operator)| {
         let behind = behind.strip_prefix(sign)?;
-        is_field_like(field, operator, behind).then_some((operator, behind))
+        is_field_like(field, operator, behind, scope).then_some((operator, behind))
     });
     let Some((operator, behind)) = operator else {
         let (word, rest) = word(text);
         return Ok((Condition::Text(word.to_owned()), rest));
     };
     let (value, rest) = value(behind)?;
-    let condition = field_condition(&field.to_lowercase(), operator, &value).unwrap_or_else(|| {
+    let condition = field_condition(&field.to_lowercase(), operator, &value, scope).unwrap_or_else(|| {
         let term = text.strip_suffix(rest).unwrap_or(text);
         Err(QueryError::UnknownField {
+            scope,
             field: field.to_owned(),
-            suggestion: suggestion(field),
+            suggestion: scope.suggestion(field),
             quoted: QuotedTerm(term, true).to_string(),
         })
     })?;
@@ -121,12 +122,12 @@ fn condition(text: &str) -> Result<(Condition, &str), QueryError> {
 
 /// Whether a word with an operator is meant as a field: `model:gpt-5` and `tokns>10`, but not `https://…`, `std::io`, `10:30`,
 /// `C:\\`, `Vec<u8>` or `TimeoutError:`.
-fn is_field_like(field: &str, operator: Operator, behind: &str) -> bool {
+fn is_field_like(field: &str, operator: Operator, behind: &str, scope: QueryScope) -> bool {
     let begins_a_word = field.starts_with(|char: char| char.is_ascii_alphabetic());
     let Some(next) = behind.chars().next().filter(|_| begins_a_word) else {
         return false;
     };
-    let is_known = || names().any(|name| name.eq_ignore_ascii_case(field));
+    let is_known = || scope.names().any(|name| name.eq_ignore_ascii_case(field));
     match operator {
         _ if next.is_whitespace() || ":/\\=~".contains(next) => false,
         Operator::Is => true,
@@ -137,14 +138,20 @@ fn is_field_like(field: &str, operator: Operator, behind: &str) -> bool {
 }
 
 /// The condition on a field; `None` where there is no such field.
-fn field_condition(field: &str, operator: Operator, value: &str) -> Option<Result<Condition, QueryError>> {
-    let text_field = TextField::ALL.into_iter().find(|known| known.as_str() == field);
-    if let Some(text_field) = text_field {
-        return Some(text_condition(text_field, operator, value));
+fn field_condition(
+    field: &str,
+    operator: Operator,
+    value: &str,
+    scope: QueryScope,
+) -> Option<Result<Condition, QueryError>> {
+    let field = scope.names().find(|known| *known == field)?;
+    let mut text_fields = scope.text_fields().iter();
+    if let Some(text_field) = text_fields.find(|known| known.as_str() == field) {
+        return Some(text_condition(*text_field, operator, value));
     }
-    let number_field = NumberField::ALL.into_iter().find(|known| known.as_str() == field);
-    if let Some(number_field) = number_field {
-        return Some(number_condition(number_field, operator, value));
+    let mut number_fields = scope.number_fields().iter();
+    if let Some(number_field) = number_fields.find(|known| known.as_str() == field) {
+        return Some(number_condition(*number_field, operator, value));
     }
     let invalid = |field, expected: String| QueryError::InvalidValue { field, expected };
     let listed = |words: &[&str]| {
@@ -156,13 +163,14 @@ fn field_condition(field: &str, operator: Operator, value: &str) -> Option<Resul
     let is = operator == Operator::Is;
     Some(match field {
         STATUS => {
-            let words = RunStatus::ALL.map(RunStatus::as_str);
+            let known = scope.statuses();
+            let words: Vec<&str> = known.iter().map(|status| status.as_str()).collect();
             let statuses = value
                 .split(',')
                 .map(|word| RunStatus::from_word(&word.to_lowercase()));
             statuses
                 .collect::<Option<Vec<_>>>()
-                .filter(|_| is)
+                .filter(|statuses| is && statuses.iter().all(|status| known.contains(status)))
                 .map(Condition::Status)
                 .ok_or_else(|| invalid(STATUS, listed(&words)))
         }
@@ -229,7 +237,7 @@ fn number_condition(field: NumberField, operator: Operator, value: &str) -> Resu
     let (comparison, value) = match operator {
         Operator::Compares(comparison) => (Some(comparison), value),
         Operator::Contains => (None, value),
-        // `dur:>1s` as well.
+        // `duration:>1s` as well.
         Operator::Is => OPERATORS
             .into_iter()
             .find_map(|(sign, operator)| match operator {
@@ -364,7 +372,8 @@ impl fmt::Display for Condition {
             Self::Text(text) => {
                 // A word that reads as something else without quotes.
                 let is_text = |(read, rest): (Self, &str)| read == *self && rest.is_empty();
-                let needs_quotes = text.starts_with('-') || !condition(text).is_ok_and(is_text);
+                let needs_quotes =
+                    text.starts_with('-') || !condition(text, QueryScope::Runs).is_ok_and(is_text);
                 QuotedTerm(text, needs_quotes).fmt(formatter)
             }
             Self::Field {

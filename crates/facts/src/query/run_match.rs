@@ -40,11 +40,12 @@ impl RunQuery {
 }
 
 /// What is known of a condition.
-enum ConditionOutcome {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConditionOutcome {
     Known(bool),
     /// Nobody knows: neither it nor its negation holds.
     Unknown,
-    /// The steps of the run say it.
+    /// It is in what the run's steps, or the step itself, hold.
     Steps,
 }
 

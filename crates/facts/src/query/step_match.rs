@@ -1,12 +1,13 @@
 //! Whether a step is a hit of a query, and whether the steps of a run make the run match.
 
+use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::{StepFilter, value_contains};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_summary;
 use tracer_sdk::format::{EventType, Payload, Record};
 
-use super::run_match::TextMatch;
-use super::{Condition, RunQuery, TextField};
+use super::run_match::{ConditionOutcome, TextMatch};
+use super::{Condition, NumberComparison, NumberField, QueryTerm, RunQuery, TextField};
 
 /// The conditions of a query on steps.
 #[derive(Debug, Clone)]
@@ -18,10 +19,57 @@ pub struct StepTest {
     texts: Vec<String>,
 }
 
+/// What is known of a step without reading it.
+///
+/// ```
+/// use tracer_facts::query::{StepColumns, StepQuery};
+/// use tracer_insight::step_kind::StepKind;
+///
+/// let query: StepQuery = "tool:search* duration>1s".parse()?;
+/// let mut step = StepColumns::new(StepKind::Tool, "search_kb");
+/// step.duration_us = Some(2_000_000);
+/// assert_eq!(query.matches_columns(&step), Some(true));
+/// # Ok::<(), tracer_facts::query::QueryError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct StepColumns<'a> {
+    /// Its kind.
+    pub kind: StepKind,
+    /// The name of its model or tool; of other steps, as it is listed.
+    pub name: &'a str,
+    /// `Ok`, `Failed`, or `Running` for a step in flight.
+    pub status: RunStatus,
+    /// How long it took, in microseconds.
+    pub duration_us: Option<u64>,
+    /// Input tokens.
+    pub input_tokens: Option<u64>,
+    /// Output tokens.
+    pub output_tokens: Option<u64>,
+}
+
+impl<'a> StepColumns<'a> {
+    /// A step that ended well, of which nothing else is known.
+    #[must_use]
+    pub const fn new(kind: StepKind, name: &'a str) -> Self {
+        Self {
+            kind,
+            name,
+            status: RunStatus::Ok,
+            duration_us: None,
+            input_tokens: None,
+            output_tokens: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
-enum StepCondition {
+pub(super) enum StepCondition {
     Text(StepFilter),
     Kind(Vec<StepKind>),
+    /// Of steps alone: the facts of a run say its own name, status and numbers.
+    Name(TextMatch),
+    Status(Vec<RunStatus>),
+    Number(NumberField, NumberComparison, u64),
     Tool(TextMatch),
     Model(TextMatch),
     Error(TextMatch),
@@ -42,6 +90,25 @@ enum TestedPart {
 }
 
 impl StepCondition {
+    /// The condition that a term of a [`StepQuery`](super::StepQuery) sets.
+    pub(super) fn of_step(condition: &Condition) -> Option<Self> {
+        Some(match condition {
+            Condition::Field {
+                field: TextField::Name,
+                comparison,
+                value,
+            } => Self::Name(TextMatch::new(*comparison, value)),
+            Condition::Status(statuses) => Self::Status(statuses.clone()),
+            Condition::Number {
+                field,
+                comparison,
+                number,
+            } => Self::Number(*field, *comparison, *number),
+            condition => return Self::of(condition),
+        })
+    }
+
+    /// The condition that a term about runs sets on their steps; `None` where only facts of the run decide.
     fn of(condition: &Condition) -> Option<Self> {
         Some(match condition {
             Condition::Text(text) => Self::Text(StepFilter::new(&[], false, Some(text))),
@@ -71,11 +138,54 @@ impl StepCondition {
         match self {
             Self::Tool(_) | Self::Args(_) | Self::Result(_) => TestedPart::ToolCall,
             Self::Model(_) | Self::Prompt(_) | Self::Answer(_) => TestedPart::ModelCall,
-            Self::Text(_) | Self::Kind(_) | Self::Error(_) => TestedPart::Alone,
+            Self::Text(_)
+            | Self::Kind(_)
+            | Self::Error(_)
+            | Self::Name(_)
+            | Self::Status(_)
+            | Self::Number(..) => TestedPart::Alone,
         }
     }
 
-    fn holds(&self, record: &Record) -> bool {
+    /// What is known of it without reading the step.
+    pub(super) fn in_columns(&self, step: &StepColumns<'_>) -> ConditionOutcome {
+        let content_of = |may_hold: bool| {
+            if may_hold {
+                ConditionOutcome::Steps
+            } else {
+                ConditionOutcome::Known(false)
+            }
+        };
+        let is_tool = step.kind == StepKind::Tool;
+        let is_model = step.kind == StepKind::Llm;
+        match self {
+            Self::Text(_) => ConditionOutcome::Steps,
+            Self::Kind(kinds) => ConditionOutcome::Known(kinds.contains(&step.kind)),
+            Self::Name(name) => ConditionOutcome::Known(name.holds(step.name)),
+            Self::Status(statuses) => ConditionOutcome::Known(statuses.contains(&step.status)),
+            Self::Number(field, comparison, number) => {
+                let value = match field {
+                    NumberField::Duration => step.duration_us,
+                    NumberField::Input => step.input_tokens,
+                    NumberField::Output => step.output_tokens,
+                    NumberField::Tokens => step
+                        .input_tokens
+                        .zip(step.output_tokens)
+                        .map(|(input, output)| input.saturating_add(output)),
+                    _ => None,
+                };
+                value.map(|value| comparison.holds(value, *number)).into()
+            }
+            Self::Tool(tool) => ConditionOutcome::Known(is_tool && tool.holds(step.name)),
+            Self::Model(model) => ConditionOutcome::Known(is_model && model.holds(step.name)),
+            Self::Error(_) => content_of(step.status == RunStatus::Failed || step.kind == StepKind::Error),
+            Self::Args(_) | Self::Result(_) => content_of(is_tool),
+            Self::Prompt(_) | Self::Answer(_) => content_of(is_model),
+        }
+    }
+
+    /// Whether what a step holds meets it.
+    pub(super) fn holds(&self, record: &Record) -> bool {
         match (self, &record.payload) {
             (Self::Text(text), _) => text.passes(record),
             (Self::Kind(kinds), payload) => kinds.contains(&payload.event_type().into()),
@@ -101,23 +211,10 @@ impl StepTest {
             .terms
             .iter()
             .filter_map(|term| Some((term.is_negated, StepCondition::of(&term.condition)?)));
-        let texts = query
-            .terms
-            .iter()
-            .filter(|term| !term.is_negated)
-            .filter_map(|term| {
-                let text = match &term.condition {
-                    Condition::Text(text) => text,
-                    Condition::Field { field, value, .. } if field.is_in_steps() => value,
-                    _ => return None,
-                };
-                Some(text.to_lowercase()).filter(|text| !text.is_empty())
-            });
-        let texts: Vec<String> = texts.collect();
-        let needles = texts.iter().map(|text| plain_part(text).to_owned());
+        let (texts, needles) = sought_texts(&query.terms);
         Self {
             conditions: conditions.collect(),
-            needles: needles.filter(|part| !part.is_empty()).collect(),
+            needles,
             texts,
         }
     }
@@ -188,15 +285,11 @@ impl StepTest {
     /// model or tool.
     #[must_use]
     pub fn may_be_hit(&self, event_type: EventType, failed: bool, name: &str) -> bool {
-        let may = |condition: &StepCondition| match condition {
-            StepCondition::Kind(kinds) => kinds.contains(&event_type.into()),
-            StepCondition::Tool(tool) => event_type == EventType::ToolCall && tool.holds(name),
-            StepCondition::Model(model) => event_type == EventType::LlmCall && model.holds(name),
-            StepCondition::Error(_) => failed || event_type == EventType::Error,
-            StepCondition::Args(_) | StepCondition::Result(_) => event_type == EventType::ToolCall,
-            StepCondition::Prompt(_) | StepCondition::Answer(_) => event_type == EventType::LlmCall,
-            StepCondition::Text(_) => true,
-        };
+        let mut step = StepColumns::new(event_type.into(), name);
+        if failed {
+            step.status = RunStatus::Failed;
+        }
+        let may = |condition: &StepCondition| condition.in_columns(&step) != ConditionOutcome::Known(false);
         let all = |group| {
             let mut conditions = self
                 .positive()
@@ -274,6 +367,22 @@ impl RunTest<'_> {
         let conditions = self.found.iter().zip(&self.test.conditions);
         conditions.map(|(found, (is_negated, condition))| (*found, *is_negated, condition))
     }
+}
+
+/// The texts that a match must hold, in lower case, and the part of each that its log holds as it is.
+pub(super) fn sought_texts(terms: &[QueryTerm]) -> (Vec<String>, Vec<String>) {
+    let texts = terms.iter().filter(|term| !term.is_negated).filter_map(|term| {
+        let text = match &term.condition {
+            Condition::Text(text) => text,
+            Condition::Field { field, value, .. } if field.is_in_steps() => value,
+            _ => return None,
+        };
+        Some(text.to_lowercase()).filter(|text| !text.is_empty())
+    });
+    let texts: Vec<String> = texts.collect();
+    let needles = texts.iter().map(|text| plain_part(text).to_owned());
+    let needles = needles.filter(|part| !part.is_empty()).collect();
+    (texts, needles)
 }
 
 /// The longest part of a text that any JSON holds as it is: neither escaped nor written another way.

@@ -3,10 +3,11 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
+use tracer_facts::query::{QueryError, StepQuery};
 use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, json_response};
-use super::super::search::{SearchQuery, find};
+use super::super::search::find;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 
@@ -38,8 +39,11 @@ pub(crate) async fn search(
     id: RunId,
     query: Query,
 ) -> Result<Response, ApiError> {
-    let wanted = SearchQuery::parse(query.get("q").unwrap_or_default())
-        .map_err(|message| ApiError::bad_request("invalid_query", message))?;
+    let wanted: StepQuery = query
+        .get("q")
+        .unwrap_or_default()
+        .parse()
+        .map_err(|problem: QueryError| ApiError::bad_request("invalid_query", problem.to_string()))?;
     let after = query.number("after")?.unwrap_or(0);
     let limit = query.limit("limit", DEFAULT_HITS, MAX_HITS)?;
     let read = viewer.read(move |viewer| {

@@ -8,8 +8,10 @@ use std::slice::IterMut;
 use tracer_sdk::format::{EventType, Timestamp};
 
 use super::open_run::OpenRun;
+use tracer_facts::query::StepColumns;
 use tracer_insight::indexed_steps::{RowSource, TimelineRow};
 use tracer_insight::run_head::display_name;
+use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_order::NONE;
 use tracer_insight::value_summary;
@@ -19,7 +21,7 @@ const HEADER_BYTES: usize = 64;
 const UNKNOWN_TOKENS: u32 = u32::MAX;
 const IN_FLIGHT_DURATION: f64 = -1.0;
 
-pub(crate) const FAILED: u8 = 1;
+const FAILED: u8 = 1;
 const IN_FLIGHT: u8 = 2;
 const EVIDENCE: u8 = 4;
 const REDACTED: u8 = 8;
@@ -38,6 +40,33 @@ pub(crate) struct Cells {
     pub(crate) flags: u8,
     pub(crate) tokens_in: u32,
     pub(crate) tokens_out: u32,
+}
+
+impl Cells {
+    /// What a search knows of the row without reading it.
+    pub(crate) fn searched<'a>(&self, name: &'a str) -> StepColumns<'a> {
+        let tokens = |count: u32| (count != UNKNOWN_TOKENS).then(|| count.into());
+        let mut columns = StepColumns::new(self.kind, name);
+        if self.flags & FAILED != 0 {
+            columns.status = RunStatus::Failed;
+        } else if self.flags & IN_FLIGHT != 0 {
+            columns.status = RunStatus::Running;
+        }
+        columns.duration_us = whole_microseconds(self.duration_us);
+        columns.input_tokens = tokens(self.tokens_in);
+        columns.output_tokens = tokens(self.tokens_out);
+        columns
+    }
+}
+
+/// A duration of a cell; `None` where there is none, or the step is in flight.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole, and not below zero"
+)]
+fn whole_microseconds(cell: f64) -> Option<u64> {
+    (cell >= 0.0).then_some(cell as u64)
 }
 
 /// The names that rows are given, each once.

@@ -1,7 +1,5 @@
-//! Finding steps: by their kind, name, outcome and duration, and by a text anywhere in them.
+//! Finding steps of one run, as [`StepQuery`](tracer_facts::query::StepQuery) asks for them.
 
-mod query;
 mod scan;
 
-pub(super) use query::SearchQuery;
 pub(super) use scan::find;

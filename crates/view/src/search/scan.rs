@@ -4,9 +4,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::answer::ApiError;
-use super::super::run::columns::{FAILED, cells_of};
+use super::super::run::columns::cells_of;
 use super::super::run::open_run::OpenRun;
-use super::query::SearchQuery;
+use tracer_facts::query::{StepColumns, StepQuery};
 use tracer_insight::indexed_steps::{RowSource, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::value_summary;
@@ -34,12 +34,12 @@ pub(crate) struct PartMatches {
 /// Looks through a run from `after` on, for at most `limit` rows.
 pub(crate) fn find(
     run: &OpenRun,
-    query: &SearchQuery,
+    query: &StepQuery,
     after: u64,
     limit: usize,
 ) -> Result<PartMatches, ApiError> {
     let deadline = Instant::now() + TIME_LIMIT;
-    let mut found = if query.has_text() {
+    let mut found = if query.needs_content() {
         Scan {
             run,
             query,
@@ -57,7 +57,7 @@ pub(crate) fn find(
 }
 
 /// Rows that match by their columns; `after` counts rows.
-fn columns(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize, deadline: Instant) -> PartMatches {
+fn columns(run: &OpenRun, query: &StepQuery, after: u64, limit: usize, deadline: Instant) -> PartMatches {
     let mut found = PartMatches::default();
     let first = usize::try_from(after).unwrap_or(usize::MAX);
     for (number, row) in run.steps.timeline.rows.iter().enumerate().skip(first) {
@@ -66,21 +66,12 @@ fn columns(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize, deadlin
             found.next = Some(number as u64);
             break;
         }
-        if fits(run, query, row) {
+        let name = run.row_name(row);
+        if query.matches_columns(&cells_of(run, row).searched(&name)) == Some(true) {
             found.hits.push(number);
         }
     }
     found
-}
-
-fn fits(run: &OpenRun, query: &SearchQuery, row: &TimelineRow) -> bool {
-    let cells = cells_of(run, row);
-    query.fits(
-        cells.kind,
-        &run.row_name(row),
-        cells.flags & FAILED != 0,
-        cells.duration_us,
-    )
 }
 
 impl OpenRun {
@@ -116,7 +107,7 @@ impl OpenRun {
 /// Looking for a text: through the bytes of the log, then at the few records that may say it.
 struct Scan<'a> {
     run: &'a OpenRun,
-    query: &'a SearchQuery,
+    query: &'a StepQuery,
     limit: usize,
     found: PartMatches,
 }
@@ -244,11 +235,15 @@ impl Scan<'_> {
         let Some(row) = self.run.steps.timeline.get(number) else {
             return Ok(());
         };
-        if !fits(self.run, self.query, row) {
-            return Ok(());
-        }
-        let read = self.run.steps.read_row(row).map_err(ApiError::unreadable)?;
-        if read.is_some_and(|read| self.query.is_said_in(&read.record)) {
+        let name = self.run.row_name(row);
+        let columns: StepColumns<'_> = cells_of(self.run, row).searched(&name);
+        let is_hit = if let Some(matches) = self.query.matches_columns(&columns) {
+            matches
+        } else {
+            let read = self.run.steps.read_row(row).map_err(ApiError::unreadable)?;
+            read.is_some_and(|read| self.query.matches_content(&columns, &read.record))
+        };
+        if is_hit {
             self.found.hits.push(number);
         }
         Ok(())

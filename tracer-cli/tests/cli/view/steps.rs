@@ -195,7 +195,11 @@ fn a_search_finds_text_and_columns() {
     assert_eq!(hits("%22draft%20a%22"), json!([2]));
     assert_eq!(hits("nothing"), json!([]));
     assert_eq!(hits("kind:llm"), json!([2]));
-    assert_eq!(hits("name:search%20dur:%3E1ms"), json!([1]));
+    assert_eq!(hits("name~search%20duration%3E1ms"), json!([1]));
+    assert_eq!(hits("-kind:llm%20tool:search*"), json!([1]));
+    assert_eq!(hits("args~refund"), json!([1]));
+    assert_eq!(hits("refund%20-args~refund"), json!([]));
+    assert_eq!(hits("answer~ada"), json!([2]));
     assert_eq!(hits("kind:llm%20refund"), json!([]));
     assert_eq!(
         hits("trace_id"),
