@@ -10,7 +10,7 @@ const { Outline } = await import(`${page}/outline.js`);
 const { visible } = await import(`${page}/dom.js`);
 const { address, readRoute } = await import(`${page}/workspace.js`);
 
-const KINDS = ["run", "llm", "tool", "state", "error", "loop", "other"];
+const KINDS = ["run", "llm", "tool", "state", "error", "loop", "span"];
 const UNKNOWN = 0xffff_ffff;
 
 /** The server's binary answer for rows such as `{ name, kind, parent, start, duration, signature, flags }`. */
@@ -56,7 +56,7 @@ function sample() {
   return readColumns(
     answer([
       { name: "run", kind: "run", duration: 100 },
-      { name: "research", kind: "other", parent: 0, depth: 1, start: 10, duration: 40 },
+      { name: "research", kind: "span", parent: 0, depth: 1, start: 10, duration: 40 },
       { ...search, start: 10 },
       { ...search, start: 20 },
       { ...search, start: 30 },

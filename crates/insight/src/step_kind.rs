@@ -32,8 +32,6 @@ pub enum StepKind {
     /// A loop warning.
     Loop,
     /// A span that groups others.
-    // The API's word for it; commands say `span`, and both are understood everywhere.
-    #[serde(rename = "other")]
     Span,
 }
 
@@ -61,10 +59,10 @@ impl StepKind {
         }
     }
 
-    /// The kind with this word; `other` is a span.
+    /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        let is_it = |kind: &Self| kind.as_str() == word || (*kind == Self::Span && word == "other");
-        std::iter::once(Self::Run).chain(Self::OF_STEPS).find(is_it)
+        let mut kinds = std::iter::once(Self::Run).chain(Self::OF_STEPS);
+        kinds.find(|kind| kind.as_str() == word)
     }
 
     /// Its sign.
@@ -117,6 +115,19 @@ impl From<EventType> for StepKind {
             EventType::Error => Self::Error,
             EventType::LoopWarning => Self::Loop,
             EventType::Unknown => Self::Span,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_options_use_the_same_word() {
+        for kind in std::iter::once(StepKind::Run).chain(StepKind::OF_STEPS) {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+            assert_eq!(StepKind::from_word(kind.as_str()), Some(kind));
         }
     }
 }

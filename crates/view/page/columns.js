@@ -8,7 +8,7 @@ const HEADER_BYTES = 64;
 const UNKNOWN = 0xffff_ffff;
 
 /** @type {Kind[]} */
-export const KINDS = ["run", "llm", "tool", "state", "error", "loop", "other"];
+export const KINDS = ["run", "llm", "tool", "state", "error", "loop", "span"];
 export const FAILED = 1;
 export const IN_FLIGHT = 2;
 export const EVIDENCE = 4;
@@ -109,7 +109,7 @@ export class Columns {
 
   /** @param {number} row */
   kindName(row) {
-    return KINDS[this.kind[row]] ?? "other";
+    return KINDS[this.kind[row]] ?? "span";
   }
 
   /** @param {number} row */

@@ -1,7 +1,7 @@
 // What the viewer's API answers, as `docs/viewer-api.md` tells it. Only for the type check; never served.
 
 export type RunStatus = "ok" | "failed" | "loop" | "running" | "interrupted" | "damaged";
-export type Kind = "run" | "llm" | "tool" | "state" | "error" | "loop" | "other";
+export type Kind = "run" | "llm" | "tool" | "state" | "error" | "loop" | "span";
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 export interface Counts { llm_calls: number; tool_calls: number; errors: number; loop_warnings: number }

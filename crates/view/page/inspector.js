@@ -11,7 +11,7 @@ import { duration } from "./units.js";
 /** @import { RunPage } from "./run.js" */
 
 /** What the first tab is called. @type {Record<Kind, string>} */
-const MAIN_TAB = { run: "Run", llm: "Messages", tool: "Call", state: "State", error: "Error", loop: "Evidence", other: "Span" };
+const MAIN_TAB = { run: "Run", llm: "Messages", tool: "Call", state: "State", error: "Error", loop: "Evidence", span: "Span" };
 
 export class Inspector {
   /**

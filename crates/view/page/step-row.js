@@ -18,7 +18,7 @@ export const KIND = {
   state: { word: "State", glyph: "state" },
   error: { word: "Error", glyph: "error" },
   loop: { word: "Loop", glyph: "loop" },
-  other: { word: "Span", glyph: "span" },
+  span: { word: "Span", glyph: "span" },
 };
 
 /** Deeper rows are not indented further. */

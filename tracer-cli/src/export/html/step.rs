@@ -44,7 +44,7 @@ fn kind(step: &Step<'_>) -> &'static str {
         StepKind::State => "kind-state",
         StepKind::Error => "kind-error",
         StepKind::Loop => "kind-loop",
-        StepKind::Run | StepKind::Span => "kind-other",
+        StepKind::Run | StepKind::Span => "kind-span",
     }
 }
 

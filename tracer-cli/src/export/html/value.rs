@@ -8,7 +8,7 @@ use tracer_insight::value_summary;
 use tracer_insight::text;
 
 /// Deeper levels are written as JSON, so that no nesting exhausts the page.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// The value; nothing is left out.
 pub(super) fn markup(value: &Value) -> Markup {
@@ -21,7 +21,7 @@ pub(super) fn markup(value: &Value) -> Markup {
 
 fn nested(value: &Value, depth: usize) -> Markup {
     match value {
-        Value::Object(map) if !map.is_empty() && depth < DEEPEST => html! {
+        Value::Object(map) if !map.is_empty() && depth < MAX_DEPTH => html! {
             dl {
                 @for (name, field) in map {
                     dt { (value_summary::label(name)) }
@@ -29,7 +29,7 @@ fn nested(value: &Value, depth: usize) -> Markup {
                 }
             }
         },
-        Value::Array(items) if !items.is_empty() && depth < DEEPEST => html! {
+        Value::Array(items) if !items.is_empty() && depth < MAX_DEPTH => html! {
             ol start="0" {
                 @for item in items {
                     li { (nested(item, depth + 1)) }
@@ -37,7 +37,7 @@ fn nested(value: &Value, depth: usize) -> Markup {
             }
         },
         Value::String(said) => match embedded_json(said) {
-            Some(inner) if depth < DEEPEST => nested(&inner, depth + 1),
+            Some(inner) if depth < MAX_DEPTH => nested(&inner, depth + 1),
             _ => words(said),
         },
         Value::Null => html! { code.quiet { "null" } },
