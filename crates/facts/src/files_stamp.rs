@@ -17,18 +17,29 @@ const FINE_CLOCK: Duration = Duration::ZERO;
 const COARSE_CLOCK: Duration = Duration::from_secs(3);
 
 /// Identity, size and times of the files of a run; a file that is missing has none.
+///
+/// ```
+/// use tracer_facts::FilesStamp;
+///
+/// let run = tempfile::tempdir()?;
+/// let before = FilesStamp::of(run.path(), true);
+/// std::fs::write(run.path().join("spans.jsonl"), "{}\n")?;
+/// assert_ne!(FilesStamp::of(run.path(), true), before);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct FilesStamp {
+pub struct FilesStamp {
     bytes: Vec<u8>,
     newest: Option<SystemTime>,
     is_coarse: bool,
     /// Bytes of its log.
-    pub(crate) log_bytes: u64,
+    pub log_bytes: u64,
 }
 
 impl FilesStamp {
     /// The stamp of the run in a directory, as it is now. `.live` matters while the run has not ended.
-    pub(crate) fn of(directory: &Path, is_open: bool) -> Self {
+    #[must_use]
+    pub fn of(directory: &Path, is_open: bool) -> Self {
         let mut stamp = Self::default();
         stamp.add(&directory.join(META_FILE));
         stamp.log_bytes = stamp.add(&directory.join(SPANS_FILE));
@@ -39,7 +50,8 @@ impl FilesStamp {
     }
 
     /// What is compared and kept.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 

@@ -71,7 +71,7 @@ pub fn search(
 
 /// Finds out which runs match a query by their steps, in several threads. `found` is called for each run, with its place among
 /// `runs`, whether it matches, and the bytes of its log.
-pub fn match_steps(
+pub(crate) fn match_steps(
     runs: &[&ListedRun],
     test: &StepTest,
     cancel: &CancelToken,

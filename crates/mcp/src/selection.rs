@@ -1,7 +1,7 @@
 //! The runs that a question is about: one by its ID or name, or all that a query selects.
 
-use tracer_facts::query::{RunMatch, RunQuery, StepTest};
-use tracer_facts::{FactsStore, ListedRun, match_steps};
+use tracer_facts::query::RunQuery;
+use tracer_facts::{FactsStore, ListedRun, matching_runs};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::units::now;
 use tracer_sdk::prices::Prices;
@@ -37,21 +37,7 @@ pub(crate) fn all(store: &FactsStore, trials: bool, with_details: bool) -> Resul
 
 /// The runs that match: by their facts, and where these leave it open, by their steps.
 pub(crate) fn matching(runs: Vec<ListedRun>, query: &RunQuery) -> Vec<ListedRun> {
-    let now = now();
-    let found: Vec<RunMatch> = runs.iter().map(|run| query.matches(run, now)).collect();
-    let asked: Vec<usize> = (0..runs.len())
-        .filter(|at| found.get(*at) == Some(&RunMatch::IfSteps))
-        .collect();
-    let mut matches: Vec<bool> = found.iter().map(|found| *found == RunMatch::Yes).collect();
-    if !asked.is_empty() {
-        let candidates: Vec<&ListedRun> = asked.iter().filter_map(|at| runs.get(*at)).collect();
-        let test = StepTest::new(query);
-        match_steps(&candidates, &test, &CancelToken::default(), |at, is_match, _| {
-            if let Some(slot) = asked.get(at).and_then(|at| matches.get_mut(*at)) {
-                *slot = is_match;
-            }
-        });
-    }
+    let matches = matching_runs(&runs, query, now(), &CancelToken::default(), |_| ());
     let with_matches = runs.into_iter().zip(matches);
     with_matches
         .filter_map(|(run, matches)| matches.then_some(run))

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use parking_lot::Mutex;
-use tracer_facts::query::{RunMatch, RunQuery, StepTest};
+use tracer_facts::query::RunQuery;
 use tracer_facts::{
-    FactsSnapshot, FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey, match_steps,
+    FactsSnapshot, FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey, matching_runs,
 };
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::read::{CancelToken, StoreError};
@@ -208,27 +208,9 @@ impl KnownFacts {
 
 /// The places of the runs that match a query.
 fn matching_places(runs: &[ListedRun], query: &RunQuery, now: Timestamp) -> Result<Vec<usize>, ApiError> {
-    let mut matching = vec![false; runs.len()];
-    let (mut asked, mut places) = (Vec::new(), Vec::new());
-    for (place, (run, matches)) in runs.iter().zip(&mut matching).enumerate() {
-        match query.matches(run, now) {
-            RunMatch::No => {}
-            RunMatch::Yes => *matches = true,
-            RunMatch::IfSteps => {
-                asked.push(run);
-                places.push(place);
-            }
-        }
-    }
-    if !asked.is_empty() {
-        match_steps(&asked, &StepTest::new(query), &work::token(), |at, matches, _| {
-            if let Some(slot) = places.get(at).and_then(|place| matching.get_mut(*place)) {
-                *slot = matches;
-            }
-        });
-        if work::is_cancelled() {
-            return Err(ApiError::internal());
-        }
+    let matching = matching_runs(runs, query, now, &work::token(), |_| ());
+    if query.needs_steps() && work::is_cancelled() {
+        return Err(ApiError::internal());
     }
     let places = matching.into_iter().enumerate();
     Ok(places

@@ -1,7 +1,7 @@
 //! The runs that a query selects, for the commands that ask about all runs: `list`, `search`, `stats`.
 
-use tracer_facts::query::{RunMatch, RunQuery, StepTest};
-use tracer_facts::{FactsStore, ListedRun, ReadingProgress, StoreFacts, Survey, match_steps};
+use tracer_facts::query::RunQuery;
+use tracer_facts::{FactsStore, ListedRun, ReadingProgress, StoreFacts, Survey, matching_runs};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{self, shell_quoted};
 use tracer_sdk::format::Timestamp;
@@ -96,28 +96,13 @@ pub(super) fn matching(
     now: Timestamp,
     cancel: &CancelToken,
 ) -> Vec<bool> {
-    let mut matching = vec![false; runs.len()];
-    let (mut asked, mut places) = (Vec::new(), Vec::new());
-    for (at, run) in runs.iter().enumerate() {
-        match query.matches(run, now) {
-            RunMatch::No => {}
-            RunMatch::Yes => matching[at] = true,
-            RunMatch::IfSteps => {
-                asked.push(*run);
-                places.push(at);
-            }
-        }
-    }
-    if asked.is_empty() {
-        return matching;
-    }
-    let progress = Progress::begin("reading steps", "run", Some(asked.len() as u64));
-    match_steps(&asked, &StepTest::new(query), cancel, |at, matches, _| {
-        progress.step();
-        if let Some(slot) = places.get(at).and_then(|at| matching.get_mut(*at)) {
-            *slot = matches;
-        }
+    let mut shown: Option<Progress> = None;
+    let matching = matching_runs(runs.iter().copied(), query, now, cancel, |reading| match &shown {
+        None => shown = Some(Progress::begin("reading steps", "run", Some(reading.runs as u64))),
+        Some(progress) => progress.step(),
     });
-    progress.stop();
+    if let Some(progress) = shown {
+        progress.stop();
+    }
     matching
 }

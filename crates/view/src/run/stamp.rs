@@ -1,37 +1,23 @@
-//! Size and time of a run's files: they change when the files do.
+//! [`RunStamp`]: what the files of a run look like from outside, and the version of an answer that follows from it.
 
-use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
-use tracer_sdk::format::{LIVE_FILE, META_FILE, SPANS_FILE};
+use tracer_facts::FilesStamp;
 
-/// Sizes and times of the files of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct RunStamp {
-    meta: Option<(u64, u128)>,
-    log: Option<(u64, u128)>,
-    live: Option<(u64, u128)>,
-}
+/// The stamp of a run that may still change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct RunStamp(FilesStamp);
 
 impl RunStamp {
     /// Looks at the files of a run directory.
     pub(crate) fn of(directory: &Path) -> Self {
-        let look = |name: &str| {
-            let metadata = directory.join(name).symlink_metadata().ok()?;
-            Some((metadata.len(), changed(&metadata)))
-        };
-        Self {
-            meta: look(META_FILE),
-            log: look(SPANS_FILE),
-            live: look(LIVE_FILE),
-        }
+        Self(FilesStamp::of(directory, true))
     }
 
     /// How many bytes the log has.
     pub(crate) fn log_bytes(&self) -> u64 {
-        self.log.map_or(0, |(length, _)| length)
+        self.0.log_bytes
     }
 
     /// A text that changes with the files; `also` is what changes without them.
@@ -43,8 +29,35 @@ impl RunStamp {
     }
 }
 
-fn changed(metadata: &Metadata) -> u128 {
-    let modified = metadata.modified().ok();
-    let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
-    since.map_or(0, |since| since.as_nanos())
+impl Hash for RunStamp {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.bytes().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use tracer_sdk::format::META_FILE;
+
+    use super::*;
+
+    #[test]
+    fn a_file_replaced_by_one_of_its_size_and_time_is_another_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(META_FILE);
+        fs::write(&path, "{}").unwrap();
+        let before = RunStamp::of(folder.path());
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let new = folder.path().join("new");
+        fs::write(&new, "[]").unwrap();
+        fs::rename(&new, &path).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(modified).unwrap();
+        let after = RunStamp::of(folder.path());
+        assert_ne!(before.version(&0), after.version(&0));
+        assert_eq!(after.version(&0), RunStamp::of(folder.path()).version(&0));
+        assert_ne!(after.version(&0), after.version(&1));
+    }
 }
