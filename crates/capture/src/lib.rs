@@ -5,6 +5,7 @@
 
 pub mod cassette;
 pub mod exchange;
+mod loopback;
 pub mod model_api;
 pub mod otlp;
 pub mod proxy;
@@ -14,4 +15,5 @@ pub mod runs;
 pub mod server;
 mod sink;
 
+pub use loopback::is_loopback_host;
 pub use sink::{Accepted, OtlpSink, Refused};

@@ -9,6 +9,7 @@ use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use subtle::ConstantTimeEq as _;
 
 use super::answer::ApiError;
 use super::connection::Connection;
@@ -169,14 +170,9 @@ impl ViewerGuard {
             })
     }
 
-    /// Compares without telling by its time how much is right.
+    /// Compares in a time that does not depend on how much is right.
     fn is_token(&self, candidate: &[u8]) -> bool {
-        let token = self.token.as_bytes();
-        let differing = token
-            .iter()
-            .zip(candidate)
-            .fold(0, |differing, (one, other)| differing | (one ^ other));
-        token.len() == candidate.len() && differing == 0
+        self.token.as_bytes().ct_eq(candidate).into()
     }
 
     /// The address was opened with the token in it: it goes into a cookie and out of the address.

@@ -1,12 +1,12 @@
 //! [`PushEndpoint`]: where runs are pushed to.
 
 use std::fmt::{self, Write as _};
-use std::net::IpAddr;
 
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 
 use super::error::PushError;
+use crate::loopback::is_loopback_host;
 
 /// Path of traces below the base of an OTLP endpoint.
 const TRACES_PATH: &str = "v1/traces";
@@ -92,13 +92,7 @@ impl PushEndpoint {
     /// ```
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        let host = self.url.host_str().unwrap_or_default();
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        host == "localhost"
-            || host.ends_with(".localhost")
-            || host
-                .parse::<IpAddr>()
-                .is_ok_and(|address| address.to_canonical().is_loopback())
+        is_loopback_host(self.url.host_str().unwrap_or_default())
     }
 
     /// The host, as people know the endpoint.

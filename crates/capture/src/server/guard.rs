@@ -5,16 +5,17 @@ use std::net::IpAddr;
 
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Uri};
+use subtle::ConstantTimeEq as _;
 
 use super::refusal::Refusal;
+use crate::loopback;
 
 /// Header for the token, for senders that need `Authorization` for an upstream.
 pub(super) const TOKEN_HEADER: &str = "x-tracer-token";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// Names of this machine that nobody else can make a browser resolve: reserved, or of the container runtimes.
-const OWN_NAMES: [&str; 4] = [
-    "localhost",
+/// Names of this machine that nobody else can make a browser resolve: those of the container runtimes.
+const RUNTIME_NAMES: [&str; 3] = [
     "host.docker.internal",
     "gateway.docker.internal",
     "host.containers.internal",
@@ -68,15 +69,9 @@ impl ReceiverGuard {
 
     fn is_own(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
-        let bare = name
-            .strip_prefix('[')
-            .and_then(|name| name.strip_suffix(']'))
-            .unwrap_or(&name);
-        let address: Option<IpAddr> = bare.parse().ok();
-        match address {
-            Some(address) => address.is_loopback() || address == self.listen,
-            None => OWN_NAMES.contains(&name.as_str()) || name.ends_with(".localhost"),
-        }
+        loopback::is_loopback_host(&name)
+            || RUNTIME_NAMES.contains(&name.as_str())
+            || loopback::address_of(&name) == Some(self.listen.to_canonical())
     }
 }
 
@@ -101,16 +96,8 @@ fn is_sent(token: &str, headers: &HeaderMap) -> bool {
             .then(|| token.trim().as_bytes())
     });
     let own = headers.get_all(TOKEN_HEADER).iter().map(HeaderValue::as_bytes);
-    bearer.chain(own).any(|sent| is_same(sent, token.as_bytes()))
-}
-
-/// Compares in a time that does not depend on how much is right.
-fn is_same(sent: &[u8], token: &[u8]) -> bool {
-    let differing = sent
-        .iter()
-        .zip(token)
-        .fold(0, |differing, (a, b)| differing | (a ^ b));
-    sent.len() == token.len() && differing == 0
+    // In a time that does not depend on how much is right.
+    bearer.chain(own).any(|sent| sent.ct_eq(token.as_bytes()).into())
 }
 
 #[cfg(test)]

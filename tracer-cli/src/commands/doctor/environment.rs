@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tracer_capture::is_loopback_host;
 use tracer_insight::text::path_below_home as shown;
 use tracer_sdk::format::{RecordedStatus, TraceId};
 use tracer_sdk::read::RunStore;
@@ -294,8 +295,7 @@ fn split(endpoint: &str) -> (&str, &str) {
 /// The address, if it is one of this machine: others are not asked.
 fn loopback(host: &str) -> Option<SocketAddr> {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let is_here = ["localhost", "127.0.0.1", "[::1]"].contains(&name);
-    if !is_here {
+    if !is_loopback_host(name) {
         return None;
     }
     host.to_socket_addrs().ok()?.next()
