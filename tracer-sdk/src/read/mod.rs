@@ -28,7 +28,7 @@ pub use log::{LogPart, RecordHeader, read_log_part};
 pub(crate) use parse::MAX_META_BYTES;
 #[cfg(feature = "tracing")]
 pub(crate) use project::child_type;
-pub use project::{count_records, is_foreign_call, remove_usage, spans_to_events};
+pub use project::{count_records, is_foreign_call, model_without_version, remove_usage, spans_to_events};
 pub use run::{
     InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordError, RecordStream, RunReader,
     SpanStream, StartedSpan, Strictness, ValidationReport, probe_liveness, read_live_file, validate,

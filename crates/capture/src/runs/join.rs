@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde_json::{Map, Value};
 use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanRecord, StoredTime, Timestamp, names};
 use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
+use tracer_sdk::read::model_without_version;
 
 use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, message, number, text};
 use super::marks::call_type;
@@ -478,12 +479,7 @@ fn is_same_model(one: Option<&str>, other: Option<&str>) -> bool {
     let (Some(one), Some(other)) = (one, other) else {
         return false;
     };
-    let is_version = |group: &str| group.len() > 1 && group.bytes().all(|byte| byte.is_ascii_digit());
-    let is_version_of = |long: &str, short: &str| {
-        let version = long.strip_prefix(short).and_then(|rest| rest.strip_prefix('-'));
-        version.is_some_and(|version| version.split('-').all(is_version))
-    };
-    one == other || is_version_of(one, other) || is_version_of(other, one)
+    model_without_version(one).eq_ignore_ascii_case(model_without_version(other))
 }
 
 /// Whether two records count the same output, reasoning included or not: the Gemini CLI's spans leave it out.
@@ -576,6 +572,28 @@ fn join_starts(plan: &mut JoinPlan, sources: &[CallSource]) {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_a_model_are_one_model() {
+        for (one, other, expected) in [
+            (Some("gpt-4"), Some("gpt-4"), true),
+            (Some("gpt-4"), Some("GPT-4-2026-01-31"), true),
+            (Some("gemini-3-flash-001"), Some("gemini-3-flash"), true),
+            (Some("gpt-4"), Some("gpt-4-mini"), false),
+            // A single digit belongs to the name.
+            (Some("claude-4"), Some("claude"), false),
+            (Some("gpt-4"), None, false),
+            (None, None, false),
+        ] {
+            assert_eq!(is_same_model(one, other), expected, "{one:?} {other:?}");
+            assert_eq!(is_same_model(other, one), expected, "{other:?} {one:?}");
         }
     }
 }

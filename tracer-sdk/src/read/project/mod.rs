@@ -25,6 +25,7 @@ pub(crate) use outcome::has_failed;
 pub(crate) use payload::{model, promoted_type, tool_name};
 #[cfg(feature = "prices")]
 pub(crate) use payload::{provider, response_model};
+pub use same_call::model_without_version;
 pub(crate) use same_call::{Ancestor, CallFacts, KeptNames, RepeatableTypes, SameCalls, is_own_call};
 pub use tokens::remove_usage;
 pub(crate) use tokens::usage;

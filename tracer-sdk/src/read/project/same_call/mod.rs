@@ -86,7 +86,7 @@ impl CallFacts {
                 richness += 4 * u8::from(usage(&facts) != Usage::default());
                 richness += 2 * u8::from(id.is_some());
                 richness += 32 * u8::from(!is_incomplete(span, event_type));
-                let unversioned = hash(model.map(without_version));
+                let unversioned = hash(model.map(model_without_version));
                 (
                     hash(model),
                     hash(answered_by),
@@ -277,9 +277,18 @@ impl CallFacts {
     }
 }
 
-/// A model's name without its version: `gemini-3-flash` of `gemini-3-flash-001`, `gpt-4` of `gpt-4-2026-01-31`. A single digit
-/// belongs to the name.
-fn without_version(model: &str) -> &str {
+/// A model's name without its version: two records of one call may name the model that was asked, and the version of it that
+/// answered. A single digit belongs to the name.
+///
+/// ```
+/// use tracer_sdk::read::model_without_version;
+///
+/// assert_eq!(model_without_version("gemini-3-flash-001"), "gemini-3-flash");
+/// assert_eq!(model_without_version("gpt-4-2026-01-31"), "gpt-4");
+/// assert_eq!(model_without_version("claude-4"), "claude-4");
+/// ```
+#[must_use]
+pub fn model_without_version(model: &str) -> &str {
     let mut name = model;
     while let Some((rest, group)) = name.rsplit_once('-') {
         if group.len() < 2 || !group.bytes().all(|byte| byte.is_ascii_digit()) {
