@@ -6,6 +6,7 @@ use tracer_insight::comparison::{Comparison, UsualProfile};
 use tracer_insight::profile::{Metric, RunProfile};
 
 use super::Baseline;
+use crate::statistics::{Aggregate, aggregate};
 
 impl Baseline {
     /// Compares a run with what is usual: its numbers with the medians of the sample, its tools and models with all runs
@@ -42,21 +43,11 @@ impl Baseline {
 }
 
 fn medians(baseline: &Baseline) -> BTreeMap<String, f64> {
-    let known = |metric: &Metric| Some((metric.to_string(), median(&baseline.sample(metric)?)?));
+    let known = |metric: &Metric| {
+        let median = aggregate(&baseline.sample(metric)?, Aggregate::Median)?;
+        Some((metric.to_string(), median))
+    };
     Metric::RECORDED.iter().filter_map(known).collect()
-}
-
-/// The middle value, or the mean of the two in the middle.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let upper = *sorted.get(sorted.len() / 2)?;
-    if sorted.len() % 2 == 1 {
-        return Some(upper);
-    }
-    sorted
-        .get(sorted.len() / 2 - 1)
-        .map(|lower| f64::midpoint(*lower, upper))
 }
 
 #[cfg(test)]
@@ -81,12 +72,12 @@ mod tests {
             let mut expected = vector.expected["diff"].clone();
             let name = vector.name.as_str();
             if name.starts_with("repeat_only") || name.starts_with("regressed") {
-                // Differs, gate-contract 15.3 E11: more calls of a tool are not another order.
+                // Differs, gate-contract, section 15.3, E11: more calls of a tool are not another order.
                 expected["reordered_tools"] = json!(false);
                 expected["tool_path_diff"]["reordered"] = json!(false);
             }
             if name.starts_with("unknown_spans") {
-                // Differs, gate section 1: structure is not a step, and tokens that nobody tells are not zero.
+                // Differs, gate, section 1: structure is not a step, and tokens that nobody tells are not zero.
                 expected["summary_diff"]["total_events"][0] = json!(2);
                 expected["summary_diff"]["total_tokens"][0] = Value::Null;
             }
@@ -94,7 +85,7 @@ mod tests {
         }
     }
 
-    // gate-contract 15.3 E8
+    // gate-contract, section 15.3, E8
     #[test]
     fn an_unchanged_agent_is_compared_with_the_run_that_went_the_same_way_and_with_the_median() {
         let (long, short) = (letters("abbc"), letters("abc"));

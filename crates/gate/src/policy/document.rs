@@ -13,7 +13,8 @@ use crate::CheckMode;
 use crate::statistics::{IntervalMethod, minimum_trials};
 
 const KEYS: &[&str] = &["version", "trials", "fail_fast", "metrics", "x_tracer"];
-const DEFAULT_TRIALS: u32 = 3;
+/// Trials of a policy that names no number.
+pub(super) const DEFAULT_TRIALS: u32 = 3;
 
 /// The policy that a file of version 2 states.
 pub(super) fn read(root: &PolicyFields<'_>, version: PolicyVersion) -> Result<Policy, PolicyError> {

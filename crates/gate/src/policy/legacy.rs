@@ -1,4 +1,4 @@
-//! Files of version 1, and gates without a file, as metrics (the contract of the gate, section 4).
+//! Files of version 1, and gates without a file, as metrics (gate-contract, section 4).
 
 use super::fields::{PolicyField, PolicyFields};
 use super::overrides::{BOUNDED_NUMBERS, Bound, OLD_CHECKS, added, as_number};
@@ -30,7 +30,6 @@ const KEYS: &[&str] = &[
     "ignored_checks",
 ];
 
-const DEFAULT_TRIALS: u32 = 3;
 const DEFAULT_TOLERANCE: f64 = 0.5;
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 const DEFAULT_PASS_RATE: f64 = 0.9;
@@ -155,7 +154,12 @@ pub(super) fn migrate(
     overrides: &Overrides,
     warnings: Vec<PolicyWarning>,
 ) -> Result<Policy, PolicyError> {
-    let mut policy = document::empty(source, version, file.trials.unwrap_or(DEFAULT_TRIALS), true);
+    let mut policy = document::empty(
+        source,
+        version,
+        file.trials.unwrap_or(document::DEFAULT_TRIALS),
+        true,
+    );
     overrides.apply_to_trials(&mut policy);
     policy.warnings = warnings;
 

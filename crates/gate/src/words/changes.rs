@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baseline::SUMMARY_METRICS;
+use crate::statistics::{Aggregate, aggregate};
 use crate::words::phrase::Phrase;
 use crate::{Baseline, CountedDiff, Report, ReportedTrial};
 use tracer_insight::comparison::words as comparison;
@@ -138,7 +139,7 @@ fn number(key: &str, metric: &str, report: &Report) -> Option<Phrase> {
             None => unknown += 1,
         }
     }
-    let after = median(&mut values);
+    let after = aggregate(&values, Aggregate::Median);
     let change = metric_words::change(metric, before, after);
     if change.is_empty() {
         return None;
@@ -154,14 +155,6 @@ fn number(key: &str, metric: &str, report: &Report) -> Option<Phrase> {
         metric_words::value(metric, before),
         metric_words::value(metric, after)
     )))
-}
-
-/// The middle value, or the mean of the two in the middle; `None` of no value.
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get(values.len().checked_sub(1)? / 2)?;
-    Some(f64::midpoint(lower, upper))
 }
 
 /// How many trials have each name.
@@ -208,7 +201,7 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
     }
     for metric in &Metric::RECORDED {
         let name = metric.to_string();
-        let of = |baseline: &Baseline| baseline.sample(metric).and_then(|mut values| median(&mut values));
+        let of = |baseline: &Baseline| aggregate(&baseline.sample(metric)?, Aggregate::Median);
         let (before, after) = (of(old), of(new));
         let change = metric_words::change(&name, before, after);
         if !change.is_empty() {
