@@ -56,7 +56,8 @@ use quote::{ToTokens, quote};
 /// the traced function instead of its caller.
 ///
 /// ```
-/// # use std::error::Error;
+/// use std::error::Error;
+///
 /// #[tracer_sdk::trace("sum it up", max_tool_calls = 20, stop_on_loop)]
 /// fn agent(question: &str) -> Result<String, Box<dyn Error>> {
 ///     let pages = search(question, 3)?;

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod citations;
+mod examples;
 mod first_contact;
 mod settings;

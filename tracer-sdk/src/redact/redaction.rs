@@ -49,7 +49,8 @@ impl Redaction {
     /// The text without secrets; borrowed when there is none.
     ///
     /// ```
-    /// # use tracer_sdk::{redaction::Redaction, settings::Settings};
+    /// use tracer_sdk::{redaction::Redaction, settings::Settings};
+    ///
     /// let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
     /// assert_eq!(redaction.text("https://ada:hunter2@example.org"), "https://ada:__REDACTED__@example.org");
     /// ```
@@ -61,7 +62,8 @@ impl Redaction {
     /// The arguments of a program without the values of secret-like options: `--option=value`, `--option value`.
     ///
     /// ```
-    /// # use tracer_sdk::{redaction::Redaction, settings::Settings};
+    /// use tracer_sdk::{redaction::Redaction, settings::Settings};
+    ///
     /// let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
     /// let arguments = ["agent", "--api-key", "k-1234"].map(str::to_owned);
     /// assert_eq!(redaction.arguments(arguments), ["agent", "--api-key", "__REDACTED__"]);
@@ -74,7 +76,8 @@ impl Redaction {
     /// The value without secrets, whether a key or a text tells them; and how many places were changed.
     ///
     /// ```
-    /// # use tracer_sdk::{redaction::Redaction, settings::Settings};
+    /// use tracer_sdk::{redaction::Redaction, settings::Settings};
+    ///
     /// let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
     /// let (value, changed) = redaction.value(serde_json::json!({"user": "ada", "api_key": "k-1234"}));
     /// assert_eq!(value, serde_json::json!({"user": "ada", "api_key": "__REDACTED__"}));

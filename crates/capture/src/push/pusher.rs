@@ -192,7 +192,8 @@ impl Pusher {
     /// Whether the user has to agree first: the endpoint is on another machine, and nobody has agreed yet.
     ///
     /// ```
-    /// # use tracer_capture::push::{PushOptions, PushOverrides, PushSettings, Pusher};
+    /// use tracer_capture::push::{PushOptions, PushOverrides, PushSettings, Pusher};
+    ///
     /// # let data_dir = tempfile::tempdir().unwrap();
     /// let endpoint = Some("https://example.test".to_owned());
     /// let settings = PushSettings::resolve(&PushOverrides { endpoint, ..PushOverrides::default() }, |_| None)?;

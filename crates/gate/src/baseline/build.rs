@@ -140,8 +140,9 @@ impl Baseline {
     ///
     /// ```
     /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
-    /// # use tracer_gate::{Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline};
-    /// # use tracer_insight::profile::RunProfile;
+    /// use tracer_gate::{Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline};
+    /// use tracer_insight::profile::RunProfile;
+    ///
     /// # let run = recorded(|| Ok(()));
     /// # let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
     /// # let acceptance = Acceptance {

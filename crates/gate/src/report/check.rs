@@ -1,4 +1,4 @@
-//! One row of a judgement: a check, what it decided and by which rule (gate contract, sections 7 and 10).
+//! One row of a judgement: a check, what it decided and by which rule (gate-contract, sections 7 and 10).
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,10 @@ impl CheckResult {
     /// The trials with a bad outcome, by number from 1. One of which the outcome is not known is none of them.
     ///
     /// ```
-    /// # use tracer_gate::*;
+    /// use tracer_gate::{
+    ///     CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule, Verdict,
+    /// };
+    ///
     /// # let check = CheckResult {
     /// #     check_name: "no_loops".to_owned(), kind: CheckKind::Invariant, direction: None, mode: CheckMode::Gating,
     /// #     verdict: Some(Verdict::Pass), decision_rule: DecisionRule::Invariant, stopping_rule: StoppingRule::FixedN,

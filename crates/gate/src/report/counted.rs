@@ -1,5 +1,5 @@
 //! The differences of a trial from its baseline in the form that a report of version `2.0.x` has: pairs of now and before
-//! (gate contract, section 10). Everything else names differences, as [`Comparison`] does.
+//! (gate-contract, section 10). Everything else names differences, as [`Comparison`] does.
 
 use std::collections::BTreeMap;
 

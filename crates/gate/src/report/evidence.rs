@@ -1,4 +1,4 @@
-//! What a check rests on, one shape per rule (gate contract, section 7).
+//! What a check rests on, one shape per rule (gate-contract, section 7).
 
 use serde::Serialize;
 

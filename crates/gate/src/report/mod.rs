@@ -1,4 +1,4 @@
-//! What a gate saw and decided: the report, whose core other tools read as `2.0.x` (gate contract, section 10).
+//! What a gate saw and decided: the report, whose core other tools read as `2.0.x` (gate-contract, section 10).
 //!
 //! A trial goes in as a [`Trial`](crate::Trial); deciding gives a [`Judgement`]; both together, with the details of the gate, are the
 //! [`Report`].

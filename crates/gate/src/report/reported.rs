@@ -1,5 +1,5 @@
-//! The report itself: JSON whose core other tools read as `2.0.x`, with additive keys (gate contract, section 10;
-//! `spec/gate.md`, section 4).
+//! The report itself: JSON whose core other tools read as `2.0.x`, with additive keys (gate-contract, section 10;
+//! gate, section 4).
 
 use std::collections::BTreeMap;
 
@@ -148,8 +148,9 @@ pub struct InputFile {
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
-/// # use tracer_gate::{GateDetails, Judgement, Report, StoppingRule, Trial, Verdict};
-/// # use tracer_insight::profile::RunProfile;
+/// use tracer_gate::{GateDetails, Judgement, Report, StoppingRule, Trial, Verdict};
+/// use tracer_insight::profile::RunProfile;
+///
 /// # let run = recorded(|| tracer_sdk::tool_call("search").record());
 /// # let trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records()));
 /// # let judgement = Judgement {

@@ -111,7 +111,7 @@ fn what_is_found_in_a_trial_is_in_its_details() {
     assert_eq!((details.calls_without_tokens, details.repeats.len()), (3, 1));
 }
 
-// gate-contract 15.1 P11
+// gate-contract, section 15.1, P11
 #[test]
 fn an_environment_unlike_the_baseline_s_is_reported() {
     let text = serde_json::to_string(&report_of(
@@ -137,7 +137,7 @@ fn an_environment_unlike_the_baseline_s_is_reported() {
     );
 }
 
-// gate-contract 15.1 P10
+// gate-contract, section 15.1, P10
 #[test]
 fn a_baseline_that_nobody_accepted_is_reported() {
     let mut baseline = Baseline::of_run(&letters("ab"), NOW);

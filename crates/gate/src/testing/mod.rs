@@ -12,7 +12,8 @@ pub use test_case::BaselineTest;
 /// Fails the test when an agent behaves worse than its checked-in baseline (gate; feature `testing`).
 ///
 /// ```no_run
-/// # use tracer_sdk::{GuardrailExceeded, tool_call};
+/// use tracer_sdk::{GuardrailExceeded, tool_call};
+///
 /// fn answer(question: &str) -> Result<(), GuardrailExceeded> {
 ///     tool_call("search").args(&question).record()?;
 ///     tool_call("send_reply").record()

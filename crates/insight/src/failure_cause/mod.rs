@@ -52,7 +52,8 @@ impl FailureCause {
 /// steps, or the key steps of a long run; `meta` is its metadata, where that can be read.
 ///
 /// ```
-/// # use tracer_insight::{failure_cause, run_steps::RunSteps, steps};
+/// use tracer_insight::{failure_cause, run_steps::RunSteps, steps};
+///
 /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
 /// # let directory = tracer_sdk::read::RunStore::new(folder.path()).newest()?;
 /// let mut run = RunSteps::open(&directory, tracer_sdk::prices::Prices::default())?;

@@ -137,11 +137,12 @@ impl LayerBuilder {
     /// Sets which spans start a run.
     ///
     /// ```
-    /// # use tracing_subscriber::layer::SubscriberExt;
+    /// use tracing_subscriber::layer::SubscriberExt;
     /// use tracer_sdk::layer::{self, RunOn};
     ///
     /// let layer = layer::builder().run_on(RunOn::Marked).build();
-    /// # let _ = tracing_subscriber::registry().with(layer);
+    /// let subscriber = tracing_subscriber::registry().with(layer);
+    /// # drop(subscriber);
     /// ```
     pub fn run_on(mut self, run_on: RunOn) -> Self {
         self.options.run_on = run_on;
@@ -152,7 +153,7 @@ impl LayerBuilder {
     /// them their texts are replaced by their lengths. Models, tokens, times and errors always are recorded.
     ///
     /// ```
-    /// # use tracing_subscriber::layer::SubscriberExt;
+    /// use tracing_subscriber::layer::SubscriberExt;
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let layer = tracer_sdk::layer::builder().config(&config).content(false).build();
@@ -173,7 +174,7 @@ impl LayerBuilder {
     /// needs is `INFO`.
     ///
     /// ```
-    /// # use tracing_subscriber::layer::SubscriberExt;
+    /// use tracing_subscriber::layer::SubscriberExt;
     /// use tracing::level_filters::LevelFilter;
     /// use tracing::Subscriber;
     ///
@@ -189,7 +190,7 @@ impl LayerBuilder {
     /// Records the spans of a target and of those below it as structure of their run, whatever their fields and level.
     ///
     /// ```
-    /// # use tracing_subscriber::layer::SubscriberExt;
+    /// use tracing_subscriber::layer::SubscriberExt;
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let layer = tracer_sdk::layer::builder().config(&config).target("planner").build();
@@ -209,12 +210,13 @@ impl LayerBuilder {
     /// Sets values for the runs of this layer that win over the environment and the settings files.
     ///
     /// ```
-    /// # use tracing_subscriber::layer::SubscriberExt;
+    /// use tracing_subscriber::layer::SubscriberExt;
     /// use tracer_sdk::{Config, Guardrails};
     ///
     /// let config = Config::new().guardrails(Guardrails::new().max_llm_calls(50));
     /// let layer = tracer_sdk::layer::builder().config(&config).build();
-    /// # let _ = tracing_subscriber::registry().with(layer);
+    /// let subscriber = tracing_subscriber::registry().with(layer);
+    /// # drop(subscriber);
     /// ```
     pub fn config(mut self, config: &Config) -> Self {
         self.options.config = config.clone().or(&self.options.config);
