@@ -1,5 +1,7 @@
-//! Tests of the log that several processes share: who waits, who gives up, and what never lands behind the end.
+//! Tests of the log that several processes share: who waits, who gives up, and what never lands behind the end; and of what
+//! is made of a write that failed.
 
+use super::super::faulty::{Fault, Faulty, Operation};
 use super::super::memory::Memory;
 use super::super::watched::Watched;
 use super::*;
@@ -159,4 +161,90 @@ fn late_line(root_comes_first: bool) {
         assert_eq!((written, lost), (1, None));
         assert_eq!(text(&memory), "late\nroot\n");
     }
+}
+
+const EIO: i32 = 5;
+const LINES: &[u8] = b"one\ntwo\nthree\n";
+
+/// The disk with these faults, each at its operation; operations 0 to 2 of an append open the file, ask for its length and write.
+fn failing(memory: &Memory, faults: &[(u64, Fault)]) -> Arc<dyn FileSystem> {
+    let mut disk: Arc<dyn FileSystem> = Arc::new(memory.clone());
+    for (position, fault) in faults {
+        disk = Arc::new(Faulty::new(disk).failing_once(*position, *fault));
+    }
+    disk
+}
+
+/// How many bytes of [`LINES`] a write with these faults keeps, what is in the file then, and after another line.
+fn recovered(faults: &[(u64, Fault)]) -> (usize, String, String) {
+    let memory = memory();
+    let mut log = SpanLog::new(failing(&memory, faults), LOG.into(), None);
+    let kept = log.write(LINES).map_or_else(|fault| fault.kept, |()| LINES.len());
+    let left = text(&memory);
+    log.write(b"four\n").unwrap();
+    (kept, left, text(&memory))
+}
+
+#[test]
+fn the_file_says_which_lines_a_failed_write_left() {
+    for (fault, kept) in [
+        (Fault::Error(EIO), ""),
+        (Fault::ShortWrite, "one\n"),
+        (Fault::TornWrite(EIO), "one\n"),
+        // All of it is there: nothing is lost, whatever the system said.
+        (Fault::FalseError(EIO), "one\ntwo\nthree\n"),
+    ] {
+        let after = format!("{kept}four\n");
+        assert_eq!(
+            recovered(&[(2, fault)]),
+            (kept.len(), kept.to_owned(), after),
+            "{fault:?}"
+        );
+    }
+}
+
+#[test]
+fn a_write_that_nobody_can_ask_about_is_lost_and_cut_off() {
+    let torn = (2, Fault::TornWrite(EIO));
+    let no_length = |position| (position, Fault::Error(EIO));
+    assert_eq!(
+        recovered(&[torn, no_length(3)]),
+        (0, String::new(), "four\n".to_owned())
+    );
+    // What cannot be cut at once is cut before the next line.
+    assert_eq!(
+        recovered(&[torn, no_length(3), no_length(3)]),
+        (0, "one\ntwo".to_owned(), "four\n".to_owned())
+    );
+}
+
+#[test]
+fn half_a_line_is_cut_off_only_under_the_lock() {
+    let locked_by_another = || {
+        let memory = memory();
+        let mut other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
+        assert!(other.try_lock().unwrap());
+        other.write(b"zero\n").unwrap();
+        (memory, other)
+    };
+    let ending = |disk: &Arc<dyn FileSystem>| {
+        let mut log = shared_log(disk);
+        log.lock_to_end();
+        log
+    };
+    let (memory, _other) = locked_by_another();
+    let counting = Faulty::new(Arc::new(memory));
+    let disk: Arc<dyn FileSystem> = Arc::new(counting.clone());
+    ending(&disk).write(LINES).unwrap();
+    let operations = counting.operations();
+    let mut positions = (0..).zip(operations);
+    let write = positions.find(|(_, operation)| *operation == Operation::Write);
+
+    let (memory, other) = locked_by_another();
+    let mut log = ending(&failing(&memory, &[(write.unwrap().0, Fault::ShortWrite)]));
+    assert_eq!(log.write(LINES).unwrap_err().kept, "one\n".len());
+    assert_eq!(text(&memory), "zero\none\ntwo");
+    other.unlock().unwrap();
+    log.write(b"four\n").unwrap();
+    assert_eq!(text(&memory), "zero\none\nfour\n");
 }
