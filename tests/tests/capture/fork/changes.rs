@@ -6,7 +6,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{
-    CALLS, answers, calls_of, document, fork, forked_run, only_run, recorded_agent, request, requests, script,
+    CALLS, answers, calls_of, fork, fork_with_edited_answer, forked_run, only_run, recorded_agent, request,
+    requests, script,
 };
 use crate::record::EXPORTER;
 
@@ -209,13 +210,7 @@ fn another_model_and_prompt_are_asked_from_the_fork_on() {
 fn only_calls_of_the_provider_are_not_marked_as_replayed() {
     let (recorder, _model) = recorded_agent();
     let run = only_run(&recorder);
-    recorder.write("answer.json", &document("It was edited.").to_string());
-    let forked = fork(
-        &recorder,
-        &run,
-        &["--at", "4", "--edit", "4:answer.json", "--yes"],
-    );
-    assert_eq!(forked.code, Some(0), "{forked:#?}");
+    fork_with_edited_answer(&recorder, &run);
     let calls = calls_of(&recorder, &forked_run(&recorder, &run));
     let replayed: Vec<bool> = calls
         .iter()
@@ -233,12 +228,7 @@ fn only_calls_of_the_provider_are_not_marked_as_replayed() {
 fn a_fork_is_forked_again() {
     let (recorder, model) = recorded_agent();
     let run = only_run(&recorder);
-    recorder.write("answer.json", &document("It was edited.").to_string());
-    fork(
-        &recorder,
-        &run,
-        &["--at", "4", "--edit", "4:answer.json", "--yes"],
-    );
+    fork_with_edited_answer(&recorder, &run);
     let first = forked_run(&recorder, &run);
     let asked = model.requests().len();
     let again = fork(&recorder, &first, &["--at", "12", "--yes"]);

@@ -110,6 +110,14 @@ fn fork(recorder: &Recorder, run: &str, options: &[&str]) -> Outcome {
     tracer.output().unwrap().into()
 }
 
+/// Forks a run at its fourth call, whose answer is another one.
+fn fork_with_edited_answer(recorder: &Recorder, run: &str) -> Outcome {
+    recorder.write("answer.json", &document("It was edited.").to_string());
+    let forked = fork(recorder, run, &["--at", "4", "--edit", "4:answer.json", "--yes"]);
+    assert_eq!(forked.code, Some(0), "{forked:#?}");
+    forked
+}
+
 /// The answers that the agent printed: the status, and the text of the answer or its body.
 fn answers(outcome: &Outcome) -> Vec<(String, String)> {
     let mut answers = Vec::new();

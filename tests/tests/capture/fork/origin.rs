@@ -3,20 +3,14 @@
 use serde_json::{Value, json};
 use tracer_sdk::read::{RunStore, validate};
 
-use super::{document, fork, forked_run, only_run, recorded_agent};
+use super::{fork_with_edited_answer, forked_run, only_run, recorded_agent};
 use crate::record::Recorder;
 
 /// The recorded run and a fork of it with an edited answer.
 fn edited_fork() -> (Recorder, String, String) {
     let (recorder, _model) = recorded_agent();
     let run = only_run(&recorder);
-    recorder.write("answer.json", &document("It was edited.").to_string());
-    let forked = fork(
-        &recorder,
-        &run,
-        &["--at", "4", "--edit", "4:answer.json", "--yes"],
-    );
-    assert_eq!(forked.code, Some(0), "{forked:#?}");
+    let forked = fork_with_edited_answer(&recorder, &run);
     let new = forked_run(&recorder, &run);
     forked.says(&format!("hint: tracer diff {} {}", &run[..8], &new[..8]));
     (recorder, run, new)
