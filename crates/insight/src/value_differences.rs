@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::value_summary;
 
 /// Differences of one value that are listed.
-const MOST_DIFFERENCES: usize = 200;
+const MAX_DIFFERENCES: usize = 200;
 /// Deeper fields are compared as a whole.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 
 /// A field that was not the same every time.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn between(values: &[&Value]) -> Vec<VaryingField> {
 /// Compares what is at one place: field by field where all of it has fields, as a whole where one is something else.
 fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Vec<VaryingField>) {
     let is_same = values.windows(2).all(|pair| pair.first() == pair.last());
-    if is_same || found.len() >= MOST_DIFFERENCES {
+    if is_same || found.len() >= MAX_DIFFERENCES {
         return;
     }
     // What is not there has the fields of what is there the other times.
@@ -43,7 +43,7 @@ fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Ve
             .max(value.as_array().map_or(0, Vec::len))
     };
     let most = there().map(size).max().unwrap_or(0);
-    if depth < DEEPEST && most > 0 && there().all(|value| value.is_object()) {
+    if depth < MAX_DEPTH && most > 0 && there().all(|value| value.is_object()) {
         let mut known = HashSet::new();
         let names = there()
             .filter_map(|value| value.as_object())
@@ -61,7 +61,7 @@ fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Ve
             };
             compare(path, &fields, depth + 1, found);
         }
-    } else if depth < DEEPEST && most > 0 && there().all(|value| value.is_array()) {
+    } else if depth < MAX_DEPTH && most > 0 && there().all(|value| value.is_array()) {
         for index in 0..most {
             let items: Vec<Option<&Value>> = values
                 .iter()

@@ -10,7 +10,7 @@ use crate::text;
 /// Indentation of the fields of a value, in columns.
 const STEP: usize = 2;
 /// Deeper levels keep this indentation, so that there is room left.
-const DEEPEST_INDENT: usize = 20;
+const MAX_INDENT: usize = 20;
 
 /// The value, each line `indent` columns in and at most `width` columns wide; nothing is left out.
 pub fn lines(value: &Value, indent: usize, width: usize) -> Vec<Line> {
@@ -74,7 +74,7 @@ fn labelled(label: &str, value: &Value, indent: usize, width: usize, lines: &mut
         lines.push(head.space(1).with(short, Tone::Plain));
         return;
     }
-    let inner = (indent + STEP).min(DEEPEST_INDENT);
+    let inner = (indent + STEP).min(MAX_INDENT);
     let first = lines.len();
     nested(value, inner, width, lines);
     // An item of a list begins beside its dash.

@@ -103,7 +103,7 @@ fn without_times(text: &str) -> Option<String> {
 /// may be missing.
 fn time_at(text: &[u8]) -> Option<usize> {
     /// Each `d` is a digit.
-    const SHORTEST_TIME: &[u8] = b"dddd-dd-ddTdd:dd";
+    const TIME_PATTERN: &[u8] = b"dddd-dd-ddTdd:dd";
     let fits = |pattern: &[u8], text: &[u8]| {
         pattern.len() <= text.len()
             && pattern.iter().zip(text).all(|(wanted, byte)| match wanted {
@@ -113,11 +113,11 @@ fn time_at(text: &[u8]) -> Option<usize> {
                 other => other == byte,
             })
     };
-    if !fits(SHORTEST_TIME, text) {
+    if !fits(TIME_PATTERN, text) {
         return None;
     }
     let rest = |length: usize| text.get(length..).unwrap_or_default();
-    let mut length = SHORTEST_TIME.len();
+    let mut length = TIME_PATTERN.len();
     if fits(b":dd", rest(length)) {
         length += 3;
         if matches!(rest(length), [b'.' | b',', digit, ..] if digit.is_ascii_digit()) {

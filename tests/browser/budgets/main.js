@@ -1,4 +1,4 @@
-// Measures the viewer against its budgets (viewer anchors, section 8.5) and prints a table. Called by `benches -- view`.
+// Measures the viewer against its budgets and prints a table. Called by `benches -- view`.
 import { cp, mkdtemp, rm, stat } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const WHOLE = ".minimap canvas:not([aria-label*='not been read'])";
 const SCROLLER = "[role=treegrid]";
 const PYTHON_ROWS = ".event, .event-item, .event-header";
 /** The Python viewer needs most of a minute and 5 GB for more. */
-const MOST_PYTHON_SPANS = 10_000;
+const MAX_PYTHON_SPANS = 10_000;
 /** A frame waits for the screen's next one, of which there are 60 a second: what takes two of them takes 33.3 ms. */
 const TWO_FRAMES = 33.5;
 /** What first rows may take, in milliseconds, by the number of spans. */
@@ -65,7 +65,7 @@ async function store() {
 }
 
 async function python(spans, dataDir) {
-  if (!plan.python || spans > MOST_PYTHON_SPANS) return {};
+  if (!plan.python || spans > MAX_PYTHON_SPANS) return {};
   const server = await pythonView(plan.python, dataDir);
   const url = `${server.origin}/?run_id=${RUN}`;
   const { firstRows, longestTask: task } = await bare.opening(url, PYTHON_ROWS);

@@ -57,7 +57,7 @@ fn with_values<R>(
     values: &Map<String, Value>,
     with: impl FnOnce(&tracing::field::ValueSet<'_>) -> R,
 ) -> R {
-    const MOST: usize = 40;
+    const MAX_FIELDS: usize = 40;
     let texts: HashMap<&str, String> = values
         .iter()
         .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?.to_owned())))
@@ -71,7 +71,7 @@ fn with_values<R>(
         );
     };
     let fields: Vec<_> = metadata.fields().iter().collect();
-    assert!(fields.len() <= MOST, "{}", metadata.name());
+    assert!(fields.len() <= MAX_FIELDS, "{}", metadata.name());
     let boxed: Vec<Box<dyn tracing::Value>> = fields
         .iter()
         .map(|field| -> Box<dyn tracing::Value> {
@@ -90,7 +90,7 @@ fn with_values<R>(
             }
         })
         .collect();
-    let values: [(&tracing::field::Field, Option<&dyn tracing::Value>); MOST] =
+    let values: [(&tracing::field::Field, Option<&dyn tracing::Value>); MAX_FIELDS] =
         std::array::from_fn(|index| match (fields.get(index), boxed.get(index)) {
             (Some(field), Some(value)) => (field, Some(value.as_ref())),
             _ => (&any, None::<&dyn tracing::Value>),

@@ -1,7 +1,7 @@
 //! Workflow commands of GitHub Actions: what becomes an annotation of the change.
 
 /// GitHub drops what is beyond ten errors of a step without saying so.
-pub const MOST: usize = 10;
+pub const MAX_ANNOTATIONS: usize = 10;
 /// A longer message is cut; the report has it whole.
 const MAX_LENGTH: usize = 1_000;
 
@@ -51,9 +51,9 @@ impl Annotation {
 /// The commands for the annotations: errors first, at most ten, the last of them counting what is left out.
 pub fn commands(mut annotations: Vec<Annotation>) -> Vec<String> {
     annotations.sort_by_key(|annotation| !annotation.is_error);
-    let left_out = annotations.len().saturating_sub(MOST);
+    let left_out = annotations.len().saturating_sub(MAX_ANNOTATIONS);
     if left_out > 0 {
-        annotations.truncate(MOST - 1);
+        annotations.truncate(MAX_ANNOTATIONS - 1);
         annotations.push(Annotation {
             is_error: annotations.iter().all(|annotation| annotation.is_error),
             file: None,
@@ -93,7 +93,7 @@ mod tests {
             .map(|number| annotation(number, number % 2 == 1))
             .collect();
         let commands = commands(mixed);
-        assert_eq!(commands.len(), MOST);
+        assert_eq!(commands.len(), MAX_ANNOTATIONS);
         assert_eq!(
             commands[0],
             "::error file=.tracer/policy.yaml,title=check 1::failed"

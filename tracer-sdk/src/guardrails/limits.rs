@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// How many repetitions stop a run when `stop_on_loop` is on and nothing else is said.
 pub const DEFAULT_MIN_REPETITIONS: u64 = 3;
-/// The least number of repetitions that can stop a run.
-pub const LEAST_MIN_REPETITIONS: u64 = 2;
+/// Smallest number of repetitions that can stop a run.
+pub const MIN_LOOP_REPETITIONS: u64 = 2;
 
 /// Which repetitions stop a run (decisions, section 7).
 ///
@@ -215,7 +215,7 @@ impl Guardrails {
         (self.stop_on_loop.unwrap_or_default() != StopOnLoop::Never).then(|| {
             self.stop_on_loop_min_repetitions
                 .unwrap_or(DEFAULT_MIN_REPETITIONS)
-                .max(LEAST_MIN_REPETITIONS)
+                .max(MIN_LOOP_REPETITIONS)
         })
     }
 }

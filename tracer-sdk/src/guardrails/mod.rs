@@ -8,5 +8,5 @@ mod limits;
 mod monitor;
 
 pub use exceeded::{Amount, Guardrail, GuardrailExceeded};
-pub use limits::{DEFAULT_MIN_REPETITIONS, Guardrails, LEAST_MIN_REPETITIONS, StopOnLoop};
+pub use limits::{DEFAULT_MIN_REPETITIONS, Guardrails, MIN_LOOP_REPETITIONS, StopOnLoop};
 pub(crate) use monitor::{CallReservation, EventKind, Monitor};

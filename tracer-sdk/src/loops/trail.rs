@@ -17,7 +17,7 @@ pub(crate) const ATTEMPT_OF: &str = "attempt_of";
 /// The window that loops are looked for in, unless a warning says that the run's was larger.
 const WINDOW: usize = 12;
 /// A run that claims a larger window is searched with this one.
-const LARGEST_WINDOW: usize = 1024;
+const MAX_WINDOW: usize = 1024;
 
 /// What is kept of a run: some numbers for each call and state, and the warnings.
 #[derive(Debug, Default)]
@@ -215,7 +215,7 @@ impl Trail {
         let repetitions = self.warnings.iter().map(|warning| warning.repetitions).min()?;
         let window = self.warnings.iter().map(|warning| warning.window).max()?;
         Some(LoopDetector::new(
-            window.clamp(WINDOW, LARGEST_WINDOW),
+            window.clamp(WINDOW, MAX_WINDOW),
             repetitions.max(2),
         ))
     }

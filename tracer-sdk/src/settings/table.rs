@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::format::MAX_LINE_BYTES;
-use crate::guardrails::LEAST_MIN_REPETITIONS;
+use crate::guardrails::MIN_LOOP_REPETITIONS;
 
 use super::resolved::MIN_FIELD_BYTES;
 
@@ -217,7 +217,7 @@ settings! {
     }
     STOP_ON_LOOP_MIN_REPETITIONS {
         key: "guardrails.stop_on_loop_min_repetitions",
-        allowed: AllowedValues::Whole(LEAST_MIN_REPETITIONS),
+        allowed: AllowedValues::Whole(MIN_LOOP_REPETITIONS),
         default: Some("3"),
         about: "Repetitions that stop the run; at least those that make a loop.",
     }

@@ -8,7 +8,7 @@ use tracer_insight::conversation::{Conversation, Message, MessagePart};
 use tracer_sdk::format::{ErrorPayload, EventType, Payload, Record, RecordedStatus};
 use tracer_sdk::read::LoadedRun;
 
-const LONGEST_TEXT: usize = 120;
+const MAX_TEXT: usize = 120;
 
 /// The run as indented text.
 pub(super) fn transcript(run: &LoadedRun) -> String {
@@ -145,7 +145,7 @@ fn shown(value: &Value) -> String {
 
 fn short(text: &str) -> String {
     let text = text.replace('\n', "⏎");
-    match text.char_indices().nth(LONGEST_TEXT) {
+    match text.char_indices().nth(MAX_TEXT) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
