@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use tracer_insight::profile::{Bounds, Metric, MissingSpans, RunProfile};
 
-/// One trial: a process that should have left one completed run (`spec/gate.md`, sections 1 and 3).
+/// One trial: a process that should have left one completed run (gate, sections 1 and 3).
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));

@@ -1,4 +1,4 @@
-//! Verdicts, and the kinds of checks and rules that lead to them (gate contract, sections 7 and 10).
+//! Verdicts, and the kinds of checks and rules that lead to them (gate-contract, sections 7 and 10).
 
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::sha256_hex;
 use tracer_sdk::format::EventType;
 
-/// What a run did: the tools, the models and the kinds of records, in order (gate contract, section 6.5).
+/// What a run did: the tools, the models and the kinds of records, in order (gate-contract, section 6.5).
 ///
 /// Two runs with the same signature went the same way.
 ///

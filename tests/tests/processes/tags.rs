@@ -1,4 +1,4 @@
-//! Tags of runs, in code and in the environment (insight, section 2): on the root, in `.live` while there is none, on the
+//! Tags of runs, in code and in the environment: on the root, in `.live` while there is none, on the
 //! span of a run that joins another.
 
 use std::collections::BTreeMap;

@@ -66,7 +66,7 @@ fn json_is_the_metadata_with_status() {
     );
 }
 
-// gate-contract 15.4 R10
+// gate-contract, section 15.4, R10
 #[test]
 fn trial_runs_are_hidden_by_default() {
     let sandbox = Sandbox::new();

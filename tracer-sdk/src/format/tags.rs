@@ -18,7 +18,7 @@ pub const MAX_TAG_VALUE_BYTES: usize = 256;
 
 /// The tags of a run: short texts by which it is found and grouped again.
 ///
-/// A tag is recorded as the attribute `tracer.tag.KEY` of the root (insight, section 2), its value redacted as every text is.
+/// A tag is recorded as the attribute `tracer.tag.KEY` of the root, its value redacted as every text is.
 /// `tracer list tag:commit=3f2a` finds runs by it, and `tracer stats --by commit` or `--by tag` groups them.
 ///
 /// ```

@@ -1,5 +1,5 @@
 //! Cassettes: recorded exchanges with models as a file to keep in a repository, and answers from it instead of a provider's
-//! (`docs/spec/capture.md`, section 6).
+//! (capture, section 6).
 //!
 //! | what | where |
 //! |---|---|

@@ -1,5 +1,5 @@
 //! The HTTP APIs of models: which one a request speaks, what its body asks, and what was answered, streamed or not
-//! (`docs/spec/capture-facts.md`, section D.3).
+//! (capture-facts, section D.3).
 
 mod assemble;
 mod change;

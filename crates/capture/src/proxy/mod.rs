@@ -1,5 +1,5 @@
 //! The recording proxy for model APIs: requests go on to the provider byte for byte, answers come back chunk by chunk as
-//! they arrive, and a copy of both becomes a span (`docs/spec/capture.md`, section 5).
+//! they arrive, and a copy of both becomes a span (capture, section 5).
 //!
 //! Clients find it by the base URL that their SDK reads from the environment. A random token in the path keeps other users
 //! of the machine from spending the key.

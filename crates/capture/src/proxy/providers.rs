@@ -1,5 +1,5 @@
 //! Which providers can be reached through the proxy: the variable that their clients read, and where requests go on to
-//! (`docs/spec/capture-facts.md`, section D.4).
+//! (capture-facts, section D.4).
 
 use reqwest::Url;
 

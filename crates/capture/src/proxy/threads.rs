@@ -1,5 +1,5 @@
 //! The conversations of one program, distinguished by their messages: a request whose messages begin with those of an
-//! earlier one continues its conversation (`docs/spec/capture-facts.md`, section D.3).
+//! earlier one continues its conversation (capture-facts, section D.3).
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,4 +1,4 @@
-//! Who accepted a change of behaviour, when and why (gate contract, section 9).
+//! Who accepted a change of behaviour, when and why (gate-contract, section 9).
 
 use serde::{Deserialize, Serialize};
 

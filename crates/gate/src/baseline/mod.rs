@@ -1,4 +1,4 @@
-//! What is usual: the file that a candidate is compared with (gate contract, section 9; `spec/gate.md`, section 1).
+//! What is usual: the file that a candidate is compared with (gate-contract, section 9; gate, section 1).
 
 mod acceptance;
 mod build;

@@ -114,7 +114,7 @@ fn versions_of_the_vectors_are_read_or_refused() {
     }
 }
 
-// gate-contract 15.1 P10
+// gate-contract, section 15.1, P10
 #[test]
 fn a_failed_report_becomes_a_baseline_only_on_request_and_is_marked() {
     for verdict in [json!("fail"), json!("inconclusive"), Value::Null] {
@@ -129,7 +129,7 @@ fn a_failed_report_becomes_a_baseline_only_on_request_and_is_marked() {
     }
 }
 
-// gate-contract 15.1 P10
+// gate-contract, section 15.1, P10
 #[test]
 fn a_baseline_that_was_edited_is_refused() {
     let digest = BaselineErrorCode::WrongDigest;
@@ -258,7 +258,7 @@ fn what_is_not_known_of_every_run_is_not_in_the_sample() {
     assert_eq!(Baseline::of_runs(&[], NOW), None);
 }
 
-// gate-contract 15.4 R9
+// gate-contract, section 15.4, R9
 #[test]
 fn a_run_without_a_duration_gives_a_baseline_without_one() {
     let (mut meta, spans) = run_with(&[]);

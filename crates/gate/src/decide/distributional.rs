@@ -1,4 +1,4 @@
-//! The trials' values against the extremes of the baseline's sample (the contract of the gate, section 7.3).
+//! The trials' values against the extremes of the baseline's sample (gate-contract, section 7.3).
 
 use super::outcome::{Decision, count};
 use crate::policy::Distributional;

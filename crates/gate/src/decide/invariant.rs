@@ -1,4 +1,4 @@
-//! Properties that must hold in every trial (the contract of the gate, sections 3.2 and 7.1).
+//! Properties that must hold in every trial (gate-contract, sections 3.2 and 7.1).
 
 use super::outcome::TrialOutcome;
 use crate::Baseline;

@@ -1,4 +1,4 @@
-//! One number of the sample against a tolerance or a limit (the contract of the gate, section 7.2).
+//! One number of the sample against a tolerance or a limit (gate-contract, section 7.2).
 
 use crate::policy::{Aggregate, Measured};
 use crate::statistics::{Noise, aggregate, chance_beyond};

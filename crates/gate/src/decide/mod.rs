@@ -1,4 +1,4 @@
-//! From trials to a verdict: one row for each check, and one verdict over them (the contract of the gate, sections 7
+//! From trials to a verdict: one row for each check, and one verdict over them (gate-contract, sections 7
 //! and 8; gate, section 1).
 
 mod distributional;

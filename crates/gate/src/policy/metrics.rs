@@ -1,4 +1,4 @@
-//! The metrics of a file: their names, and what each kind can say (the contract of the gate, sections 3.1 to 3.5).
+//! The metrics of a file: their names, and what each kind can say (gate-contract, sections 3.1 to 3.5).
 
 use super::fields::{PolicyField, PolicyFields};
 use super::rules::{Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};

@@ -1,4 +1,4 @@
-//! Policies: what a gate demands (gate, section 2; the contract of the gate, sections 3 to 5).
+//! Policies: what a gate demands (gate, section 2; gate-contract, sections 3 to 5).
 //!
 //! A policy is YAML of version 2, or of the old version 1; the command line may override parts of it:
 //!

@@ -1,4 +1,4 @@
-//! What the command line says over the policy file (the contract of the gate, section 5).
+//! What the command line says over the policy file (gate-contract, section 5).
 
 use std::mem::discriminant;
 use std::time::Duration;

@@ -30,7 +30,7 @@ pub struct Check {
     pub position: Option<Position>,
 }
 
-/// The four kinds of demand (the contract of the gate, section 3.1).
+/// The four kinds of demand (gate-contract, section 3.1).
 ///
 /// ```
 /// use tracer_gate::CheckKind;
@@ -89,7 +89,7 @@ impl Rule {
     }
 }
 
-/// A property of one trial (the contract of the gate, section 3.2).
+/// A property of one trial (gate-contract, section 3.2).
 ///
 /// ```
 /// use tracer_gate::policy::Invariant;
@@ -147,7 +147,7 @@ impl Invariant {
     }
 }
 
-/// The demand of a `measured` metric (the contract of the gate, sections 3.3 and 7.2).
+/// The demand of a `measured` metric (gate-contract, sections 3.3 and 7.2).
 ///
 /// ```
 /// use tracer_gate::Direction;
@@ -208,7 +208,7 @@ impl Tolerance {
     }
 }
 
-/// The demand of a `distributional` metric (the contract of the gate, sections 3.4 and 7.3).
+/// The demand of a `distributional` metric (gate-contract, sections 3.4 and 7.3).
 ///
 /// ```
 /// use tracer_gate::Direction;
@@ -229,7 +229,7 @@ pub struct Distributional {
     pub mode: Option<CheckMode>,
 }
 
-/// The demand of a `statistical` metric (the contract of the gate, sections 3.5 and 7.4).
+/// The demand of a `statistical` metric (gate-contract, sections 3.5 and 7.4).
 ///
 /// ```
 /// use tracer_gate::Direction;

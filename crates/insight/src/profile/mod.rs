@@ -1,4 +1,4 @@
-//! What one run did, in numbers and findings: all that a gate judges a trial by (`spec/gate.md`, section 1).
+//! What one run did, in numbers and findings: all that a gate judges a trial by (gate, section 1).
 
 mod agent;
 mod bounds;

@@ -1,4 +1,4 @@
-//! The names of numeric metrics (gate contract, section 6.3; `spec/gate.md`, section 2).
+//! The names of numeric metrics (gate-contract, section 6.3; gate, section 2).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Tags of recorded commands, and what lists, finds and groups runs by them (insight, section 2).
+//! Tags of recorded commands, and what lists, finds and groups runs by them.
 
 use serde_json::Value;
 

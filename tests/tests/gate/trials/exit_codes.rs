@@ -35,9 +35,8 @@ const fn reported(exit: i64) -> Answer {
 
 const TALK: &str =
     "decisions, section 11: talk goes to standard error (progress, the commands to go on with)";
-const NOTHING_TO_CHECK: &str =
-    "gate, section 1: a gate with nothing to check is an error, never a pass (gate-contract 15.1 P5)";
-const BAD_POLICY: &str = "gate, section 5: a bad policy is always 2 (gate-contract 15.4 R8)";
+const NOTHING_TO_CHECK: &str = "gate, section 1: a gate with nothing to check is an error, never a pass (gate-contract, section 15.1, P5)";
+const BAD_POLICY: &str = "gate, section 5: a bad policy is always 2 (gate-contract, section 15.4, R8)";
 const NO_SUCH_COMMAND: &str = "gate, section 5, names the commands, and this is none of them";
 
 /// Where a call does otherwise than in the existing gate: its row, what it does here, and why.
@@ -58,7 +57,7 @@ const DIFFERENCES: &[(&str, Answer, &str)] = &[
     (
         "assert: bad format falls back",
         REFUSED,
-        "decisions, section 11: bad usage is 2 (gate-contract 15.3 E17)",
+        "decisions, section 11: bad usage is 2 (gate-contract, section 15.3, E17)",
     ),
     ("drift: pass", REFUSED, NO_SUCH_COMMAND),
     ("extract: ok", REFUSED, NO_SUCH_COMMAND),
@@ -74,7 +73,7 @@ const WITH_SOMETHING_TO_CHECK: &[(&str, Answer, &str)] = &[
     (
         "run: no trace",
         reported(1),
-        "gate, section 1: the trial failed, and that is no internal error (gate-contract 15.3 E2, E3)",
+        "gate, section 1: the trial failed, and that is no internal error (gate-contract, section 15.3, E2, E3)",
     ),
     (
         "run: script missing",

@@ -19,7 +19,7 @@ fn gate(agent: &str, options: &[&str]) -> Outcome {
     outcome
 }
 
-// gate-contract 15.4 R2
+// gate-contract, section 15.4, R2
 #[test]
 fn a_trial_that_hangs_is_ended_and_its_unfinished_run_is_kept() {
     let workshop = Workshop::new(r#"mkfifo gate; "$TRACED" fork-and-wait < gate & exec 3> gate; sleep 1000"#);
@@ -111,7 +111,7 @@ done"#;
     assert!(outcome.detail().contains("spans.jsonl"), "{}", outcome.detail());
 }
 
-// gate-contract 15.1 P1
+// gate-contract, section 15.1, P1
 #[test]
 fn a_trace_that_has_no_end_does_not_count() {
     let outcome = gate(r#"exec "$TRACED" forget"#, &["--trials", "2"]);
@@ -130,7 +130,7 @@ fn two_traces_do_not_count_and_both_are_kept() {
     }
 }
 
-// gate-contract 15.3 E1, E3: what a program said before it could record anything is reported, and it is no internal error.
+// gate-contract, section 15.3, E1, E3: what a program said before it could record anything is reported, and it is no internal error.
 #[test]
 fn a_crash_fails_with_its_last_output() {
     let outcome = gate(
@@ -167,7 +167,7 @@ fn a_program_that_cannot_be_started_fails_the_gate() {
     assert_eq!(outcome.is("fail").reason(), "not_started");
 }
 
-// gate-contract 15.3 E2
+// gate-contract, section 15.3, E2
 #[test]
 fn one_bad_trial_does_not_throw_the_others_away() {
     let workshop = Workshop::new(r#"test "$TRACER_TRIAL_INDEX" = 2 || exec "$TRACED" wait"#);
@@ -185,7 +185,7 @@ fn one_bad_trial_does_not_throw_the_others_away() {
     assert_eq!(workshop.runs().len(), 2);
 }
 
-// gate-contract 15.3 E2: the trials that were paid for are in the report.
+// gate-contract, section 15.3, E2: the trials that were paid for are in the report.
 #[test]
 fn a_gate_that_stops_early_says_so() {
     let workshop = Workshop::new(r#"test "$TRACER_TRIAL_INDEX" = 2 || exec "$TRACED" wait"#);

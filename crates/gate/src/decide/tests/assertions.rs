@@ -17,7 +17,7 @@ const DIFFERENCES: &[(&str, &str, Verdict, &str, &str)] = &[(
     "cost_tokens",
     Verdict::Fail,
     "0",
-    "gate, section 5: `assert` judges by the rules of `run`, where the stricter bound wins (gate-contract 15.2 F12)",
+    "gate, section 5: `assert` judges by the rules of `run`, where the stricter bound wins (gate-contract, section 15.2, F12)",
 )];
 
 /// The policy of a vector as a file.

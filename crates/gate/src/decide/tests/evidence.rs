@@ -25,7 +25,7 @@ fn row<'a>(judgement: &'a Judgement, name: &str) -> &'a CheckResult {
         .unwrap()
 }
 
-// gate-contract 15.1 P2: what is missing counted as zero.
+// gate-contract, section 15.1, P2: what is missing counted as zero.
 #[test]
 fn a_value_that_is_not_known_leaves_the_check_undecided_and_names_the_trial() {
     let runs = [run(3, Some(50)), run(3, None), run(3, Some(60))];
@@ -53,7 +53,7 @@ fn a_check_fails_when_no_value_that_is_not_known_could_save_it() {
     );
 }
 
-// gate-contract 15.1 P1: an unfinished trace passed, with zeros for its numbers.
+// gate-contract, section 15.1, P1: an unfinished trace passed, with zeros for its numbers.
 #[test]
 fn a_run_without_an_end_fails_the_gate_and_has_no_numbers() {
     let mut unfinished = run(0, Some(0));
@@ -96,7 +96,7 @@ fn a_gate_that_was_interrupted_does_not_pass() {
     assert_eq!(judgement.abort_reason.as_deref(), Some("interrupted"));
 }
 
-// gate-contract 15.1 P12
+// gate-contract, section 15.1, P12
 #[test]
 fn what_an_undecided_gate_means_can_be_set() {
     let policy = with_ours(3, TOKENS, "{inconclusive: fail}");
@@ -105,7 +105,7 @@ fn what_an_undecided_gate_means_can_be_set() {
     assert_eq!(policy.on_inconclusive, OnInconclusive::Fail);
 }
 
-// gate-contract 15.2 F4
+// gate-contract, section 15.2, F4
 #[test]
 fn a_rate_can_be_the_cause_of_a_verdict() {
     let policy = with_ours(
@@ -133,7 +133,7 @@ fn a_rate_can_be_the_cause_of_a_verdict() {
     assert_eq!(row(&too_few, "task_pass_rate").verdict, Some(Verdict::Fail));
 }
 
-// gate-contract 15.2 F11: 115 ms against 100 ms and 15 % failed.
+// gate-contract, section 15.2, F11: 115 ms against 100 ms and 15 % failed.
 #[test]
 fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
     for percent in 1..100_u32 {
@@ -164,7 +164,7 @@ fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
     }
 }
 
-// gate-contract 15.2 F2: by the exact rule an unchanged agent fails in no more than 5 of 100 gates, whatever its values.
+// gate-contract, section 15.2, F2: by the exact rule an unchanged agent fails in no more than 5 of 100 gates, whatever its values.
 #[test]
 fn the_exact_rule_takes_into_account_that_the_baselines_bound_is_a_draw() {
     let rule = Distributional {

@@ -141,7 +141,7 @@ fn distributional_checks_decide_as_the_contract_has_it() {
         }
         assert_holds(&json!(decided.evidence), &expected["evidence"], &vector.name);
         // Difference: an outcome is true when the trial kept to the baseline, for one trial and for many. The existing
-        // gate turns the sense round when there are many, and its texts are wrong for it (gate-contract 15.3 E6).
+        // gate turns the sense round when there are many, and its texts are wrong for it (gate-contract, section 15.3, E6).
         let kept = expected["trial_outcomes"].as_array().unwrap().iter().map(|flag| {
             if values.len() == 1 {
                 flag.as_bool().unwrap()
@@ -222,7 +222,7 @@ fn invariants_hold_as_the_contract_has_it() {
 }
 
 /// Difference: `require: false` means something for `stop_condition_reached` alone; for `no_loops` and `no_guardrails`
-/// the policy is refused (gate, section 1; gate-contract 15.2 F5).
+/// the policy is refused (gate, section 1; gate-contract, section 15.2, F5).
 fn assert_require_false(vector: &Vector, run: &RunProfile) {
     let found = invariant::outcome(&Invariant::StopConditionReached(false), run, None);
     assert_eq!(vector.expected["stop_condition_reached"].as_bool(), found.known());

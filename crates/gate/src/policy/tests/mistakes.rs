@@ -67,7 +67,7 @@ fn no_loops_can_keep_the_rule_of_shapes() {
     assert!(read(&with_metrics("  no_loops: {kind: invariant, shape: often}\n")).is_err());
 }
 
-// gate-contract 15.1 P14
+// gate-contract, section 15.1, P14
 #[test]
 fn a_key_that_is_written_twice_is_refused_wherever_it_stands() {
     let text = with_metrics("  step_count: {kind: measured, direction: upper, limit: 1, limit: 1000}\n");
@@ -80,7 +80,7 @@ fn a_key_that_is_written_twice_is_refused_wherever_it_stands() {
     );
 }
 
-// gate-contract 15.1 P14
+// gate-contract, section 15.1, P14
 #[test]
 fn a_key_that_means_nothing_for_its_metric_is_refused() {
     for metric in [
@@ -98,7 +98,7 @@ fn a_key_that_means_nothing_for_its_metric_is_refused() {
     }
 }
 
-// gate-contract 15.2 F5: these still required none.
+// gate-contract, section 15.2, F5: these still required none.
 #[test]
 fn require_false_is_refused_where_there_is_no_opposite() {
     for name in ["no_loops", "no_guardrails"] {
@@ -115,7 +115,7 @@ fn require_false_is_refused_where_there_is_no_opposite() {
     );
 }
 
-// gate-contract 15.2 F9: a threshold of 1 was found out only after every trial was paid for.
+// gate-contract, section 15.2, F9: a threshold of 1 was found out only after every trial was paid for.
 #[test]
 fn a_rate_that_nothing_can_show_is_refused_unless_it_is_report_only() {
     let rate = |rest: &str| with_metrics(&format!("  task_pass_rate: {{kind: statistical, {rest}}}\n"));

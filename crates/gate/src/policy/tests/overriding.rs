@@ -30,7 +30,7 @@ fn max_steps(max: u64) -> Overrides {
     }
 }
 
-// gate-contract 15.1 P6: these limits were dropped without a word.
+// gate-contract, section 15.1, P6: these limits were dropped without a word.
 #[test]
 fn an_option_that_changes_nothing_is_refused() {
     let loops = "  no_loops: {kind: invariant}\n";
@@ -52,7 +52,7 @@ fn an_option_that_changes_nothing_is_refused() {
     assert_eq!(code(loops, &ignored), "touches_nothing");
 }
 
-// gate-contract 15.2 F7: an upper limit became a lower one, or crashed the gate.
+// gate-contract, section 15.2, F7: an upper limit became a lower one, or crashed the gate.
 #[test]
 fn an_upper_limit_does_not_change_a_metric_of_another_direction() {
     for metric in [
@@ -186,7 +186,7 @@ fn an_ignored_check_is_reported_by_either_name_and_not_judged() {
     );
 }
 
-// gate-contract 15.2 F9: the command line was looked at after every trial was paid for.
+// gate-contract, section 15.2, F9: the command line was looked at after every trial was paid for.
 #[test]
 fn impossible_values_of_the_command_line_are_refused_at_once() {
     let certain = Overrides {

@@ -13,17 +13,17 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     (
         "duplicate metric key: last one wins silently",
         "duplicate_key",
-        "gate, section 1: a duplicate key is an error (gate-contract 15.1 P14)",
+        "gate, section 1: a duplicate key is an error (gate-contract, section 15.1, P14)",
     ),
     (
         "inapplicable invariant keys accepted and ignored",
         "key_does_not_apply",
-        "gate, section 1: a key that does not apply to its metric is an error (gate-contract 15.1 P14)",
+        "gate, section 1: a key that does not apply to its metric is an error (gate-contract, section 15.1, P14)",
     ),
     (
         "cli max_steps on both direction replaces the pair by a scalar",
         "key_does_not_apply",
-        "gate, section 1: an upper limit cannot stand for a range (gate-contract 15.2 F7)",
+        "gate, section 1: an upper limit cannot stand for a range (gate-contract, section 15.2, F7)",
     ),
 ];
 
