@@ -70,7 +70,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict over several: one FAIL fails, otherwise one INCONCLUSIVE leaves it undecided (the contract of the gate,
+    /// The verdict over several: one FAIL fails, otherwise one INCONCLUSIVE leaves it undecided (gate-contract,
     /// section 8).
     pub(crate) fn all(verdicts: impl Iterator<Item = Self>) -> Self {
         verdicts.fold(Self::Pass, |all, verdict| match (all, verdict) {

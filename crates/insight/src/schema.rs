@@ -39,9 +39,11 @@ fn without_references(text: &str) -> String {
     let mut kept = text.to_owned();
     for reference in [
         " (specification, ",
+        " (capture, ",
         " (decisions, ",
-        " (gate contract, ",
-        " (`spec/gate.md`, ",
+        " (gate, ",
+        " (gate-2, ",
+        " (gate-contract, ",
     ] {
         while let Some((before, (_, after))) = kept
             .split_once(reference)

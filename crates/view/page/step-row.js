@@ -212,7 +212,7 @@ function evidence(index, { columns, outline }) {
 
 /** Whether a step takes time; a state, an error and a warning are moments. @param {Kind} kind */
 function isTimed(kind) {
-  return kind === "run" || kind === "llm" || kind === "tool" || kind === "other";
+  return kind === "run" || kind === "llm" || kind === "tool" || kind === "span";
 }
 
 /** @param {number} time microseconds from the start of the run */

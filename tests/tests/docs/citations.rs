@@ -90,7 +90,7 @@ fn numbers(text: &str, are_several: bool) -> Vec<&str> {
     numbers
 }
 
-/// The citations of a source: what stands before the comma, and the number of the section.
+/// The citations of a source: what is before the comma, and the number of the section.
 fn citations(source: &str) -> Vec<(String, String)> {
     let text = unbroken(source);
     let mut found = Vec::new();

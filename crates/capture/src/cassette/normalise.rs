@@ -1,4 +1,4 @@
-//! A request as it is compared: what the model sees, without what differs from one recording to the next (capture facts,
+//! A request as it is compared: what the model sees, without what differs from one recording to the next (capture-facts,
 //! section E.2). Both sides pass through here, the recorded request and the one that is asked now.
 
 use std::collections::HashMap;

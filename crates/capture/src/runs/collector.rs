@@ -49,7 +49,7 @@ const MAX_CONVERSATIONS: usize = 100_000;
 /// How many runs the summary lists.
 const MAX_LISTED_RUNS: usize = 10_000;
 /// Attributes of the root of a run that is forked: the other run, and the first of its model calls that was not answered as
-/// recorded (capture facts, section E.3).
+/// recorded (capture-facts, section E.3).
 const FORKED_FROM: &str = "tracer.forked_from";
 const FORK_AT: &str = "tracer.fork_at";
 

@@ -166,7 +166,21 @@ fn late_line(root_comes_first: bool) {
 const EIO: i32 = 5;
 const LINES: &[u8] = b"one\ntwo\nthree\n";
 
-/// The disk with these faults, each at its operation; operations 0 to 2 of an append open the file, ask for its length and write.
+/// The position of the first write of a log that others do not share.
+fn first_write() -> u64 {
+    let counting = Faulty::new(Arc::new(memory()));
+    let mut log = SpanLog::new(Arc::new(counting.clone()), LOG.into(), None);
+    log.write(LINES).unwrap();
+    position_of_write(&counting)
+}
+
+fn position_of_write(counting: &Faulty) -> u64 {
+    let mut operations = (0..).zip(counting.operations());
+    let write = operations.find(|(_, operation)| *operation == Operation::Write);
+    write.unwrap().0
+}
+
+/// The disk with these faults, each at its operation.
 fn failing(memory: &Memory, faults: &[(u64, Fault)]) -> Arc<dyn FileSystem> {
     let mut disk: Arc<dyn FileSystem> = Arc::new(memory.clone());
     for (position, fault) in faults {
@@ -196,7 +210,7 @@ fn the_file_says_which_lines_a_failed_write_left() {
     ] {
         let after = format!("{kept}four\n");
         assert_eq!(
-            recovered(&[(2, fault)]),
+            recovered(&[(first_write(), fault)]),
             (kept.len(), kept.to_owned(), after),
             "{fault:?}"
         );
@@ -205,15 +219,15 @@ fn the_file_says_which_lines_a_failed_write_left() {
 
 #[test]
 fn a_write_that_nobody_can_ask_about_is_lost_and_cut_off() {
-    let torn = (2, Fault::TornWrite(EIO));
-    let no_length = |position| (position, Fault::Error(EIO));
+    let torn = (first_write(), Fault::TornWrite(EIO));
+    let no_length = (first_write() + 1, Fault::Error(EIO));
     assert_eq!(
-        recovered(&[torn, no_length(3)]),
+        recovered(&[torn, no_length]),
         (0, String::new(), "four\n".to_owned())
     );
-    // What cannot be cut at once is cut before the next line.
+    // What cannot be cut at once is cut before the next line: the second fault meets the next question.
     assert_eq!(
-        recovered(&[torn, no_length(3), no_length(3)]),
+        recovered(&[torn, no_length, no_length]),
         (0, "one\ntwo".to_owned(), "four\n".to_owned())
     );
 }
@@ -236,12 +250,10 @@ fn half_a_line_is_cut_off_only_under_the_lock() {
     let counting = Faulty::new(Arc::new(memory));
     let disk: Arc<dyn FileSystem> = Arc::new(counting.clone());
     ending(&disk).write(LINES).unwrap();
-    let operations = counting.operations();
-    let mut positions = (0..).zip(operations);
-    let write = positions.find(|(_, operation)| *operation == Operation::Write);
+    let write = position_of_write(&counting);
 
     let (memory, other) = locked_by_another();
-    let mut log = ending(&failing(&memory, &[(write.unwrap().0, Fault::ShortWrite)]));
+    let mut log = ending(&failing(&memory, &[(write, Fault::ShortWrite)]));
     assert_eq!(log.write(LINES).unwrap_err().kept, "one\n".len());
     assert_eq!(text(&memory), "zero\none\ntwo");
     other.unlock().unwrap();
