@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use tracer_sdk::format::Timestamp;
 
+use crate::run_facts::RunDetails;
 use crate::store::ListedRun;
 
 /// What runs are sorted by. Numbers come from the largest to the smallest, runs whose number is not known last.
@@ -36,13 +37,17 @@ pub enum RunOrder {
     Retries,
     /// The label, from A to Z.
     Name,
+    /// The name of the model with the most calls, from A to Z.
+    Model,
+    /// The name of the tool with the most calls, from A to Z.
+    Tool,
     /// The status, what asks for a look first.
     Status,
 }
 
 impl RunOrder {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Started,
         Self::Duration,
         Self::Steps,
@@ -52,6 +57,8 @@ impl RunOrder {
         Self::Errors,
         Self::Retries,
         Self::Name,
+        Self::Model,
+        Self::Tool,
         Self::Status,
     ];
 
@@ -68,6 +75,8 @@ impl RunOrder {
             Self::Errors => "errors",
             Self::Retries => "retries",
             Self::Name => "name",
+            Self::Model => "model",
+            Self::Tool => "tool",
             Self::Status => "status",
         }
     }
@@ -75,7 +84,7 @@ impl RunOrder {
     /// Whether the details of runs have to be known.
     #[must_use]
     pub const fn needs_details(self) -> bool {
-        matches!(self, Self::Cost)
+        matches!(self, Self::Cost | Self::Model | Self::Tool)
     }
 
     /// The order of a word.
@@ -95,7 +104,7 @@ impl RunOrder {
                 Self::Failures => Some(facts.failed_calls),
                 Self::Errors => Some(facts.errors),
                 Self::Retries => Some(facts.retries),
-                Self::Started | Self::Name | Self::Status | Self::Cost => None,
+                Self::Started | Self::Name | Self::Model | Self::Tool | Self::Status | Self::Cost => None,
             }
         };
         match self {
@@ -111,6 +120,8 @@ impl RunOrder {
                 let name = run.facts.name.as_ref().map(|name| name.to_lowercase());
                 (name.is_none(), name)
             }),
+            Self::Model => runs.sort_by_cached_key(|run| most_called(run, RunDetails::models_by_calls)),
+            Self::Tool => runs.sort_by_cached_key(|run| most_called(run, RunDetails::tools_by_calls)),
             _ => runs.sort_by_key(|run| {
                 let number = number(run);
                 (number.is_none(), number.map(Reverse))
@@ -120,6 +131,13 @@ impl RunOrder {
             runs.reverse();
         }
     }
+}
+
+/// The name of what a run called most, in lower case; a run that called nothing comes last.
+fn most_called(run: &ListedRun, names: fn(&RunDetails) -> Vec<&str>) -> (bool, Option<String>) {
+    let details = run.details.as_ref();
+    let name = details.and_then(|details| Some(names(details).first()?.to_lowercase()));
+    (name.is_none(), name)
 }
 
 /// The place of a run in its thread: the runs that share its session or conversation ID.
@@ -188,15 +206,17 @@ mod tests {
     fn store() -> Vec<ListedRun> {
         let sandbox = Sandbox::new();
         let tool = |number| SampleSpan::tool(number, "search", &json!({}), &json!({}));
+        let read = |number| SampleSpan::tool(number, "Read", &json!({}), &json!({}));
         let chat =
             |number, session| SampleRun::new(number, "chat").attribute("gen_ai.conversation.id", session);
         sandbox.write(&chat(1, "a").span(tool(1)));
         sandbox.write(&chat(2, "b"));
-        sandbox.write(&SampleRun::new(3, "Alone").span(tool(1)).span(tool(2)));
+        let alone = SampleRun::new(3, "Alone").span(read(1)).span(read(2)).span(tool(3));
+        sandbox.write(&alone);
         sandbox.write(&chat(4, "a"));
         sandbox.write(&chat(5, "c"));
         sandbox.write(&chat(6, "b").failed("Timeout", "late"));
-        FactsStore::new(sandbox.path()).all(false).unwrap().runs
+        FactsStore::new(sandbox.path()).all(true).unwrap().runs
     }
 
     fn seconds(runs: &[&ListedRun]) -> Vec<i64> {
@@ -211,6 +231,8 @@ mod tests {
             (RunOrder::Started, [6, 5, 4, 3, 2, 1]),
             (RunOrder::Steps, [3, 6, 1, 5, 4, 2]),
             (RunOrder::Name, [3, 6, 5, 4, 2, 1]),
+            (RunOrder::Tool, [3, 1, 6, 5, 4, 2]),
+            (RunOrder::Model, [6, 5, 4, 3, 2, 1]),
             (RunOrder::Errors, [6, 5, 4, 3, 2, 1]),
         ] {
             let mut listed: Vec<&ListedRun> = runs.iter().collect();

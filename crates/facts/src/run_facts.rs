@@ -1,5 +1,6 @@
 //! [`RunFacts`] and [`RunDetails`]: what is known of a run without opening it, and the one full reading that finds it out.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -193,11 +194,33 @@ impl RunDetails {
         }
     }
 
+    /// The names of its models, that of the most calls first.
+    #[must_use]
+    pub fn models_by_calls(&self) -> Vec<&str> {
+        by_calls(&self.models)
+    }
+
+    /// The names of its tools, that of the most calls first.
+    #[must_use]
+    pub fn tools_by_calls(&self) -> Vec<&str> {
+        by_calls(&self.tools)
+    }
+
     /// The commit of the program, as its tag says.
     #[must_use]
     pub fn commit(&self) -> Option<&str> {
         self.tags.get(COMMIT_TAG).map(String::as_str)
     }
+}
+
+/// The names of what was called, that of the most calls first; calls of further names come last, as they have none.
+fn by_calls(called: &BTreeMap<String, CallTotals>) -> Vec<&str> {
+    let mut names: Vec<(&str, u64)> = called
+        .iter()
+        .map(|(name, calls)| (name.as_str(), calls.calls))
+        .collect();
+    names.sort_by_key(|(name, calls)| (*name == FURTHER, Reverse(*calls)));
+    names.into_iter().map(|(name, _)| name).collect()
 }
 
 /// The agent of a run with a name: the name without its time stamp.

@@ -259,7 +259,7 @@ fn repetition(records: &[Record]) -> Option<String> {
     let steps = steps::steps(&sources, None);
     let loops = loops::find(&steps);
     let found = loops.iter().find(|found| found.likeness.is_loop())?;
-    Some(format!("{} ×{}", found.block(), found.repetitions.len()))
+    Some(found.repeated()).filter(|repeated| !repeated.is_empty())
 }
 
 /// The prompt of the first model call, or else the arguments of the first tool call.
@@ -348,6 +348,12 @@ mod tests {
         let first = looped.records();
         let of_many = subtitle(RunStatus::Looped, &first, Some(&first));
         assert_eq!(of_many.as_deref(), Some("search ×4+"));
+        let without_evidence = Sample::new().step(search()).step(loop_warning(&[77, 78]));
+        assert_eq!(
+            subtitle_of(RunStatus::Looped, &without_evidence).as_deref(),
+            Some("TOOL_CALL:search_kb ×3"),
+            "as the warning has it"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use tracer_facts::query::RunQuery;
 use tracer_facts::{FactsStore, ListedRun};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
-use tracer_insight::{step_summary, text, units};
+use tracer_insight::{cost, step_summary, text, units};
 
 use crate::arguments::ListRuns;
 use crate::error::ToolError;
@@ -47,7 +47,7 @@ pub(crate) fn answer(store: &FactsStore, asked: &ListRuns) -> Result<String, Too
     Ok(page.finish(None))
 }
 
-/// `bc519f… ⟦support-agent⟧ failed, 2026-11-21 01:14:27 UTC, 880 ms, 11 steps, 412→35 tokens ⟦Timeout: no answer⟧`
+/// `bc519f… ⟦support-agent⟧ failed, 2026-11-21 01:14:27 UTC, 880 ms, 11 steps, 412→35 tokens, $0.0021 ⟦Timeout: no answer⟧`
 fn line(run: &ListedRun) -> String {
     let facts = &run.facts;
     let name = facts.name.as_deref().unwrap_or(UNNAMED);
@@ -58,7 +58,11 @@ fn line(run: &ListedRun) -> String {
     if facts.failed_calls > 0 {
         words.push(text::counted(facts.failed_calls, "failed call"));
     }
-    words.extend(step_summary::tokens(&facts.tokens.usage()).map(|tokens| format!("{tokens} tokens")));
+    let usage = facts.tokens.usage();
+    words.extend(step_summary::tokens(&usage).map(|tokens| format!("{tokens} tokens")));
+    let cost = run.details.as_ref().map(|details| details.cost);
+    let cost = cost.filter(|cost| cost::is_shown(cost, &usage));
+    words.extend(cost.as_ref().and_then(cost::words));
     let line = MarkedText::own(format!("{} ", run.directory.trace_id))
         .with_content(name, MAX_NAME_BYTES)
         .with(format!(" {}", words.join(", ")));

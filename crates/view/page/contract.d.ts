@@ -32,6 +32,11 @@ export interface RunRow {
   problem: string | null;
   details: RunPreview | null;
   cost: Cost | null;
+  cost_cell: string;
+  models: string[];
+  model_count: number;
+  tools: string[];
+  tool_count: number;
   tags: string[];
   thread?: { id: string; number: number; count: number };
 }

@@ -18,9 +18,9 @@ const SINCE = [
 const STATUSES = ["running", "failed", "loop", "interrupted", "damaged", "ok"];
 
 /** The columns that runs are sorted by. */
-const FIELDS = ["status", "name", "started", "duration", "steps", "tokens"];
+const FIELDS = ["status", "name", "started", "duration", "steps", "tokens", "cost", "model", "tool"];
 /** Those whose words come from the first to the last; numbers come from the largest to the smallest. */
-const WORD_FIELDS = ["status", "name"];
+const WORD_FIELDS = ["status", "name", "model", "tool"];
 const NEWEST_FIRST = "-started";
 /** A question is asked when nothing was typed for so long. */
 const TYPING_DELAY_MS = 150;
@@ -107,7 +107,17 @@ export class RunsFilters {
    * @param {string} id
    */
   showThread(id) {
-    this.#set(() => (this.query = this.input.value = `session:"${id.replace(/["\\]/g, "\\$&")}"`));
+    this.#set(() => (this.query = this.input.value = term("session", id)));
+  }
+
+  /**
+   * Leaves of the runs that are listed those that called this.
+   * @param {DOMStringMap} called the field, `model` or `tool`, and the name
+   */
+  showCalled({ field = "", name = "" }) {
+    const added = term(field, name);
+    if (this.query.includes(added)) return;
+    this.#set(() => (this.query = this.input.value = `${this.query} ${added}`.trim()));
   }
 
   /** Takes the filters from the address again. */
@@ -221,6 +231,15 @@ export class RunsFilters {
     );
     this.agent.value = this.name;
   }
+}
+
+/**
+ * The term of a query that holds where a field has this value.
+ * @param {string} name
+ * @param {string} value
+ */
+function term(name, value) {
+  return `${name}:"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
 /** @param {string} sort */

@@ -1,10 +1,15 @@
 // One row of the runs table: made once, then given the run to show.
 
-import { glyph, make, say, setGlyph } from "./dom.js";
+import { glyph, make, say, setGlyph, visible } from "./dom.js";
 import { STATUS } from "./run-about.js";
 import { ago, count, duration, exactly, quantity } from "./units.js";
 
 /** @import { RunRow } from "./contract" */
+
+/**
+ * What a run called: the name with the most calls, and how many others there are.
+ * @typedef {{ cell: HTMLElement, name: HTMLButtonElement, more: HTMLElement }} Called
+ */
 
 /**
  * @typedef {object} Parts
@@ -19,6 +24,9 @@ import { ago, count, duration, exactly, quantity } from "./units.js";
  * @property {HTMLElement} duration
  * @property {HTMLElement} steps
  * @property {HTMLElement} tokens
+ * @property {HTMLElement} cost
+ * @property {Called} models
+ * @property {Called} tools
  * @property {HTMLElement} path
  * @property {HTMLElement} pathWords
  * @property {HTMLButtonElement} menu
@@ -26,6 +34,24 @@ import { ago, count, duration, exactly, quantity } from "./units.js";
 
 /** @type {WeakMap<HTMLElement, Parts>} */
 const partsOf = new WeakMap();
+
+/** @param {"model" | "tool"} field @returns {Called} */
+function createCalled(field) {
+  const name = make("button.called-name", { tabindex: -1, data: { field } });
+  const more = make("span.more-called");
+  return { cell: make(`div.cell.called.${field}-cell`, { role: "gridcell" }, name, more), name, more };
+}
+
+/** @param {Called} parts @param {string[]} names @param {number} number */
+function renderCalled({ cell, name, more }, names, number) {
+  const first = names[0] ?? "";
+  name.hidden = number === 0;
+  name.dataset.name = first;
+  say(name, first);
+  say(more, number > 1 ? `+${count(number - 1)}` : "");
+  const rest = number > names.length ? ` and ${count(number - names.length)} more` : "";
+  cell.title = visible(names.join(", ") + rest);
+}
 
 /** @returns {HTMLDivElement} */
 export function createRunRow() {
@@ -42,6 +68,9 @@ export function createRunRow() {
     duration: make("div.cell.duration", { role: "gridcell" }),
     steps: make("div.cell.count", { role: "gridcell" }),
     tokens: make("div.cell.tokens", { role: "gridcell" }),
+    cost: make("div.cell.cost", { role: "gridcell" }),
+    models: createCalled("model"),
+    tools: createCalled("tool"),
     pathWords: make("span.unseen"),
     path: make("span.path", { "aria-hidden": "true" }),
     menu: make("button.icon", { tabindex: -1, "aria-haspopup": "menu" }, glyph("more")),
@@ -57,6 +86,9 @@ export function createRunRow() {
     parts.duration,
     parts.steps,
     parts.tokens,
+    parts.cost,
+    parts.models.cell,
+    parts.tools.cell,
     make("div.cell.path-cell", { role: "gridcell" }, parts.path, parts.pathWords),
     make("div.cell.menu-cell", { role: "gridcell" }, parts.menu),
   );
@@ -108,6 +140,10 @@ export function renderRunRow(element, index, run, marked) {
   say(parts.steps, steps === null ? "" : `${count(steps)}${more}`);
   say(parts.tokens, details?.tokens == null ? "" : `${quantity(details.tokens)}${more}`);
   parts.tokens.title = [details?.token_shares, details?.tokens == null ? null : run.cost?.words].filter(Boolean).join(" · ");
+  say(parts.cost, run.cost_cell);
+  parts.cost.title = run.cost_cell === "" ? "" : (run.cost?.words ?? "");
+  renderCalled(parts.models, run.models, run.model_count);
+  renderCalled(parts.tools, run.tools, run.tool_count);
   const path = details?.path ?? [];
   while (parts.path.childElementCount < path.length) parts.path.append(make("i"));
   parts.path.querySelectorAll("i").forEach((cell, place) => {

@@ -25,6 +25,9 @@ const COLUMNS = [
   ["duration", "Duration", "duration"],
   ["steps", "Steps", "count"],
   ["tokens", "Tokens", "tokens"],
+  ["cost", "Cost", "cost"],
+  ["model", "Model", "called model-cell"],
+  ["tool", "Tools", "called tool-cell"],
 ];
 
 class RunsPage {
@@ -113,6 +116,7 @@ class RunsPage {
       this.focus(index, target.closest("button, a, input") === null);
       if (target.closest(".mark-cell")) this.mark(run);
       else if (target.closest(".thread") && run.thread) this.filters.showThread(run.thread.id);
+      else if (target.closest(".called-name")) this.filters.showCalled(/** @type {HTMLElement} */ (target.closest(".called-name")).dataset);
       else if (target.closest("button")) this.openMenu(run, /** @type {HTMLElement} */ (target.closest("button")));
       else if (!target.closest("a")) location.assign(`/r/${run.trace_id}`);
     });
@@ -136,7 +140,7 @@ class RunsPage {
         "y",
         "rename, delete, copy",
         () => {
-          const button = this.list.rendered.get(this.current)?.querySelector("button");
+          const button = this.list.rendered.get(this.current)?.querySelector("button.icon");
           const run = now();
           if (button && run) this.openMenu(run, button);
         },

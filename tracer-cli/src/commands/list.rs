@@ -56,9 +56,10 @@ pub struct Args {
     #[arg(long, value_name = "WHEN")]
     since: Option<Since>,
 
-    /// Sort by started, duration, steps, tokens, cost, failures, errors, retries, name or status
+    /// Sort by started, duration, steps, tokens, cost, failures, errors, retries, name, model, tool or status
     ///
-    /// Numbers are sorted from the largest to the smallest; runs whose number is not known come last.
+    /// Numbers are sorted from the largest to the smallest; runs whose number is not known come last. `model` and
+    /// `tool` are those with the most calls in a run.
     #[arg(
         long,
         value_name = "FIELD",

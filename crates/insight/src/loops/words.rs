@@ -81,8 +81,9 @@ impl Loop<'_> {
         names.join(" → ")
     }
 
-    /// The repeated block and the number of its repetitions, `search ×5`.
-    pub fn title(&self) -> String {
+    /// The repeated block and the number of its repetitions, `search ×5`; both as the warning has them where its evidence is
+    /// not in the run.
+    pub fn repeated(&self) -> String {
         let Payload::LoopWarning {
             pattern, repetitions, ..
         } = &self.warning.record.payload
@@ -94,8 +95,16 @@ impl Loop<'_> {
             block = value_summary::label(pattern);
         }
         let claimed = usize::try_from(*repetitions).unwrap_or(0);
+        match self.repetitions.len().max(claimed) {
+            0 => block,
+            repetitions => format!("{block} ×{repetitions}"),
+        }
+    }
+
+    /// The same, with the remark that it is no loop where it is none.
+    pub fn title(&self) -> String {
         let no_loop = if self.likeness.is_loop() { "" } else { ", no loop" };
-        format!("{block} ×{}{no_loop}", self.repetitions.len().max(claimed))
+        self.repeated() + no_loop
     }
 
     /// The reason why the repetitions count as a loop, or do not; `None` for calls that are known to ask the same.

@@ -1,11 +1,12 @@
 //! `GET /api/runs`: the metadata of the runs, newest first (decisions, section 12).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
+use tracer_facts::ListedRun;
 use tracer_facts::query::{QueryError, RunQuery};
 use tracer_insight::units;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
@@ -77,9 +78,20 @@ pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<R
             .peekable();
         let given: Vec<&RunSummary> = passing.by_ref().take(limit).collect();
         let last = given.last().map(|run| run.directory.trace_id.to_string());
+        let known = details(viewer, &given)?;
+        let entry = |run: &&'_ RunSummary| {
+            let entry = RunEntry::of(run)?;
+            let known = known.get(&run.directory.trace_id);
+            Some(match known.and_then(|run| Some((run, run.details.as_ref()?))) {
+                Some((run, details)) => entry
+                    .with_details(&details.tags, run.facts.session.as_deref())
+                    .with_cost(&details.cost),
+                None => entry,
+            })
+        };
         Ok(json_response(&RunsAnswer {
             spec_version: SPEC_VERSION,
-            runs: given.iter().filter_map(|run| RunEntry::of(run)).collect(),
+            runs: given.iter().filter_map(entry).collect(),
             damaged: given.iter().filter_map(|run| DamagedRun::of(run)).collect(),
             next: passing.peek().and(last),
         }))
@@ -91,6 +103,25 @@ pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<R
 pub(super) fn run_query(text: &str) -> Result<RunQuery, ApiError> {
     text.parse()
         .map_err(|error: QueryError| ApiError::bad_request("invalid_query", error.to_string()))
+}
+
+/// What the spans of some runs say; of none while the runs are read for the first time.
+fn details(viewer: &Viewer, runs: &[&RunSummary]) -> Result<HashMap<TraceId, ListedRun>, ApiError> {
+    let Facts::All(snapshot) = viewer.facts().now(false)? else {
+        return Ok(HashMap::new());
+    };
+    let wanted: HashSet<TraceId> = runs.iter().map(|run| run.directory.trace_id).collect();
+    let mut known: Vec<ListedRun> = snapshot
+        .runs
+        .iter()
+        .filter(|run| wanted.contains(&run.directory.trace_id))
+        .cloned()
+        .collect();
+    viewer.facts().store().read_details(&mut known);
+    Ok(known
+        .into_iter()
+        .map(|run| (run.directory.trace_id, run))
+        .collect())
 }
 
 /// The runs that match a query.

@@ -10,7 +10,7 @@ use axum::response::Response;
 use serde::Serialize;
 use tracer_facts::query::{RunQuery, Since};
 use tracer_facts::{
-    FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunOrder, group_threads, threads,
+    FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunDetails, RunOrder, group_threads, threads,
 };
 use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
 use tracer_sdk::read::RunSummary;
@@ -20,7 +20,7 @@ use super::super::known_facts::Facts;
 use super::super::viewer::Viewer;
 use super::list::{listed, run_query, statuses};
 use super::request::{Query, trace_id};
-use tracer_insight::cost::CostReport;
+use tracer_insight::cost::{self, CostReport};
 use tracer_insight::run_head::{UNNAMED, tag_words};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
@@ -36,6 +36,8 @@ const MAX_RUNS: usize = 1_000;
 const DEFAULT_RUNS: usize = 200;
 /// Runs that the page of all runs begins with.
 const FIRST_RUNS: usize = 60;
+/// Models, or tools, of a row.
+const MAX_CALLED: usize = 20;
 /// Names that are listed to choose from.
 const MAX_NAMES: usize = 500;
 
@@ -97,6 +99,16 @@ pub(crate) struct TableRow {
     details: Option<RunPreview>,
     /// What its model calls cost; null for a run that was not read yet.
     cost: Option<CostReport>,
+    /// The same in a cell: `$0.12`, `≥ $0.12`, `?`; empty where nothing was spent, as far as is known.
+    cost_cell: String,
+    /// Its models, that of the most calls first, at most 20.
+    models: Vec<String>,
+    /// How many models it has.
+    model_count: usize,
+    /// Its tools, that of the most calls first, at most 20.
+    tools: Vec<String>,
+    /// How many tools it has.
+    tool_count: usize,
     /// Its tags, each as `key=value`.
     tags: Vec<String>,
     /// Its place among the runs of its session or conversation, where there are several.
@@ -328,8 +340,17 @@ fn known_row(run: &ListedRun, place: Option<&PlaceInThread<'_>>) -> TableRow {
         read_bytes: 0,
     });
     let tags = run.details.as_ref().map(|details| tag_words(details.tags.iter()));
+    let models = called(run.details.as_ref(), RunDetails::models_by_calls);
+    let tools = called(run.details.as_ref(), RunDetails::tools_by_calls);
+    let shown_cost = run.details.as_ref().map(|details| &details.cost);
+    let shown_cost = shown_cost.filter(|cost| cost::is_shown(cost, &run.facts.tokens.usage()));
     TableRow {
         run_status: run.status.as_str(),
+        cost_cell: shown_cost.map(cost::cell).unwrap_or_default(),
+        model_count: models.len(),
+        models: first_names(&models),
+        tool_count: tools.len(),
+        tools: first_names(&tools),
         cost: run
             .details
             .as_ref()
@@ -342,6 +363,18 @@ fn known_row(run: &ListedRun, place: Option<&PlaceInThread<'_>>) -> TableRow {
         }),
         ..row(&run.directory.clone().read_summary(), preview)
     }
+}
+
+fn called(details: Option<&RunDetails>, names: fn(&RunDetails) -> Vec<&str>) -> Vec<&str> {
+    details.map(names).unwrap_or_default()
+}
+
+fn first_names(names: &[&str]) -> Vec<String> {
+    names
+        .iter()
+        .take(MAX_CALLED)
+        .map(|name| (*name).to_owned())
+        .collect()
 }
 
 fn row(run: &RunSummary, details: Option<RunPreview>) -> TableRow {
@@ -359,6 +392,11 @@ fn row(run: &RunSummary, details: Option<RunPreview>) -> TableRow {
         problem: run.problems().first().map(ToString::to_string),
         details,
         cost: None,
+        cost_cell: String::new(),
+        models: Vec::new(),
+        model_count: 0,
+        tools: Vec::new(),
+        tool_count: 0,
         tags: Vec::new(),
         thread: None,
     }
