@@ -31,7 +31,7 @@ pub use kept_indexes::KeptIndexes;
 pub use latencies::Latencies;
 pub use order::{PlaceInThread, RunOrder, group_threads, threads};
 pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts, TokenTotals};
-pub use search::{RunHits, StepHit, search};
+pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
 pub use selection::{MatchProgress, matching_runs};
 pub use snapshot::FactsSnapshot;
 pub use store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, StoreFacts, Survey};

@@ -211,7 +211,10 @@ mod tests {
             |number, session| SampleRun::new(number, "chat").attribute("gen_ai.conversation.id", session);
         sandbox.write(&chat(1, "a").span(tool(1)));
         sandbox.write(&chat(2, "b"));
-        let alone = SampleRun::new(3, "Alone").span(read(1)).span(read(2)).span(tool(3));
+        let alone = SampleRun::new(3, "Alone")
+            .span(read(1))
+            .span(read(2))
+            .span(tool(3));
         sandbox.write(&alone);
         sandbox.write(&chat(4, "a"));
         sandbox.write(&chat(5, "c"));

@@ -1,5 +1,6 @@
 //! Search: the steps that a query is about, in many runs at once. There is no text index: logs are scanned, in parallel.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,8 +10,9 @@ use memchr::memmem::Finder;
 use serde_json::Value;
 use tracer_insight::indexed_steps::{IndexedSteps, ReadRow, RowSource, TimelineRow};
 use tracer_insight::step_kind::StepKind;
-use tracer_insight::{step_summary, steps, text};
-use tracer_sdk::format::{Record, SPANS_FILE};
+use tracer_insight::steps::StepSource;
+use tracer_insight::{step_summary, steps, text, units};
+use tracer_sdk::format::{Payload, Record, SPANS_FILE, SpanRecord, Usd};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{CancelToken, RunReader, Strictness};
 
@@ -28,6 +30,88 @@ const EXCERPT_COLUMNS: usize = 120;
 /// Columns of it before the text that was looked for.
 const COLUMNS_BEFORE: usize = 30;
 
+/// What the hits of a search are sorted by, from the largest to the smallest.
+///
+/// ```
+/// use tracer_facts::SearchOrder;
+///
+/// assert_eq!(SearchOrder::from_word("cost"), Some(SearchOrder::Cost));
+/// assert_eq!(SearchOrder::from_word("size"), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchOrder {
+    /// What the model call cost.
+    Cost,
+    /// The tokens of the model call.
+    Tokens,
+    /// How long the step took.
+    Duration,
+    /// How often the loop was repeated, as its warning counts.
+    Repetitions,
+}
+
+impl SearchOrder {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 4] = [Self::Cost, Self::Tokens, Self::Duration, Self::Repetitions];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cost => "cost",
+            Self::Tokens => "tokens",
+            Self::Duration => "duration",
+            Self::Repetitions => "repetitions",
+        }
+    }
+
+    /// The order of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|order| order.as_str() == word)
+    }
+}
+
+/// The number of a step that hits are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SortedNumber {
+    /// How often.
+    Repetitions(u64),
+    /// Tokens.
+    Tokens(u64),
+    /// Microseconds.
+    Duration(u64),
+    /// US dollars.
+    Cost(Usd),
+}
+
+impl SortedNumber {
+    /// `×5`, `412 tokens`, `880 ms`, `$0.0021`.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Self::Repetitions(times) => format!("×{times}"),
+            Self::Tokens(tokens) => text::counted(tokens, "token"),
+            Self::Duration(microseconds) => units::duration(microseconds),
+            Self::Cost(usd) => usd.to_string(),
+        }
+    }
+}
+
+/// What is looked for in runs.
+#[derive(Debug, Clone)]
+pub struct StepSearch<'a> {
+    /// The conditions on steps.
+    pub test: &'a StepTest,
+    /// The most hits of a run.
+    pub limit: usize,
+    /// What the hits are sorted by: only the first ones are given then, and none whose number is not known. Without it they
+    /// come in the order of time.
+    pub order: Option<SearchOrder>,
+    /// What model calls cost.
+    pub prices: &'a Prices,
+}
+
 /// A step that was looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepHit {
@@ -43,6 +127,40 @@ pub struct StepHit {
     pub failed: bool,
     /// Where in it the text is, or the step in one line.
     pub excerpt: String,
+    /// The number that hits are sorted by, where they are.
+    pub number: Option<SortedNumber>,
+}
+
+/// The hits of several runs in the order of their numbers, the first `limit` of them, each with the place of its run.
+#[derive(Debug, Default)]
+pub struct SortedHits {
+    hits: Vec<(usize, StepHit)>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+impl SortedHits {
+    /// Adds the hits of the run at a place.
+    pub fn add(&mut self, run: usize, found: RunHits, limit: usize) {
+        self.more |= found.more;
+        self.hits.extend(found.hits.into_iter().map(|hit| (run, hit)));
+        if self.hits.len() > limit.saturating_mul(2).max(1_000) {
+            self.cut(limit);
+        }
+    }
+
+    /// The first `limit` hits. Of equal ones that of the newer run comes first.
+    pub fn finish(mut self, limit: usize) -> (Vec<(usize, StepHit)>, bool) {
+        self.cut(limit);
+        (self.hits, self.more)
+    }
+
+    fn cut(&mut self, limit: usize) {
+        self.hits
+            .sort_by_key(|(run, hit)| (Reverse(hit.number), *run, hit.step));
+        self.more |= self.hits.len() > limit;
+        self.hits.truncate(limit);
+    }
 }
 
 /// The hits in a run.
@@ -57,15 +175,14 @@ pub struct RunHits {
 }
 
 /// Searches runs in several threads. `found` is called for each run, with its place among `runs`, as soon as it is searched;
-/// of a run at most `limit` hits are given. What cannot be read has no hits.
+/// of a run at most `wanted.limit` hits are given. What cannot be read has no hits.
 pub fn search(
     runs: &[&ListedRun],
-    test: &StepTest,
-    limit: usize,
+    wanted: &StepSearch<'_>,
     cancel: &CancelToken,
     found: impl FnMut(usize, RunHits),
 ) {
-    let search = |run: &&ListedRun| hits(run, test, limit).unwrap_or_default();
+    let search = |run: &&ListedRun| hits(run, wanted).unwrap_or_default();
     workers::each(runs, workers::processors(), cancel, search, found);
 }
 
@@ -110,7 +227,8 @@ fn matches_by_steps(run: &ListedRun, test: &StepTest) -> (bool, u64) {
     (steps.matches(), bytes)
 }
 
-fn hits(run: &ListedRun, test: &StepTest, limit: usize) -> io::Result<RunHits> {
+fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
+    let StepSearch { test, limit, .. } = *wanted;
     let is_open = run.facts.is_open();
     let needle = test.needle_of_hits();
     let scanned = match scan(&run.directory.path, test.needles(), needle) {
@@ -134,8 +252,9 @@ fn hits(run: &ListedRun, test: &StepTest, limit: usize) -> io::Result<RunHits> {
         Some(_) => rows_at(&steps, &scanned.places),
         None => rows_like(&steps, test),
     };
+    let mut sorted = SortedHits::default();
     for (_, row) in candidates {
-        if found.hits.len() >= limit {
+        if wanted.order.is_none() && found.hits.len() >= limit {
             found.more = true;
             break;
         }
@@ -146,19 +265,58 @@ fn hits(run: &ListedRun, test: &StepTest, limit: usize) -> io::Result<RunHits> {
         else {
             continue;
         };
-        let (row, ReadRow { record, .. }) = read;
+        let (row, ReadRow { record, span, .. }) = read;
         if row.number > 0 && test.is_hit(&record) {
-            found.hits.push(StepHit {
+            let number = wanted
+                .order
+                .map(|order| number(order, &record, span.as_ref(), wanted.prices));
+            if number == Some(None) {
+                continue;
+            }
+            let hit = StepHit {
                 step: row.number as usize,
                 event_id: steps.event_id(row),
                 kind: record.event_type().into(),
                 name: steps::name(&record),
                 failed: step_summary::failed(&record.payload),
                 excerpt: excerpt(&record, test.texts()),
-            });
+                number: number.flatten(),
+            };
+            if wanted.order.is_none() {
+                found.hits.push(hit);
+            } else {
+                let of_this = RunHits {
+                    hits: vec![hit],
+                    ..RunHits::default()
+                };
+                sorted.add(0, of_this, limit);
+            }
         }
     }
+    if wanted.order.is_some() {
+        let (hits, more) = sorted.finish(limit);
+        found.hits = hits.into_iter().map(|(_, hit)| hit).collect();
+        found.more = more;
+    }
     Ok(found)
+}
+
+/// The number of a step that hits are sorted by; `None` where it has none, or that is not known.
+fn number(
+    order: SearchOrder,
+    record: &Record,
+    span: Option<&SpanRecord>,
+    prices: &Prices,
+) -> Option<SortedNumber> {
+    match (order, &record.payload) {
+        (SearchOrder::Cost, _) => prices.cost(record)?.usd().ok().map(SortedNumber::Cost),
+        (SearchOrder::Tokens, Payload::LlmCall { usage, .. }) => usage.total_tokens.map(SortedNumber::Tokens),
+        (SearchOrder::Duration, _) => StepSource::duration_of(record, span).map(SortedNumber::Duration),
+        (SearchOrder::Repetitions, Payload::LoopWarning { repetitions, .. }) => {
+            u64::try_from(*repetitions).ok().map(SortedNumber::Repetitions)
+        }
+        _ => None,
+    }
 }
 
 /// The rows of the spans whose lines hold these places, and those that are in no line, by the numbers of their steps.
@@ -373,7 +531,13 @@ mod tests {
         let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
         let runs: Vec<&ListedRun> = runs.iter().collect();
         let mut found = Vec::new();
-        search(&runs, &test(query), limit, &CancelToken::default(), |_, run| {
+        let wanted = StepSearch {
+            test: &test(query),
+            limit,
+            order: None,
+            prices: &Prices::default(),
+        };
+        search(&runs, &wanted, &CancelToken::default(), |_, run| {
             found.extend(run.hits.into_iter().map(|hit| (hit.step, hit.excerpt)));
         });
         found
@@ -406,6 +570,53 @@ mod tests {
         assert_eq!(found(&sandbox, "error:Timeout", 10).len(), 1);
         assert_eq!(found(&sandbox, "refund shipping", 10).len(), 0);
         assert_eq!(found(&sandbox, "refund", 2).len(), 2);
+    }
+
+    #[test]
+    fn hits_are_sorted_over_all_runs_and_unknown_numbers_left_out() {
+        let sandbox = store();
+        let slow = SampleSpan::tool(1, "search_kb", &json!({"query": "slow"}), &json!(1)).taking(90);
+        sandbox.write(&SampleRun::new(3, "slow-agent").span(slow));
+        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+        let runs: Vec<&ListedRun> = runs.iter().collect();
+        let sorted = |query: &str, order, limit| {
+            let wanted = StepSearch {
+                test: &test(query),
+                limit,
+                order: Some(order),
+                prices: &Prices::default(),
+            };
+            let mut hits = SortedHits::default();
+            search(&runs, &wanted, &CancelToken::default(), |at, run| {
+                hits.add(at, run, limit)
+            });
+            let (hits, more) = hits.finish(limit);
+            let numbers = hits.iter().filter_map(|(_, hit)| Some(hit.number?.words()));
+            (numbers.collect::<Vec<_>>().join(" "), more)
+        };
+        assert_eq!(
+            sorted("kind:tool", SearchOrder::Duration, 2),
+            ("90.0 ms 20.0 ms".to_owned(), true)
+        );
+        assert_eq!(
+            sorted("kind:tool", SearchOrder::Duration, 9)
+                .0
+                .split(" ms")
+                .count(),
+            5
+        );
+        assert_eq!(
+            sorted("kind:llm,tool", SearchOrder::Tokens, 9),
+            ("435 tokens".to_owned(), false)
+        );
+        assert_eq!(
+            sorted("kind:llm", SearchOrder::Cost, 9),
+            (String::new(), false),
+            "nobody sells it"
+        );
+        for order in SearchOrder::ALL {
+            assert_eq!(SearchOrder::from_word(order.as_str()), Some(order));
+        }
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! Statistics over runs: how many, how they ended, how long they took, what they used; as a whole, or by group.
 
+mod column;
+mod runs_behind;
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use tracer_insight::status::RunStatus;
-use tracer_sdk::format::Usd;
+use tracer_sdk::format::{Timestamp, Usd};
 use tracer_sdk::prices::CostSum;
+
+pub use column::StatsColumn;
+pub use runs_behind::RunsBehind;
 
 use crate::latencies::{Latencies, rank};
 use crate::run_facts::{CallTotals, TokenTotals, agent};
@@ -41,6 +47,19 @@ impl Grouping {
         Self::Commit,
         Self::Error,
     ];
+
+    /// The grouping of a word.
+    ///
+    /// ```
+    /// use tracer_facts::stats::Grouping;
+    ///
+    /// assert_eq!(Grouping::from_word("tool"), Some(Grouping::Tool));
+    /// assert_eq!(Grouping::from_word("shoe"), None);
+    /// ```
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|grouping| grouping.as_str() == word)
+    }
 
     /// Its word.
     #[must_use]
@@ -83,6 +102,8 @@ pub struct GroupStats {
     pub calls: u64,
     /// Calls that failed.
     pub failed_calls: u64,
+    /// How often the error of the group occurred; null of groups by anything else.
+    pub errors: Option<u64>,
     /// The median duration, in microseconds: of runs, or of the calls of a model or a tool, of these within half a percent.
     pub p50_us: Option<u64>,
     /// The duration that 95 % do not exceed, in microseconds.
@@ -115,8 +136,64 @@ pub struct GroupStats {
 pub struct StoreStats {
     /// All runs together.
     pub all: GroupStats,
-    /// The groups: days in their order, else the largest first.
+    /// The groups: days in their order, commits in that of their first runs, else the largest first.
     pub groups: Vec<GroupStats>,
+}
+
+impl StoreStats {
+    /// The days of bars that show the runs of each: from the first to the last one that has runs, at most the last thirty.
+    #[must_use]
+    pub fn days(&self) -> Vec<String> {
+        days_of(&self.all.days)
+    }
+
+    /// Sorts the groups by a column: names from A to Z, numbers from the largest to the smallest, unknown ones last.
+    /// `is_reversed` turns the order round. `by` is what the groups are made by.
+    pub fn sort(&mut self, column: StatsColumn, is_reversed: bool, by: Option<Grouping>) {
+        let is_of_calls = by.is_some_and(Grouping::is_of_calls);
+        if column == StatsColumn::Group {
+            self.groups.sort_by_cached_key(|group| {
+                (
+                    group.group.is_none(),
+                    group.group.as_ref().map(|name| name.to_lowercase()),
+                )
+            });
+        } else {
+            self.groups.sort_by(|one, other| {
+                let (one, other) = [one, other].map(|group| column.number(group, is_of_calls)).into();
+                match (one, other) {
+                    (Some(one), Some(other)) => other.total_cmp(&one),
+                    (one, other) => other.is_some().cmp(&one.is_some()),
+                }
+            });
+        }
+        if is_reversed {
+            self.groups.reverse();
+        }
+    }
+}
+
+/// Days of bars.
+const MAX_DAYS: i64 = 30;
+const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
+
+/// The days from the first to the last one that has runs, at most the last thirty.
+fn days_of(days: &BTreeMap<String, u64>) -> Vec<String> {
+    let midnight = |day: &String| -> Option<i64> {
+        let instant: Timestamp = format!("{day}T00:00:00Z").parse().ok()?;
+        Some(instant.unix_microseconds() / MICROSECONDS_PER_DAY)
+    };
+    let first = days.keys().next().and_then(midnight);
+    let last = days.keys().next_back().and_then(midnight);
+    let Some((first, last)) = first.zip(last) else {
+        return Vec::new();
+    };
+    (first.max(last.saturating_sub(MAX_DAYS - 1))..=last)
+        .filter_map(|day| {
+            let instant = Timestamp::from_unix_microseconds(day * MICROSECONDS_PER_DAY);
+            instant.to_string().get(..10).map(str::to_owned)
+        })
+        .collect()
 }
 
 /// The statistics of runs, which have their details where these are needed: see [`needs_details`].
@@ -124,11 +201,11 @@ pub fn stats<'a>(runs: impl IntoIterator<Item = &'a ListedRun>, by: Option<Group
     let mut all = Sums::default();
     let mut groups: HashMap<Option<String>, Sums> = HashMap::new();
     for run in runs {
-        all.add(run, None);
+        all.add(run, None, None);
         let Some(by) = by else { continue };
         let details = run.details.as_ref();
-        let mut in_group = |group: Option<String>, calls: Option<&CallTotals>| {
-            groups.entry(group).or_default().add(run, calls);
+        let mut in_group = |group: Option<String>, calls: Option<&CallTotals>, errors: Option<u64>| {
+            groups.entry(group).or_default().add(run, calls, errors);
         };
         let calls = match by {
             Grouping::Model => details.map(|details| &details.models),
@@ -137,16 +214,17 @@ pub fn stats<'a>(runs: impl IntoIterator<Item = &'a ListedRun>, by: Option<Group
         };
         if by.is_of_calls() {
             for (name, calls) in calls.into_iter().flatten() {
-                in_group(Some(name.clone()), Some(calls));
+                in_group(Some(name.clone()), Some(calls), None);
             }
             continue;
         }
         match by {
-            Grouping::Name => in_group(agent(run.facts.name.as_deref()).map(str::to_owned), None),
-            Grouping::Day => in_group(day(run), None),
+            Grouping::Name => in_group(agent(run.facts.name.as_deref()).map(str::to_owned), None, None),
+            Grouping::Day => in_group(day(run), None, None),
             Grouping::Commit => {
                 in_group(
                     details.and_then(|details| details.commit()).map(str::to_owned),
+                    None,
                     None,
                 );
             }
@@ -154,29 +232,36 @@ pub fn stats<'a>(runs: impl IntoIterator<Item = &'a ListedRun>, by: Option<Group
                 let tags = details.map(|details| &details.tags).into_iter().flatten();
                 let mut names = tags.map(|(key, value)| format!("{key}={value}")).peekable();
                 if names.peek().is_none() {
-                    in_group(None, None);
+                    in_group(None, None, None);
                 }
-                names.for_each(|name| in_group(Some(name), None));
+                names.for_each(|name| in_group(Some(name), None, None));
             }
             Grouping::Error => {
                 let errors = details.map(|details| &details.failures).into_iter().flatten();
-                errors.for_each(|(error, _)| in_group(Some(error.clone()), None));
+                errors
+                    .for_each(|(error, occurred)| in_group(Some(error.clone()), None, Some(occurred.count)));
             }
             Grouping::Model | Grouping::Tool => {}
         }
     }
-    let mut groups: Vec<GroupStats> = groups
-        .into_iter()
-        .map(|(group, sums)| sums.finish(group, by.is_some_and(Grouping::is_of_calls)))
-        .collect();
-    groups.sort_by(|one, other| {
-        let by_name = || one.group.cmp(&other.group);
+    let mut groups: Vec<(Option<String>, Sums)> = groups.into_iter().collect();
+    groups.sort_by(|(one_name, one), (other_name, other)| {
+        let by_name = || one_name.cmp(other_name);
         match by {
             Some(Grouping::Day) => by_name(),
+            Some(Grouping::Commit) => {
+                let age = |name: &Option<String>, sums: &Sums| (name.is_none(), sums.first_us);
+                age(one_name, one).cmp(&age(other_name, other)).then_with(by_name)
+            }
+            Some(Grouping::Error) => other.errors.cmp(&one.errors).then_with(by_name),
             Some(by) if by.is_of_calls() => other.calls.cmp(&one.calls).then_with(by_name),
             _ => other.runs.cmp(&one.runs).then_with(by_name),
         }
     });
+    let groups: Vec<GroupStats> = groups
+        .into_iter()
+        .map(|(group, sums)| sums.finish(group, by.is_some_and(Grouping::is_of_calls)))
+        .collect();
     StoreStats {
         all: all.finish(None, false),
         groups,
@@ -203,6 +288,10 @@ struct Sums {
     loops: u64,
     calls: u64,
     failed_calls: u64,
+    /// Of a type of errors.
+    errors: Option<u64>,
+    /// When the first run started.
+    first_us: Option<i64>,
     /// Of runs.
     durations: Vec<u64>,
     /// Of calls.
@@ -213,10 +302,17 @@ struct Sums {
 }
 
 impl Sums {
-    /// Adds a run, or its calls of one model or tool.
-    fn add(&mut self, run: &ListedRun, calls: Option<&CallTotals>) {
+    /// Adds a run, or its calls of one model or tool, or one type of its errors.
+    fn add(&mut self, run: &ListedRun, calls: Option<&CallTotals>, errors: Option<u64>) {
         let facts = &run.facts;
         self.runs += 1;
+        if let Some(errors) = errors {
+            self.errors = Some(self.errors.unwrap_or(0).saturating_add(errors));
+        }
+        self.first_us = match (self.first_us, facts.started_us) {
+            (Some(first), Some(started)) => Some(first.min(started)),
+            (first, started) => first.or(started),
+        };
         self.ended += u64::from(!matches!(run.status, RunStatus::Running | RunStatus::Damaged));
         self.failed += u64::from(matches!(run.status, RunStatus::Failed | RunStatus::Interrupted));
         self.loops += u64::from(run.status == RunStatus::Looped);
@@ -267,6 +363,7 @@ impl Sums {
             loops: self.loops,
             calls: self.calls,
             failed_calls: self.failed_calls,
+            errors: self.errors,
             p50_us: percentile(50.0),
             p95_us: percentile(95.0),
             input_tokens: self.tokens.input,
@@ -289,6 +386,7 @@ mod tests {
 
     use super::*;
     use crate::FactsStore;
+    use crate::query::{RunMatch, RunQuery};
     use crate::test_support::{SampleRun, SampleSpan, Sandbox};
 
     fn runs() -> Vec<ListedRun> {
@@ -339,11 +437,91 @@ mod tests {
         assert_eq!(groups(Grouping::Tool), [(named("search"), 2, 3, 1)]);
         assert_eq!(groups(Grouping::Model), [(named("gpt-5"), 1, 1, 0)]);
         assert_eq!(groups(Grouping::Day), [(named("2026-01-01"), 3, 4, 1)]);
-        let commits = [(None, 1, 0, 0), (named("aaa"), 1, 3, 0), (named("bbb"), 1, 1, 1)];
+        let commits = [(named("aaa"), 1, 3, 0), (named("bbb"), 1, 1, 1), (None, 1, 0, 0)];
         assert_eq!(groups(Grouping::Commit), commits);
         let errors = [(named("AgentError"), 1, 1, 1), (named("Timeout"), 1, 1, 1)];
         assert_eq!(groups(Grouping::Error), errors);
         assert_eq!(groups(Grouping::Tag).len(), 3);
+        let errors = stats(&runs(), Some(Grouping::Error)).groups;
+        assert_eq!(
+            errors.iter().map(|group| group.errors).collect::<Vec<_>>(),
+            [Some(1), Some(1)]
+        );
+        assert_eq!(stats(&runs(), Some(Grouping::Name)).groups[0].errors, None);
+    }
+
+    #[test]
+    fn groups_are_sorted_by_every_column() {
+        let sorted = |by, column, is_reversed| {
+            let mut found = stats(&runs(), Some(by));
+            found.sort(column, is_reversed, Some(by));
+            let names = found.groups.into_iter().map(|group| group.group);
+            names.map(Option::unwrap_or_default).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            sorted(Grouping::Name, StatsColumn::Group, false),
+            "billing support"
+        );
+        assert_eq!(
+            sorted(Grouping::Name, StatsColumn::Runs, false),
+            "support billing"
+        );
+        assert_eq!(
+            sorted(Grouping::Name, StatsColumn::Failed, false),
+            "support billing",
+            "what is not known is last"
+        );
+        assert_eq!(sorted(Grouping::Commit, StatsColumn::Failed, false), "bbb aaa ");
+        assert_eq!(sorted(Grouping::Commit, StatsColumn::Tokens, true), " bbb aaa");
+        for column in StatsColumn::ALL {
+            assert_eq!(StatsColumn::from_word(column.as_str()), Some(column));
+        }
+    }
+
+    #[test]
+    fn days_without_runs_are_among_the_days() {
+        let days = |days: &[&str]| days_of(&days.iter().map(|day| ((*day).to_owned(), 1)).collect());
+        assert_eq!(
+            days(&["2026-02-27", "2026-03-01"]),
+            ["2026-02-27", "2026-02-28", "2026-03-01"]
+        );
+        assert_eq!(days(&["2020-01-01", "2026-03-01"]).len(), 30);
+        assert!(days(&[]).is_empty());
+    }
+
+    #[test]
+    fn every_number_leads_to_the_runs_behind_it() {
+        let runs = runs();
+        let all: RunQuery = "since:2020-01-01".parse().unwrap();
+        for by in [None].into_iter().chain(Grouping::ALL.map(Some)) {
+            let found = stats(&runs, by);
+            for group in [&found.all].into_iter().chain(&found.groups) {
+                let is_all = std::ptr::eq(group, &found.all);
+                let behind = RunsBehind::new(&all, by.filter(|_| !is_all), group, false).unwrap();
+                let counted = |column| {
+                    // As the page reads it from its address.
+                    let query: RunQuery = behind.query(column).to_string().parse().unwrap();
+                    let matches =
+                        |run: &&ListedRun| query.matches(run, tracer_insight::units::now()) == RunMatch::Yes;
+                    runs.iter().filter(matches).count() as u64
+                };
+                assert_eq!(counted(StatsColumn::Runs), group.runs, "{by:?} {group:?}");
+                assert_eq!(counted(StatsColumn::Loops), group.loops, "{by:?} {group:?}");
+                if is_all || by.is_none_or(|by| !by.is_of_calls()) {
+                    assert_eq!(
+                        counted(StatsColumn::Failed),
+                        group.failed_runs,
+                        "{by:?} {group:?}"
+                    );
+                } else {
+                    assert_eq!(
+                        counted(StatsColumn::Failed) > 0,
+                        group.failed_calls > 0,
+                        "{by:?} {group:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -227,6 +227,12 @@ impl FactsStore {
         Self { keeps: false, ..self }
     }
 
+    /// What model calls cost.
+    #[must_use]
+    pub fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
     /// The same with other prices than the release's. What runs cost is computed with them whenever details are read.
     #[must_use]
     pub fn with_prices(self, prices: Prices) -> Self {

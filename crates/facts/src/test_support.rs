@@ -69,6 +69,15 @@ impl SampleSpan {
         Self::new(number, model, 200, &attributes, &events)
     }
 
+    /// The same, which took this long.
+    pub(crate) fn taking(mut self, milliseconds: u32) -> Self {
+        let start = self.0["start_time"].as_str().unwrap_or_default();
+        let end = start.replace(".000000Z", &format!(".{milliseconds:03}000Z"));
+        self.0["end_time"] = json!(end);
+        self.0["duration_ms"] = json!(milliseconds);
+        self
+    }
+
     /// The same, failed.
     pub(crate) fn failed(mut self, error: &str, message: &str) -> Self {
         self.0["status_code"] = json!("ERROR");

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tracer_facts::stats::Grouping;
+use tracer_facts::SearchOrder;
+use tracer_facts::stats::{Grouping, StatsColumn};
 use tracer_insight::outline::TokenBudget;
 
 use crate::error::ToolError;
@@ -50,6 +51,11 @@ pub(crate) struct SearchRuns {
     /// What to look for in steps: a text, or conditions such as `tool:search_kb args~refund`, `error:Timeout`,
     /// `prompt~"be brief"`, also together with conditions on runs.
     pub(crate) query: String,
+    /// What hits are sorted by, from the largest to the smallest, over all runs: the costliest model call is the first of
+    /// `kind:llm` by `cost`; left out, they come by run.
+    #[serde(default)]
+    #[schemars(schema_with = "search_order_schema")]
+    pub(crate) sort: Option<String>,
     /// Also search the trials of gates.
     #[serde(default)]
     pub(crate) trials: bool,
@@ -111,6 +117,9 @@ pub(crate) struct Stats {
     /// What to group by; left out, all runs together.
     #[schemars(schema_with = "grouping_schema")]
     pub(crate) by: Option<String>,
+    /// What groups are sorted by, from the largest to the smallest; left out, by their number.
+    #[schemars(schema_with = "stats_column_schema")]
+    pub(crate) sort: Option<String>,
     /// Also count the trials of gates.
     pub(crate) trials: bool,
     /// The most tokens that the answer may have.
@@ -119,22 +128,52 @@ pub(crate) struct Stats {
     pub(crate) cursor: Option<String>,
 }
 
+impl SearchRuns {
+    /// What hits are sorted by.
+    pub(crate) fn order(&self) -> Result<Option<SearchOrder>, ToolError> {
+        let words = SearchOrder::ALL.map(SearchOrder::as_str);
+        one_of("sort", self.sort.as_deref(), SearchOrder::from_word, &words)
+    }
+}
+
+/// The value of a word among those that are allowed.
+fn one_of<T>(
+    name: &str,
+    word: Option<&str>,
+    from_word: impl Fn(&str) -> Option<T>,
+    words: &[&str],
+) -> Result<Option<T>, ToolError> {
+    let Some(word) = word else { return Ok(None) };
+    let refused = || ToolError::Arguments(format!("`{name}` is one of {}", words.join(", ")));
+    from_word(word).map(Some).ok_or_else(refused)
+}
+
 impl Stats {
+    /// What groups are sorted by.
+    pub(crate) fn column(&self) -> Result<Option<StatsColumn>, ToolError> {
+        let words = StatsColumn::ALL.map(StatsColumn::as_str);
+        one_of("sort", self.sort.as_deref(), StatsColumn::from_word, &words)
+    }
+
     /// What to group by.
     pub(crate) fn grouping(&self) -> Result<Option<Grouping>, ToolError> {
-        let Some(word) = &self.by else { return Ok(None) };
-        let found = Grouping::ALL
-            .into_iter()
-            .find(|grouping| grouping.as_str() == word);
-        let words = || Grouping::ALL.map(Grouping::as_str).join(", ");
-        found
-            .map(Some)
-            .ok_or_else(|| ToolError::Arguments(format!("`by` is one of {}", words())))
+        let words = Grouping::ALL.map(Grouping::as_str);
+        one_of("by", self.by.as_deref(), Grouping::from_word, &words)
     }
 }
 
 fn grouping_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"type": ["string", "null"], "enum": Grouping::ALL.map(|by| Some(by.as_str())).to_vec()})
+}
+
+fn stats_column_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let words = StatsColumn::ALL.map(|column| Some(column.as_str()));
+    schemars::json_schema!({"type": ["string", "null"], "enum": words.to_vec()})
+}
+
+fn search_order_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let words = SearchOrder::ALL.map(|order| Some(order.as_str()));
+    schemars::json_schema!({"type": ["string", "null"], "enum": words.to_vec()})
 }
 
 /// The arguments of a call; none are an empty object.

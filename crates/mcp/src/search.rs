@@ -1,7 +1,7 @@
 //! `search_runs`: the steps that a query is about, in the runs that it selects, the newest first.
 
 use tracer_facts::query::{RunMatch, RunQuery, StepTest};
-use tracer_facts::{FactsStore, ListedRun, RunHits, StepHit};
+use tracer_facts::{FactsStore, ListedRun, RunHits, SearchOrder, SortedHits, StepHit, StepSearch};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::units::{self, now};
@@ -33,6 +33,9 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
         .iter()
         .filter(|run| query.matches(run, now) != RunMatch::No)
         .collect();
+    if let Some(order) = asked.order()? {
+        return sorted(store, asked, &candidates, &test, order);
+    }
     let (first, after_step) = match &asked.cursor {
         None => (0, 0),
         Some(cursor) => place(cursor, &candidates)?,
@@ -47,7 +50,13 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
             MAX_HITS
         };
         let mut found: Vec<RunHits> = chunk.iter().map(|_| RunHits::default()).collect();
-        tracer_facts::search(chunk, &test, limit, &CancelToken::default(), |at, hits| {
+        let wanted = StepSearch {
+            test: &test,
+            limit,
+            order: None,
+            prices: store.prices(),
+        };
+        tracer_facts::search(chunk, &wanted, &CancelToken::default(), |at, hits| {
             if let Some(slot) = found.get_mut(at) {
                 *slot = hits;
             }
@@ -83,6 +92,45 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
     Ok(page.finish(None))
 }
 
+/// The hits of all runs from the largest number to the smallest, each with its run; the cursor is the place of the next one.
+fn sorted(
+    store: &FactsStore,
+    asked: &SearchRuns,
+    candidates: &[&ListedRun],
+    test: &StepTest,
+    order: SearchOrder,
+) -> Result<String, ToolError> {
+    let first: usize = match &asked.cursor {
+        None => 0,
+        Some(cursor) => cursor.parse().map_err(|_| ToolError::Cursor)?,
+    };
+    let wanted = StepSearch {
+        test,
+        limit: MAX_HITS,
+        order: Some(order),
+        prices: store.prices(),
+    };
+    let mut hits = SortedHits::default();
+    tracer_facts::search(candidates, &wanted, &CancelToken::default(), |at, found| {
+        hits.add(at, found, MAX_HITS);
+    });
+    let (hits, _) = hits.finish(MAX_HITS);
+    if first > hits.len() {
+        return Err(ToolError::Cursor);
+    }
+    let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
+    if hits.is_empty() {
+        let _ = page.add("no step with such a number matches");
+    }
+    for (place, (at, hit)) in hits.iter().enumerate().skip(first) {
+        let Some(run) = candidates.get(*at) else { continue };
+        if !page.add(&format!("{}\n{}", run_line(run), hit_line(hit))) {
+            return Ok(page.finish(Some(place.to_string())));
+        }
+    }
+    Ok(page.finish(None))
+}
+
 /// The run and the step behind which a page begins.
 fn place(cursor: &str, candidates: &[&ListedRun]) -> Result<(usize, usize), ToolError> {
     let (run, step) = cursor.split_once('.').ok_or(ToolError::Cursor)?;
@@ -104,9 +152,10 @@ fn run_line(run: &ListedRun) -> String {
 
 fn hit_line(hit: &StepHit) -> String {
     let failed = if hit.failed { " failed" } else { "" };
+    let number = hit.number.map(|number| format!(" {}", number.words()));
     MarkedText::own(format!("  #{} {} ", hit.step, hit.kind.as_str()))
         .with_content(&hit.name, MAX_NAME_BYTES)
-        .with(format!("{failed}: "))
+        .with(format!("{failed}{}: ", number.unwrap_or_default()))
         .with_content(&hit.excerpt, MAX_EXCERPT_BYTES)
         .marked()
 }

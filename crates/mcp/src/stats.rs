@@ -20,7 +20,10 @@ pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolEr
     let by = asked.grouping()?;
     let runs = selection::all(store, asked.trials, query.needs_details() || needs_details(by))?;
     let runs = selection::matching(runs, &query);
-    let found = stats(&runs, by);
+    let mut found = stats(&runs, by);
+    if let Some(column) = asked.column()? {
+        found.sort(column, false, by);
+    }
     let is_of_calls = by.is_some_and(tracer_facts::stats::Grouping::is_of_calls);
     let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
     let _ = page.add(&line(&found.all, MarkedText::own("all"), false));
@@ -43,6 +46,13 @@ pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolEr
     Ok(page.finish(None))
 }
 
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// `⟦search_kb⟧: 12 calls in 3 runs, 2 failed calls, p50 20 ms, p95 1.2 s`; of models also tokens and cost
 fn line(group: &GroupStats, name: MarkedText, is_of_calls: bool) -> String {
     let runs = text::counted(group.runs, "run");
@@ -56,6 +66,7 @@ fn line(group: &GroupStats, name: MarkedText, is_of_calls: bool) -> String {
         let failed = format!("{} failed{}", group.failed_runs, rate.unwrap_or_default());
         vec![runs, failed, text::counted(group.loops, "loop"), calls]
     };
+    words.extend(group.errors.map(|errors| format!("the error {}", times(errors))));
     words.push(text::counted(group.failed_calls, "failed call"));
     words.extend(group.p50_us.map(|time| format!("p50 {}", units::duration(time))));
     words.extend(group.p95_us.map(|time| format!("p95 {}", units::duration(time))));

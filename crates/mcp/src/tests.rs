@@ -202,6 +202,9 @@ fn each_tool_answers() {
     );
     let hits = answer("search_runs", json!({"query": "tool:search_kb args~refund"}));
     assert_eq!(hits.matches("#1 tool ⟦search_kb⟧: ⟦").count(), 2, "{hits}");
+    let slowest = answer("search_runs", json!({"query": "kind:tool", "sort": "duration"}));
+    assert_eq!(slowest.matches(" tool ⟦").count(), 4, "{slowest}");
+    assert!(slowest.contains(" failed 1 µs: ⟦"), "{slowest}");
     let run = answer("get_run", json!({}));
     assert!(run.contains("cause (timeout): Timed out at #2 ⟦send⟧"), "{run}");
     let step = answer("get_step", json!({"run_id": "00000001", "step": 1}));
@@ -230,6 +233,16 @@ fn what_cannot_be_answered_says_what_to_do() {
         ("list_runs", json!({"query": "tol:search"}), "did you mean `tool`"),
         ("list_runs", json!({"limit": 7}), "unknown field `limit`"),
         ("list_runs", json!({"cursor": "7"}), "ask without a cursor"),
+        (
+            "search_runs",
+            json!({"query": "kind:tool", "sort": "size"}),
+            "`sort` is one of cost",
+        ),
+        (
+            "stats",
+            json!({"by": "tool", "sort": "size"}),
+            "`sort` is one of group",
+        ),
         ("search_runs", json!({}), "missing field `query`"),
         (
             "search_runs",

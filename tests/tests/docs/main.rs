@@ -6,3 +6,4 @@ mod citations;
 mod examples;
 mod first_contact;
 mod settings;
+mod ten_questions;

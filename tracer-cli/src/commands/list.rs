@@ -110,7 +110,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     } else if session.ui.is_terminal() {
         if !runs.is_empty() {
             let place = shown(&data_dir.join(tracer_sdk::format::RUNS_FOLDER));
-            table(listed.clone(), &runs, is_early, &store, &place, now, session)?;
+            table(
+                listed.clone(),
+                &runs,
+                is_early,
+                args.sort,
+                &store,
+                &place,
+                session,
+            )?;
         }
     } else {
         session.ui.plain(run_list::FIELDS)?;
@@ -201,6 +209,7 @@ fn early_row(run: &RunSummary) -> RunRow {
         status: run.status(),
         facts,
         thread: None,
+        sorted_by: None,
     }
 }
 
@@ -349,11 +358,12 @@ fn table(
     mut listed: Vec<ListedRun>,
     runs: &[ListedRun],
     is_early: bool,
+    sort: RunOrder,
     store: &FactsStore,
     place: &str,
-    now: Timestamp,
     session: &mut Session,
 ) -> Result<(), CliError> {
+    let now = now();
     let width = session.ui.width();
     let statuses: Vec<RunStatus> = runs.iter().map(|run| run.status).collect();
     let heading = run_list::heading(place, listed.len(), &statuses, width);
@@ -369,6 +379,7 @@ fn table(
         .iter()
         .map(|run| RunRow {
             thread: places.get(&run.directory.trace_id).map(thread_words),
+            sorted_by: sorted_by(sort, run),
             ..row(run)
         })
         .collect();
@@ -376,6 +387,15 @@ fn table(
         session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
     }
     Ok(())
+}
+
+/// The number that runs are sorted by, where no other column shows it.
+fn sorted_by(sort: RunOrder, run: &ListedRun) -> Option<(&'static str, u64)> {
+    match sort {
+        RunOrder::Failures => Some(("FAILED", run.facts.failed_calls)),
+        RunOrder::Retries => Some(("RETRIES", run.facts.retries)),
+        _ => None,
+    }
 }
 
 /// The place of a run in its thread: `2/3 in chat-1`.
@@ -408,5 +428,6 @@ fn row(run: &ListedRun) -> RunRow {
         status: run.status,
         facts,
         thread: None,
+        sorted_by: None,
     }
 }

@@ -1,15 +1,20 @@
 //! `tracer search`: finds steps in all runs.
 
+use std::collections::BTreeSet;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use tracer_facts::query::{RunQuery, StepTest};
-use tracer_facts::{FactsStore, ListedRun, RunHits, StepHit, search};
+use tracer_facts::{
+    FactsStore, ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search,
+};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::status::Signs;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::units::{self, now};
 use tracer_insight::{json, text};
-use tracer_sdk::format::{SPEC_VERSION, TraceId};
+use tracer_sdk::format::{SPEC_VERSION, TraceId, Usd};
 
 use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
@@ -32,6 +37,18 @@ pub struct Args {
     /// Print all hits
     #[arg(long, conflicts_with = "limit")]
     all: bool,
+
+    /// Sort the hits of all runs by cost, tokens, duration or repetitions, from the largest to the smallest
+    ///
+    /// Steps whose number is not known are left out. Cost and tokens are those of model calls, repetitions those of loops.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        hide_possible_values = true,
+        value_parser = order_parser(),
+        conflicts_with_all = ["count", "runs"]
+    )]
+    sort: Option<SearchOrder>,
 
     /// Print only the number of hits and of runs with hits
     #[arg(long, conflicts_with_all = ["runs", "limit"])]
@@ -79,6 +96,9 @@ pub(crate) enum SearchLine<'a> {
         failed: bool,
         /// The text that was looked for with what is around it, or the step in one line.
         excerpt: &'a str,
+        /// With `--sort`: the number that hits are sorted by.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sorted_by: Option<SortedBy>,
     },
     /// With `--runs`: a run with hits.
     Run {
@@ -111,13 +131,44 @@ pub(crate) enum SearchLine<'a> {
     },
 }
 
+/// The number of a hit that hits are sorted by.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SortedBy {
+    /// US dollars.
+    CostUsd(Usd),
+    /// All tokens of the call.
+    Tokens(u64),
+    /// Microseconds.
+    DurationUs(u64),
+    /// How often the loop was repeated.
+    Repetitions(u64),
+}
+
+impl From<SortedNumber> for SortedBy {
+    fn from(number: SortedNumber) -> Self {
+        match number {
+            SortedNumber::Cost(usd) => Self::CostUsd(usd),
+            SortedNumber::Tokens(tokens) => Self::Tokens(tokens),
+            SortedNumber::Duration(microseconds) => Self::DurationUs(microseconds),
+            SortedNumber::Repetitions(times) => Self::Repetitions(times),
+        }
+    }
+}
+
+fn order_parser() -> impl TypedValueParser<Value = SearchOrder> {
+    PossibleValuesParser::new(SearchOrder::ALL.map(SearchOrder::as_str))
+        .try_map(|word| SearchOrder::from_word(&word).ok_or("is no order"))
+}
+
 /// Searches the runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let query = args.query.parse()?;
     let test = StepTest::new(&query);
     if test.is_empty() {
         return Err(CliError::input("the query names nothing to look for in steps")
-            .with_hint("give a text, or one of: tool model error args result prompt answer kind")
+            .with_hint("give a text, or one of: tool model failed error args result prompt answer kind")
             .with_hint(format!(
                 "list the runs that match: {}",
                 session.command(&format!("list{}", args.query.as_last_arguments()))
@@ -143,7 +194,22 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         more: false,
         failure: None,
     };
-    search(&candidates, &test, limit, &cancel, |at, found| {
+    let wanted = StepSearch {
+        test: &test,
+        limit,
+        order: args.sort,
+        prices: store.prices(),
+    };
+    if args.sort.is_some() {
+        let mut hits = SortedHits::default();
+        search(&candidates, &wanted, &cancel, |at, found| {
+            hits.add(at, found, limit)
+        });
+        let (hits, more) = hits.finish(limit);
+        printing.sorted(&candidates, hits, more)?;
+        return printing.end(candidates.len());
+    }
+    search(&candidates, &wanted, &cancel, |at, found| {
         if let Some(run) = candidates.get(at).filter(|_| !found.hits.is_empty())
             && printing.failure.is_none()
         {
@@ -177,6 +243,33 @@ struct Printing<'a> {
 }
 
 impl Printing<'_> {
+    /// Prints hits in their order; those of one run that follow each other have one heading.
+    fn sorted(
+        &mut self,
+        candidates: &[&ListedRun],
+        hits: Vec<(usize, StepHit)>,
+        more: bool,
+    ) -> Result<(), CliError> {
+        let mut hits = hits.into_iter().peekable();
+        let mut runs = BTreeSet::new();
+        while let Some((at, hit)) = hits.next() {
+            let mut of_one = vec![hit];
+            while let Some((_, hit)) = hits.next_if(|(next, _)| *next == at) {
+                of_one.push(hit);
+            }
+            let Some(run) = candidates.get(at) else { continue };
+            runs.insert(at);
+            let found = RunHits {
+                hits: of_one,
+                ..RunHits::default()
+            };
+            self.run(run, &found)?;
+        }
+        self.runs = runs.len();
+        self.more = more;
+        Ok(())
+    }
+
     fn run(&mut self, run: &ListedRun, found: &RunHits) -> Result<(), CliError> {
         let room = self.limit.saturating_sub(self.hits);
         let hits = found.hits.get(..room).unwrap_or(&found.hits);
@@ -223,6 +316,7 @@ impl Printing<'_> {
                 name: &hit.name,
                 failed: hit.failed,
                 excerpt: &hit.excerpt,
+                sorted_by: hit.number.map(SortedBy::from),
             })
         })
     }
@@ -247,7 +341,12 @@ impl Printing<'_> {
                 let failed = if hit.failed { "failed" } else { "ok" };
                 let excerpt = text::printable(&hit.excerpt).replace('\t', " ");
                 let StepHit { step, kind, name, .. } = hit;
-                let line = format!("{id}\t{step}\t{}\t{failed}\t{name}\t{excerpt}", kind.as_str());
+                let number = hit.number.map(|number| format!("\t{}", number.words()));
+                let number = number.unwrap_or_default();
+                let line = format!(
+                    "{id}\t{step}\t{}\t{failed}\t{name}\t{excerpt}{number}",
+                    kind.as_str()
+                );
                 self.session.ui.plain(&line)
             });
         }
@@ -276,6 +375,10 @@ impl Printing<'_> {
                 .space(1)
                 .with(hit.name.as_str(), tone)
                 .space(2)
+                .with(
+                    hit.number.map(|number| number.words() + "  ").unwrap_or_default(),
+                    Tone::Strong,
+                )
                 .with(hit.excerpt.as_str(), Tone::Plain);
             lines.push(row.fitted(width));
         }
@@ -310,7 +413,9 @@ impl Printing<'_> {
             self.session.ui.note(&Line::of(note, Tone::Plain));
         } else if self.more || self.hits >= self.limit {
             let query = self.args.query.as_last_arguments();
-            let all = self.session.command(&format!("search --all{query}"));
+            let sort = self.args.sort.map(|order| format!(" --sort {}", order.as_str()));
+            let sort = sort.unwrap_or_default();
+            let all = self.session.command(&format!("search{sort} --all{query}"));
             let note = format!("the first {count}; print all: {all}");
             self.session.ui.note(&Line::of(note, Tone::Muted));
         }

@@ -1,14 +1,12 @@
 //! `tracer stats`: statistics over runs, as a whole and by group.
 
-use std::collections::BTreeMap;
-
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use tracer_facts::stats::{GroupStats, Grouping, needs_details, stats};
+use tracer_facts::stats::{GroupStats, Grouping, StatsColumn, StoreStats, needs_details, stats};
 use tracer_facts::{FactsStore, ListedRun};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::{self, now};
-use tracer_insight::{cost, text, value_summary};
+use tracer_insight::{text, value_summary};
 use tracer_sdk::format::{SPEC_VERSION, Usd};
 
 use crate::commands::run_selection::{self, QueryArgs};
@@ -19,12 +17,11 @@ use crate::terminal::layout::{Align, Column, Table};
 
 /// Groups that are listed on a terminal.
 const MAX_GROUPS: usize = 40;
-/// Days of the sparkline.
-const MAX_DAYS: usize = 30;
 
 /// Options of `tracer stats`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: tracer stats --by tool since:7d")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
     #[command(flatten)]
     query: QueryArgs,
@@ -32,6 +29,16 @@ pub struct Args {
     /// Group by name, model, tool, day, tag, commit or error
     #[arg(long, value_name = "GROUP", hide_possible_values = true, value_parser = grouping_parser())]
     by: Option<Grouping>,
+
+    /// Sort groups by group, runs, failed, loops, errors, calls, p50, p95, tokens, cached or cost
+    ///
+    /// Names are sorted from A to Z, numbers from the largest to the smallest; groups whose number is not known come last.
+    #[arg(long, value_name = "COLUMN", requires = "by", hide_possible_values = true, value_parser = column_parser())]
+    sort: Option<StatsColumn>,
+
+    /// Reverse the order of the groups
+    #[arg(long, requires = "by")]
+    reverse: bool,
 
     /// Also count the trials of gates
     #[arg(long)]
@@ -47,12 +54,13 @@ pub struct Args {
 }
 
 fn grouping_parser() -> impl TypedValueParser<Value = Grouping> {
-    PossibleValuesParser::new(Grouping::ALL.map(Grouping::as_str)).try_map(|word| {
-        Grouping::ALL
-            .into_iter()
-            .find(|grouping| grouping.as_str() == word)
-            .ok_or("is no group")
-    })
+    PossibleValuesParser::new(Grouping::ALL.map(Grouping::as_str))
+        .try_map(|word| Grouping::from_word(&word).ok_or("is no group"))
+}
+
+fn column_parser() -> impl TypedValueParser<Value = StatsColumn> {
+    PossibleValuesParser::new(StatsColumn::ALL.map(StatsColumn::as_str))
+        .try_map(|word| StatsColumn::from_word(&word).ok_or("is no column"))
 }
 
 /// `tracer stats --json`.
@@ -68,7 +76,7 @@ pub(crate) struct StatsReport<'a> {
     by: Option<&'static str>,
     /// All runs together.
     all: &'a GroupStats,
-    /// The groups: days in their order, else the largest first.
+    /// The groups: days in their order, commits in that of their first runs, else the largest first.
     groups: &'a [GroupStats],
 }
 
@@ -89,7 +97,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .into_iter()
         .zip(matching)
         .filter_map(|(run, matches)| matches.then_some(run));
-    let found = stats(runs, args.by);
+    let mut found = stats(runs, args.by);
+    if let Some(column) = args.sort {
+        found.sort(column, args.reverse, args.by);
+    } else if args.reverse {
+        found.groups.reverse();
+    }
     if args.json {
         session.ui.json(&StatsReport {
             spec_version: SPEC_VERSION,
@@ -112,10 +125,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         }
         return Ok(CommandOutcome::Done);
     }
-    print_table(args, &found.all, &rows, session)
+    print_table(args, &found, &rows, session)
 }
 
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 18] = [
     "group",
     "runs",
     "ended_runs",
@@ -133,6 +146,7 @@ const FIELDS: [&str; 17] = [
     "cached_share",
     "cost_usd",
     "unpriced_calls",
+    "errors",
 ];
 
 /// A group as fields: nothing shortened, empty where it is unknown.
@@ -157,6 +171,7 @@ fn fields(row: &GroupStats, separator: char) -> String {
         share(row.cached_share),
         row.cost_usd.map(Usd::to_decimal).unwrap_or_default(),
         row.unpriced_calls.to_string(),
+        known(row.errors),
     ];
     fields.join(&separator.to_string())
 }
@@ -176,32 +191,39 @@ fn field(text: &str, separator: char) -> String {
     safe
 }
 
-const COLUMNS: [Column; 9] = [
-    column("RUNS", None),
-    column("FAILED", Some(6)),
-    column("LOOPS", Some(2)),
-    column("CALLS", Some(5)),
-    column("P50", Some(4)),
-    column("P95", Some(7)),
-    column("TOKENS", Some(3)),
-    column("CACHED", Some(1)),
-    column("COST", Some(8)),
-];
-
-const fn column(heading: &'static str, dropped: Option<u8>) -> Column {
-    Column {
-        heading,
-        align: Align::Right,
-        dropped,
-    }
+/// The columns of a terminal, each with its turn to be left out where the width is not enough.
+fn columns(by: Option<Grouping>) -> Vec<Column> {
+    StatsColumn::of(by)
+        .map(|column| {
+            let (heading, dropped) = match column {
+                StatsColumn::Group => ("", None),
+                StatsColumn::Runs => ("RUNS", None),
+                StatsColumn::Failed => ("FAILED", Some(6)),
+                StatsColumn::Loops => ("LOOPS", Some(2)),
+                StatsColumn::Errors => ("ERRORS", None),
+                StatsColumn::Calls => ("CALLS", Some(5)),
+                StatsColumn::P50 => ("P50", Some(4)),
+                StatsColumn::P95 => ("P95", Some(7)),
+                StatsColumn::Tokens => ("TOKENS", Some(3)),
+                StatsColumn::Cached => ("CACHED", Some(1)),
+                StatsColumn::Cost => ("COST", Some(8)),
+            };
+            Column {
+                heading,
+                align: Align::Right,
+                dropped,
+            }
+        })
+        .collect()
 }
 
 fn print_table(
     args: &Args,
-    all: &GroupStats,
+    found: &StoreStats,
     rows: &[&GroupStats],
     session: &mut Session,
 ) -> Result<CommandOutcome, CliError> {
+    let all = &found.all;
     if all.runs == 0 {
         session.ui.note(&Line::of("no runs match", Tone::Plain));
         return Ok(CommandOutcome::Done);
@@ -213,14 +235,15 @@ fn print_table(
         shown.push(all);
     }
     let width = session.ui.width();
-    let mut table = Table::new(&COLUMNS);
+    let columns = columns(args.by);
+    let mut table = Table::new(&columns);
     for (at, row) in shown.iter().enumerate() {
-        table.push(cells(row, is_of_calls && at < listed.len()));
+        table.push(cells(row, args.by, is_of_calls && at < listed.len()));
     }
     let arranged = table.arrange(width, width / 3);
     let heading = args.by.map_or("", Grouping::as_str).to_uppercase();
     let mut lines = vec![arranged.heading(&heading)];
-    let days = days_of(&all.days);
+    let days = found.days();
     for (at, (row, cells)) in shown.iter().zip(table.rows()).enumerate() {
         let is_all = at == listed.len() || args.by.is_none();
         let (name, tone) = match &row.group {
@@ -247,76 +270,18 @@ fn print_table(
     Ok(CommandOutcome::Done)
 }
 
-fn cells(row: &GroupStats, is_of_calls: bool) -> Vec<Line> {
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let duration = |duration: Option<u64>| duration.map(units::duration).unwrap_or_default();
-    #[expect(clippy::cast_precision_loss, reason = "a share")]
-    let failure_rate = if is_of_calls {
-        (row.calls > 0).then(|| row.failed_calls as f64 / row.calls as f64)
-    } else {
-        row.failure_rate
-    };
-    let failed = failure_rate.filter(|rate| *rate > 0.0);
-    let cells = [
-        (units::quantity(row.runs), Tone::Plain),
-        (failed.map(percent).unwrap_or_default(), Tone::Bad),
-        (
-            if row.loops > 0 {
-                units::quantity(row.loops)
-            } else {
-                String::new()
-            },
-            Tone::Warning,
-        ),
-        (units::quantity(row.calls), Tone::Plain),
-        (duration(row.p50_us), Tone::Plain),
-        (duration(row.p95_us), Tone::Plain),
-        (
-            row.total_tokens.map(units::quantity).unwrap_or_default(),
-            Tone::Plain,
-        ),
-        (row.cached_share.map(percent).unwrap_or_default(), Tone::Muted),
-        (row.cost.as_ref().map(cost::cell).unwrap_or_default(), Tone::Plain),
-    ];
-    cells.map(|(text, tone)| Line::of(text, tone)).into()
-}
-
-/// The days from the first to the last one that has runs, at most the last thirty.
-fn days_of(days: &BTreeMap<String, u64>) -> Vec<String> {
-    let midnight = |day: &String| -> Option<i64> {
-        let instant: tracer_sdk::format::Timestamp = format!("{day}T00:00:00Z").parse().ok()?;
-        Some(instant.unix_microseconds() / MICROSECONDS_PER_DAY)
-    };
-    let first = days.keys().next().and_then(midnight);
-    let last = days.keys().next_back().and_then(midnight);
-    let Some((first, last)) = first.zip(last) else {
-        return Vec::new();
-    };
-    let limit = i64::try_from(MAX_DAYS).unwrap_or(i64::MAX);
-    (first.max(last.saturating_sub(limit - 1))..=last)
-        .filter_map(|day| {
-            let instant = tracer_sdk::format::Timestamp::from_unix_microseconds(day * MICROSECONDS_PER_DAY);
-            instant.to_string().get(..10).map(str::to_owned)
+fn cells(row: &GroupStats, by: Option<Grouping>, is_of_calls: bool) -> Vec<Line> {
+    StatsColumn::of(by)
+        .map(|column| {
+            let (text, tone) = column.cell(row, is_of_calls);
+            Line::of(text, tone)
         })
         .collect()
 }
 
-const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn days_without_runs_are_among_the_days() {
-        let days = |days: &[&str]| days_of(&days.iter().map(|day| ((*day).to_owned(), 1)).collect());
-        assert_eq!(
-            days(&["2026-02-27", "2026-03-01"]),
-            ["2026-02-27", "2026-02-28", "2026-03-01"]
-        );
-        assert_eq!(days(&["2020-01-01", "2026-03-01"]).len(), MAX_DAYS);
-        assert!(days(&[]).is_empty());
-    }
 
     #[test]
     fn a_field_is_one_field_and_no_formula() {

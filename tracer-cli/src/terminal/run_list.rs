@@ -23,6 +23,8 @@ pub struct RunRow {
     pub facts: Result<ReadableRun, String>,
     /// Its place among the runs of its session or conversation, where there are several.
     pub thread: Option<String>,
+    /// The number that runs are sorted by, with the heading of its column, where no other column shows it.
+    pub sorted_by: Option<(&'static str, u64)>,
 }
 
 /// A run in a list whose metadata can be read.
@@ -70,9 +72,17 @@ const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Col
 
 /// The runs as a table of at most `width` columns, with IDs shortened to `id_length` characters.
 pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) -> Vec<Line> {
-    let mut table = Table::new(&COLUMNS);
+    let sorted_by = rows.iter().find_map(|row| Some(row.sorted_by?.0));
+    let mut columns = COLUMNS.to_vec();
+    columns.extend(sorted_by.map(|heading| column(heading, Align::Right, None)));
+    let mut table = Table::new(&columns);
     for row in rows {
-        table.push(cells(row, id_length, now));
+        let mut cells = cells(row, id_length, now);
+        if sorted_by.is_some() {
+            let number = row.sorted_by.map(|(_, number)| units::quantity(number));
+            cells.push(Line::of(number.unwrap_or_default(), Tone::Plain));
+        }
+        table.push(cells);
     }
     let arranged = table.arrange(width, width * MIN_NAME_WIDTH.0 / MIN_NAME_WIDTH.1);
     let mut lines = vec![arranged.heading("RUN")];

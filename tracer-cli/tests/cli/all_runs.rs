@@ -145,10 +145,64 @@ fn search_prints_run_step_and_excerpt() {
 }
 
 #[test]
+fn hits_are_sorted_over_all_runs() {
+    let sandbox = store();
+    let longest = sandbox.tracer(&["search", "kind:llm,tool", "--sort", "duration", "--limit", "4"]);
+    let names: Vec<&str> = longest
+        .stdout
+        .lines()
+        .filter_map(|line| line.split('\t').nth(4))
+        .collect();
+    assert_eq!(names, ["demo-model", "demo-model", "demo-model", "search_kb"]);
+    assert!(
+        longest.stdout.lines().all(|line| line.ends_with(" ms")),
+        "{longest:?}"
+    );
+    let more = "the first 4 hits in 3 runs; print all: tracer search --sort duration --all kind:llm,tool";
+    assert!(longest.stderr.contains(more), "{}", longest.stderr);
+    let tokens = sandbox
+        .tracer(&["search", "kind:llm", "--sort", "tokens", "--json", "--limit", "1"])
+        .json();
+    assert_eq!(tokens["sorted_by"], json!({"tokens": 447}));
+    let costs = sandbox.tracer(&["search", "kind:llm", "--sort", "cost"]);
+    assert_eq!(
+        (costs.code, costs.stdout.as_str()),
+        (Some(0), ""),
+        "nobody sells the model"
+    );
+    sandbox
+        .tracer(&["search", "kind:llm", "--sort", "size"])
+        .fails(2, &["cost"]);
+}
+
+#[test]
+fn groups_are_sorted_by_a_column() {
+    let sandbox = store();
+    let first = |arguments: &[&str]| {
+        let printed = sandbox
+            .tracer(&[&["stats", "--by", "name"], arguments].concat())
+            .stdout;
+        printed
+            .lines()
+            .nth(1)
+            .unwrap()
+            .split('\t')
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(first(&["--sort", "failed"]), "billing-agent");
+    assert_eq!(first(&["--sort", "calls"]), "batch");
+    assert_eq!(first(&["--sort", "group", "--reverse"]), "support-agent");
+    sandbox.tracer(&["stats", "--sort", "runs"]).fails(2, &["--by"]);
+}
+
+#[test]
 fn every_line_of_search_keeps_to_the_schema() {
     let sandbox = store();
     for options in [
         &["search", "refund", "--json"][..],
+        &["search", "kind:tool", "--json", "--sort", "duration"],
         &["search", "refund", "--json", "--runs"],
         &["search", "refund", "--json", "--count"],
     ] {

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{FIRST, SECOND, Sandbox};
+use crate::sandbox::{FIRST, SECOND, Sandbox, meta, spans};
 
 /// A client that writes a line for each message and reads one for each answer.
 struct Client {
@@ -176,4 +176,29 @@ fn a_client_that_speaks_something_else_is_refused() {
     assert_ne!(code, Some(0), "{said}");
     let (client, _) = Client::initialized(&sandbox);
     assert_eq!(client.end().1, Some(0));
+}
+
+#[test]
+fn runs_are_listed_with_what_is_known_of_their_cost() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "unknown", 1, "ok");
+    let sold = spans(SECOND, "known", 2, "ok")
+        .replace("demo-model", "gpt-5-mini")
+        .replace("\"local\"", "\"openai\"")
+        .replace("412", "400000")
+        .replace(":35", ":10000");
+    sandbox.files(SECOND, &meta(SECOND, "known", 2, "ok").to_string(), &sold);
+    let (mut client, _) = Client::initialized(&sandbox);
+    let (list, _) = client.call("list_runs", &json!({"query": "name:known"}));
+    assert!(list.contains("tokens, $0.12"), "{list}");
+    let (list, _) = client.call("list_runs", &json!({"query": "name:unknown"}));
+    assert!(list.contains("tokens, cost unknown"), "{list}");
+    let (search, _) = client.call("search_runs", &json!({"query": "kind:llm", "sort": "cost"}));
+    assert!(
+        search.contains("⟦gpt-5-mini⟧ $0.12: ⟦") && !search.contains("demo-model"),
+        "{search}"
+    );
+    let (stats, _) = client.call("stats", &json!({"by": "model", "sort": "cost"}));
+    let place = |model: &str| stats.find(model).unwrap();
+    assert!(place("gpt-5-mini") < place("demo-model"), "{stats}");
 }

@@ -23,6 +23,8 @@ pub enum TextField {
     Tool,
     /// A model that the run asked.
     Model,
+    /// A tool or a model of which a call failed.
+    Failed,
     /// The type of an error: of a failed call, or recorded for itself.
     Error,
     /// The arguments of a tool call.
@@ -37,7 +39,7 @@ pub enum TextField {
 
 impl TextField {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Name,
         Self::Agent,
         Self::Id,
@@ -47,6 +49,7 @@ impl TextField {
         Self::Commit,
         Self::Tool,
         Self::Model,
+        Self::Failed,
         Self::Error,
         Self::Args,
         Self::Result,
@@ -67,6 +70,7 @@ impl TextField {
             Self::Commit => "commit",
             Self::Tool => "tool",
             Self::Model => "model",
+            Self::Failed => "failed",
             Self::Error => "error",
             Self::Args => "args",
             Self::Result => "result",

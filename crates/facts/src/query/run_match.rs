@@ -180,6 +180,11 @@ fn field_condition(
         }
         (TextField::Tool, Some(details)) => any(details.tools.keys(), |name| compare.holds(name)),
         (TextField::Model, Some(details)) => any(details.models.keys(), |name| compare.holds(name)),
+        (TextField::Failed, Some(details)) => {
+            let called = details.tools.iter().chain(&details.models);
+            let failed = called.filter(|(_, calls)| calls.failed > 0);
+            any(failed.map(|(name, _)| name), |name| compare.holds(name))
+        }
         (TextField::Error, Some(details)) => any(details.failures.keys(), |name| compare.holds_error(name)),
         // In steps: see above.
         (TextField::Args | TextField::Result | TextField::Prompt | TextField::Answer, Some(_)) => {

@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use tracer_sdk::format::Timestamp;
 
+/// Bytes of a date, `2026-11-01`.
+const DATE_LENGTH: usize = 10;
+
 /// A point in time: an age such as `2h` or `3d`, or a date.
 ///
 /// ```
@@ -50,7 +53,14 @@ impl fmt::Display for Since {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ago(microseconds) => write!(formatter, "{}s", microseconds / 1_000_000),
-            Self::At(instant) => instant.fmt(formatter),
+            Self::At(instant) => {
+                let text = instant.to_string();
+                let is_of = |date: &&str| date.parse() == Ok(*self);
+                match text.get(..DATE_LENGTH).filter(is_of) {
+                    Some(date) => formatter.write_str(date),
+                    None => formatter.write_str(&text),
+                }
+            }
         }
     }
 }

@@ -72,6 +72,7 @@ pub(super) enum StepCondition {
     Number(NumberField, NumberComparison, u64),
     Tool(TextMatch),
     Model(TextMatch),
+    Failed(TextMatch),
     Error(TextMatch),
     /// In lower case.
     Args(String),
@@ -122,6 +123,7 @@ impl StepCondition {
                 match field {
                     TextField::Tool => Self::Tool(name()),
                     TextField::Model => Self::Model(name()),
+                    TextField::Failed => Self::Failed(name()),
                     TextField::Error => Self::Error(name()),
                     TextField::Args => Self::Args(value.to_lowercase()),
                     TextField::Result => Self::Result(value.to_lowercase()),
@@ -140,6 +142,7 @@ impl StepCondition {
             Self::Model(_) | Self::Prompt(_) | Self::Answer(_) => TestedPart::ModelCall,
             Self::Text(_)
             | Self::Kind(_)
+            | Self::Failed(_)
             | Self::Error(_)
             | Self::Name(_)
             | Self::Status(_)
@@ -178,6 +181,9 @@ impl StepCondition {
             }
             Self::Tool(tool) => ConditionOutcome::Known(is_tool && tool.holds(step.name)),
             Self::Model(model) => ConditionOutcome::Known(is_model && model.holds(step.name)),
+            Self::Failed(call) => ConditionOutcome::Known(
+                (is_tool || is_model) && step.status == RunStatus::Failed && call.holds(step.name),
+            ),
             Self::Error(_) => content_of(step.status == RunStatus::Failed || step.kind == StepKind::Error),
             Self::Args(_) | Self::Result(_) => content_of(is_tool),
             Self::Prompt(_) | Self::Answer(_) => content_of(is_model),
@@ -192,6 +198,10 @@ impl StepCondition {
             (Self::Error(error), payload) => {
                 step_summary::failure(payload).is_some_and(|failure| error.holds_error(&failure.error_type))
             }
+            (
+                Self::Failed(call),
+                Payload::ToolCall { tool_name: name, .. } | Payload::LlmCall { model: name, .. },
+            ) => step_summary::failed(&record.payload) && call.holds(name),
             (Self::Tool(tool), Payload::ToolCall { tool_name, .. }) => tool.holds(tool_name),
             (Self::Model(name), Payload::LlmCall { model, .. }) => name.holds(model),
             (Self::Args(text), Payload::ToolCall { args, .. }) => value_contains(args, text),

@@ -23,6 +23,7 @@ fn row(
         id: TraceId::from_u128(id << 96 | 1).unwrap(),
         status,
         thread: (id == FIRST_OF_THREAD).then(|| "1/2 in chat-1".to_owned()),
+        sorted_by: None,
         facts: Ok(ReadableRun {
             name: name.map(str::to_owned),
             started: started.parse().unwrap(),
@@ -95,8 +96,23 @@ fn rows() -> Vec<RunRow> {
             status: RunStatus::Damaged,
             facts: Err("meta.json: is not JSON (malformed_json)".to_owned()),
             thread: None,
+            sorted_by: None,
         },
     ]
+}
+
+#[test]
+fn a_number_that_no_column_has_is_the_last_one_where_runs_are_sorted_by_it() {
+    let mut rows = rows();
+    rows.truncate(2);
+    rows[0].sorted_by = Some(("RETRIES", 12));
+    rows[1].sorted_by = Some(("RETRIES", 3));
+    let lines: Vec<String> = table(&rows, 8, now(), 80).iter().map(Line::text).collect();
+    assert!(lines[0].contains("RETRIES  RUN"), "{lines:#?}");
+    assert!(
+        lines[1].contains("     12  ") && lines[2].contains("      3  "),
+        "{lines:#?}"
+    );
 }
 
 #[test]

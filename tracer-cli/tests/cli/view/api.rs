@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, meta, spans};
 
 use super::client::Viewer;
@@ -40,6 +42,88 @@ fn runs_are_listed_newest_first_and_by_parts() {
     assert_eq!(ids(&format!("/api/runs?limit=2&cursor={SECOND}")), [FIRST]);
     assert!(viewer.json("/api/runs")["next"].is_null());
     assert_eq!(viewer.json("/api/runs")["spec_version"], "0.2.0");
+}
+
+#[test]
+fn listed_runs_have_what_they_cost_and_what_they_called() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    let sold = spans(SECOND, "second", 2, "ok")
+        .replace("demo-model", "gpt-5-mini")
+        .replace("\"local\"", "\"openai\"")
+        .replace("412", "400000")
+        .replace(":35", ":10000");
+    sandbox.files(SECOND, &meta(SECOND, "second", 2, "ok").to_string(), &sold);
+    let viewer = Viewer::start(&sandbox);
+    let runs = viewer.json("/api/runs")["runs"].clone();
+    assert_eq!(runs[0]["cost"]["usd"], 0.12);
+    assert_eq!(runs[1]["cost"]["usd"], Value::Null);
+    assert_eq!(runs[1]["cost"]["words"], "cost unknown");
+    let table = viewer.json("/api/table?sort=cost")["runs"].clone();
+    let row = |place: usize| {
+        let run = &table[place];
+        (
+            run["cost_cell"].clone(),
+            run["models"].clone(),
+            run["tools"].clone(),
+        )
+    };
+    assert_eq!(
+        row(0),
+        (json!("$0.12"), json!(["gpt-5-mini"]), json!(["search_kb"]))
+    );
+    assert_eq!(row(1), (json!("?"), json!(["demo-model"]), json!(["search_kb"])));
+    assert_eq!(
+        viewer.json("/api/table?sort=model")["runs"][0]["trace_id"],
+        FIRST,
+        "demo-model comes before gpt-5-mini"
+    );
+}
+
+#[test]
+fn statistics_name_the_runs_behind_each_number() {
+    let (_sandbox, viewer) = with_runs();
+    let stats = viewer.json("/api/stats?by=tool");
+    assert_eq!(
+        (&stats["group_count"], &stats["is_of_calls"]),
+        (&json!(1), &json!(true))
+    );
+    let tool = &stats["groups"][0];
+    assert_eq!(
+        (&tool["label"], &tool["cells"]["calls"]["text"]),
+        (&json!("search_kb"), &json!("3"))
+    );
+    let behind = |cell: &Value| {
+        let query = cell["query"].as_str().unwrap().replace(' ', "%20");
+        viewer.json(&format!("/api/table?q={query}"))["matching"].clone()
+    };
+    assert_eq!(behind(&tool["cells"]["runs"]), 3);
+    assert_eq!(behind(&stats["all"]["cells"]["failed"]), 1);
+    assert_eq!(stats["all"]["cells"]["failed"]["text"], "33 %");
+    let failed = viewer.json("/api/stats?by=name&q=status:failed&limit=1");
+    assert_eq!(
+        (&failed["all"]["stats"]["runs"], &failed["groups"][0]["label"]),
+        (&json!(1), &json!("second"))
+    );
+    let sorted = viewer.json("/api/stats?by=name&sort=group&reverse=true");
+    assert_eq!(sorted["groups"][0]["label"], "third");
+    for wrong in [
+        "by=shoe",
+        "sort=size",
+        "reverse=yes",
+        "trials=1",
+        "limit=0",
+        "from=x",
+    ] {
+        viewer
+            .get(&format!("/api/stats?{wrong}"))
+            .refuses(400, "invalid_parameter");
+    }
+    viewer.get("/api/stats?q=tol:x").refuses(400, "invalid_query");
+    let page = viewer.get("/stats?by=tool&since=7d");
+    assert_eq!(page.status, 200);
+    assert!(page.text().contains("\"by\":\"tool\""), "its first data");
+    assert!(viewer.get("/stats?q=tol:x").text().contains("{\"stats\":null}"));
 }
 
 #[test]

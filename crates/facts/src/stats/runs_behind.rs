@@ -1,0 +1,152 @@
+//! [`RunsBehind`]: the query of the runs that a number of the statistics counts.
+
+use tracer_insight::status::RunStatus;
+use tracer_sdk::format::Timestamp;
+
+use super::{GroupStats, Grouping, MICROSECONDS_PER_DAY, StatsColumn};
+use crate::order::RunOrder;
+use crate::query::{Condition, Feature, NumberComparison, NumberField, QueryTerm, RunQuery, Since};
+use crate::query::{TextComparison, TextField};
+use crate::run_facts::FURTHER;
+
+/// The runs that the numbers of a group count, as queries.
+///
+/// ```
+/// use tracer_facts::query::RunQuery;
+/// use tracer_facts::stats::{Grouping, RunsBehind, StatsColumn, stats};
+///
+/// let all: RunQuery = "since:7d".parse()?;
+/// let mut group = stats([], None).all;
+/// group.group = Some("search_kb".to_owned());
+/// let behind = RunsBehind::new(&all, Some(Grouping::Tool), &group, true).expect("it has a name");
+/// assert_eq!(behind.query(StatsColumn::Runs).to_string(), "since:604800s tool:search_kb");
+/// assert_eq!(behind.query(StatsColumn::Failed).to_string(), "since:604800s tool:search_kb failed:search_kb");
+/// # Ok::<(), tracer_facts::query::QueryError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RunsBehind {
+    all: RunQuery,
+    /// The model or the tool whose calls are counted.
+    called: Option<String>,
+    p95_us: Option<u64>,
+    p50_us: Option<u64>,
+}
+
+impl RunsBehind {
+    /// The runs of a group among those of `query`, which leaves out the trials of gates unless `has_trials`. `by` is what the
+    /// group is made by, `None` for all runs together. Nothing where no query finds them: of runs without a readable start, and
+    /// of names that were too many to be kept.
+    #[must_use]
+    pub fn new(query: &RunQuery, by: Option<Grouping>, group: &GroupStats, has_trials: bool) -> Option<Self> {
+        let mut all = query.clone();
+        if !has_trials {
+            all.terms.push(not(Condition::Has(Feature::Trial)));
+        }
+        let name = group.group.as_deref();
+        if let Some(by) = by {
+            all.terms.extend(terms(by, name)?);
+        }
+        let is_of_calls = by.is_some_and(Grouping::is_of_calls);
+        Some(Self {
+            all,
+            called: name.filter(|_| is_of_calls).map(str::to_owned),
+            p50_us: group.p50_us.filter(|_| !is_of_calls),
+            p95_us: group.p95_us.filter(|_| !is_of_calls),
+        })
+    }
+
+    /// The query of the runs that a column counts: those that failed, or looped, or took as long; else all of the group.
+    #[must_use]
+    pub fn query(&self, column: StatsColumn) -> RunQuery {
+        let mut query = self.all.clone();
+        let slow = |limit: Option<u64>| {
+            let slow = limit.map(|number| Condition::Number {
+                field: NumberField::Duration,
+                comparison: NumberComparison::AtLeast,
+                number,
+            });
+            // How long a run that goes on will take is not known.
+            slow.map(|slow| [not(Condition::Status(vec![RunStatus::Running])), holds(slow)])
+        };
+        match (column, &self.called) {
+            (StatsColumn::Failed, Some(name)) => query.terms.push(is(TextField::Failed, name)),
+            (StatsColumn::Failed, None) => {
+                let failed = vec![RunStatus::Failed, RunStatus::Interrupted];
+                query.terms.push(holds(Condition::Status(failed)));
+            }
+            (StatsColumn::Loops, _) => query
+                .terms
+                .push(holds(Condition::Status(vec![RunStatus::Looped]))),
+            (StatsColumn::P50, _) => query.terms.extend(slow(self.p50_us).into_iter().flatten()),
+            (StatsColumn::P95, _) => query.terms.extend(slow(self.p95_us).into_iter().flatten()),
+            _ => {}
+        }
+        query
+    }
+
+    /// What these runs are sorted by to see where the number comes from.
+    #[must_use]
+    pub fn order(column: StatsColumn) -> RunOrder {
+        match column {
+            StatsColumn::P50 | StatsColumn::P95 => RunOrder::Duration,
+            StatsColumn::Tokens | StatsColumn::Cached => RunOrder::Tokens,
+            StatsColumn::Cost => RunOrder::Cost,
+            StatsColumn::Calls => RunOrder::Steps,
+            _ => RunOrder::Started,
+        }
+    }
+}
+
+/// The terms of a group; `None` where no query finds its runs.
+fn terms(by: Grouping, name: Option<&str>) -> Option<Vec<QueryTerm>> {
+    if name == Some(FURTHER) {
+        return None;
+    }
+    let field = match by {
+        Grouping::Name => TextField::Agent,
+        Grouping::Model => TextField::Model,
+        Grouping::Tool => TextField::Tool,
+        Grouping::Tag => TextField::Tag,
+        Grouping::Commit => TextField::Commit,
+        Grouping::Error => TextField::Error,
+        Grouping::Day => {
+            let start: Timestamp = format!("{}T00:00:00Z", name?).parse().ok()?;
+            let end = start.unix_microseconds().checked_add(MICROSECONDS_PER_DAY)?;
+            let end = Timestamp::from_unix_microseconds(end);
+            return Some(vec![
+                holds(Condition::Since(Since::At(start))),
+                holds(Condition::Until(Since::At(end))),
+            ]);
+        }
+    };
+    Some(vec![match (by, name) {
+        (_, Some(name)) => is(field, name),
+        (Grouping::Tag, None) => not(Condition::Has(Feature::Tag)),
+        (_, None) => QueryTerm {
+            is_negated: true,
+            ..is(field, "*")
+        },
+    }])
+}
+
+fn is(field: TextField, value: &str) -> QueryTerm {
+    holds(Condition::Field {
+        field,
+        comparison: TextComparison::Is,
+        value: value.to_owned(),
+    })
+}
+
+fn holds(condition: Condition) -> QueryTerm {
+    QueryTerm {
+        is_negated: false,
+        condition,
+    }
+}
+
+fn not(condition: Condition) -> QueryTerm {
+    QueryTerm {
+        is_negated: true,
+        condition,
+    }
+}
