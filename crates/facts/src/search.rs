@@ -149,7 +149,8 @@ impl SortedHits {
         }
     }
 
-    /// The first `limit` hits. Of equal ones that of the newer run comes first.
+    /// The first `limit` hits, and whether there may be more. Of equal ones that of the newer run comes first.
+    #[must_use]
     pub fn finish(mut self, limit: usize) -> (Vec<(usize, StepHit)>, bool) {
         self.cut(limit);
         (self.hits, self.more)
@@ -313,7 +314,7 @@ fn number(
         (SearchOrder::Tokens, Payload::LlmCall { usage, .. }) => usage.total_tokens.map(SortedNumber::Tokens),
         (SearchOrder::Duration, _) => StepSource::duration_of(record, span).map(SortedNumber::Duration),
         (SearchOrder::Repetitions, Payload::LoopWarning { repetitions, .. }) => {
-            u64::try_from(*repetitions).ok().map(SortedNumber::Repetitions)
+            Some(SortedNumber::Repetitions(*repetitions))
         }
         _ => None,
     }
@@ -588,7 +589,7 @@ mod tests {
             };
             let mut hits = SortedHits::default();
             search(&runs, &wanted, &CancelToken::default(), |at, run| {
-                hits.add(at, run, limit)
+                hits.add(at, run, limit);
             });
             let (hits, more) = hits.finish(limit);
             let numbers = hits.iter().filter_map(|(_, hit)| Some(hit.number?.words()));

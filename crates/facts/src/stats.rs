@@ -495,8 +495,8 @@ mod tests {
         let all: RunQuery = "since:2020-01-01".parse().unwrap();
         for by in [None].into_iter().chain(Grouping::ALL.map(Some)) {
             let found = stats(&runs, by);
-            for group in [&found.all].into_iter().chain(&found.groups) {
-                let is_all = std::ptr::eq(group, &found.all);
+            let groups = found.groups.iter().map(|group| (false, group));
+            for (is_all, group) in [(true, &found.all)].into_iter().chain(groups) {
                 let behind = RunsBehind::new(&all, by.filter(|_| !is_all), group, false).unwrap();
                 let counted = |column| {
                     // As the page reads it from its address.

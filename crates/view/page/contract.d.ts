@@ -53,6 +53,24 @@ export interface RunTable {
   runs: RunRow[];
 }
 
+/** A number of the statistics in words, and the query of the runs behind it. */
+export interface StatsCell {
+  text: string; tone: "plain" | "muted" | "bad" | "warning"; title: string | null; query: string | null; sort: string;
+}
+export interface StatsRow { stats: { runs: number; calls: number }; label: string | null; cells: { [column: string]: StatsCell }; bars: number[] }
+export interface Stats {
+  version: string;
+  query: string;
+  by: string | null;
+  is_of_calls: boolean;
+  columns: string[];
+  all: StatsRow;
+  group_count: number;
+  from: number;
+  groups: StatsRow[];
+  days: string[];
+}
+
 export interface Problem { code: string; location: string; message: string }
 export interface InFlight { span_id: string; name: string; kind: Kind; started_at: string }
 export interface Totals {

@@ -17,6 +17,7 @@ export function startFrame({ left = [], search = null } = {}) {
       "header.bar",
       null,
       make("a.brand", { href: "/", "aria-label": "tracer: all runs" }, make("span.mark", { "aria-hidden": "true" }), "tracer"),
+      make("nav.places", { "aria-label": "Pages" }, place("/", "Runs", "runs"), place("/stats", "Statistics", "stats")),
       ...left,
       make("span.grow"),
       search,
@@ -33,11 +34,17 @@ export function startFrame({ left = [], search = null } = {}) {
   bind("Everywhere", [
     ["?", "this help", showHelp],
     ["g r", "all runs", () => location.assign("/")],
+    ["g s", "statistics", () => location.assign("/stats")],
   ]);
   startKeys();
   addEventListener("error", (event) => showError(event.error ?? event.message));
   addEventListener("unhandledrejection", (event) => showError(event.reason));
   return main;
+}
+
+/** @param {string} href @param {string} label @param {string} page */
+function place(href, label, page) {
+  return make("a", { href, "aria-current": document.body.dataset.page === page ? "page" : null }, label);
 }
 
 /**

@@ -7,7 +7,7 @@ import { count } from "./units.js";
 /** @import { RunStatus, RunTable } from "./contract" */
 
 /** @type {[string, string][]} value, label */
-const SINCE = [
+export const SINCE = [
   ["", "Any time"],
   ["1h", "Last hour"],
   ["24h", "Last 24 hours"],

@@ -140,9 +140,9 @@ class RunsPage {
         "y",
         "rename, delete, copy",
         () => {
-          const button = this.list.rendered.get(this.current)?.querySelector("button.icon");
+          const button = this.list.rendered.get(this.current)?.querySelector(".menu-cell button");
           const run = now();
-          if (button && run) this.openMenu(run, button);
+          if (button instanceof HTMLElement && run) this.openMenu(run, button);
         },
       ],
       [

@@ -16,7 +16,13 @@ const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page_files.
 /// Template of all pages; it is not served as it is.
 pub(super) const SHELL: &str = "shell.html";
 /// Modules of the pages: each is served with what it imports, and no other module is served.
-const PAGES: [&str; 4] = ["comparison-page.js", "message.js", "run.js", "runs.js"];
+const PAGES: [&str; 5] = [
+    "comparison-page.js",
+    "message.js",
+    "run.js",
+    "runs.js",
+    "stats.js",
+];
 
 /// Size of a page file in a folder.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;

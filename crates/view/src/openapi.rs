@@ -9,6 +9,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use tracer_facts::RunOrder;
+use tracer_facts::stats::{Grouping, StatsColumn};
 use tracer_sdk::read::RunStatus;
 
 use super::answer::ErrorAnswer;
@@ -199,6 +200,36 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                 query_parameter("ids", "Only these runs, with commas between.", ids),
             ],
             of::<api::table::RunTable>(types),
+        ),
+        get(
+            "/api/stats",
+            "Statistics over all runs, as a whole and by group, with the query of the runs behind each number",
+            vec![
+                query_parameter(
+                    "q",
+                    "A query over all runs: `tool:search_kb tokens>10k -name:test \"free text\"`.",
+                    json!({"type": "string", "maxLength": 1000}),
+                ),
+                query_parameter(
+                    "by",
+                    "What runs, or calls, are grouped by.",
+                    json!({"type": "string", "enum": Grouping::ALL.map(Grouping::as_str)}),
+                ),
+                query_parameter(
+                    "sort",
+                    "What the groups are sorted by; numbers from the largest to the smallest.",
+                    json!({"type": "string", "enum": StatsColumn::ALL.map(StatsColumn::as_str)}),
+                ),
+                query_parameter("reverse", "The other way round.", json!({"type": "boolean"})),
+                query_parameter(
+                    "trials",
+                    "Also count the trials of gates.",
+                    json!({"type": "boolean"}),
+                ),
+                from("The first group, counted from 0."),
+                limit(1000),
+            ],
+            of::<api::stats::StatsAnswer>(types),
         ),
         get(
             "/api/runs/{run}/overview",

@@ -66,6 +66,26 @@ fn first_runs(viewer: &Viewer, is_of_all: bool) -> FirstRuns {
     }
 }
 
+/// The page of statistics. What is refused, or takes long to read, the page asks for itself.
+pub(super) async fn stats(State(viewer): State<Viewer>, query: Query) -> Response {
+    let shell = Shell::new(&viewer, "stats", "Statistics · tracer", &[]);
+    let read = viewer.clone();
+    page(shell.map(|shell| {
+        shell.begun(&viewer, move || FirstStats {
+            stats: api::stats::StatsRequest::of_page(&query)
+                .and_then(|request| api::stats::answer(&read, &request))
+                .ok(),
+        })
+    }))
+}
+
+/// What the page of statistics begins with.
+#[derive(Serialize)]
+struct FirstStats {
+    /// As `/api/stats` answers; null where the page has to ask.
+    stats: Option<api::stats::StatsAnswer>,
+}
+
 /// What the page of a run begins with.
 #[derive(Serialize)]
 struct FirstRun {

@@ -18,6 +18,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 pub(super) fn router(viewer: &Viewer) -> Router {
     let pages = Router::new()
         .route("/", get(pages::runs))
+        .route("/stats", get(pages::stats))
         .route("/r/{run}", get(pages::run))
         .route("/r/{run}/export.html", get(api::export::html))
         .route("/diff/{a}/{b}", get(pages::diff))
@@ -39,6 +40,7 @@ pub(super) fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
     vec![
         ("/api/runs", get(api::list::runs)),
         ("/api/table", get(api::table::get)),
+        ("/api/stats", get(api::stats::get)),
         (
             "/api/runs/{run}",
             get(api::files::run)

@@ -14,7 +14,7 @@ describe("accessibility", () => {
     test(`axe finds nothing on any page: ${reported}`, async (t) => {
       const { viewer, ids } = await viewRuns(t, [ok, failed, looped, running, damaged, empty]);
       const page = await openPage(t, { ...look, allow: /404/ });
-      const paths = ["/", "/?q=nothing", ...ids.map((id) => `/r/${id}`), ...["transcript", "state", "compare", "raw"].map((view) => `/r/${ids[0]}?view=${view}`),
+      const paths = ["/", "/?q=nothing", "/stats", "/stats?by=tool", "/stats?by=error&q=nothing", ...ids.map((id) => `/r/${id}`), ...["transcript", "state", "compare", "raw"].map((view) => `/r/${ids[0]}?view=${view}`),
         `/r/${ids[1]}?at=0000000000000004`, `/r/${ids[2]}?at=0000000000000006`, `/r/${ids[0]}?at=0000000000000003`, `/diff/${ids[0]}/${ids[2]}`, "/r/ffffffffffff"];
       for (const path of paths) {
         await page.goto(viewer.origin + path);
@@ -29,7 +29,7 @@ describe("accessibility", () => {
   test("at 320 px, as with 400 % zoom, nothing scrolls sideways", async (t) => {
     const { viewer, ids } = await viewRuns(t, [ok, failed]);
     const page = await openPage(t, { viewport: { width: 320, height: 600 } });
-    for (const path of ["/", `/r/${ids[0]}`, `/r/${ids[1]}?view=transcript`]) {
+    for (const path of ["/", "/stats?by=tool", `/r/${ids[0]}`, `/r/${ids[1]}?view=transcript`]) {
       await page.goto(viewer.origin + path);
       await page.waitForTimeout(250);
       await eventually(async () => assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 320), path));

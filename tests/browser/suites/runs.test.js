@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { openRuns, viewRuns } from "../harness/pages.js";
 import { temporaryFolder } from "../harness/program.js";
-import { tool, writeRun } from "../harness/runs.js";
+import { llm, tool, writeRun } from "../harness/runs.js";
 import { damaged, failed, looped, ok, running } from "../harness/samples.js";
 import { view } from "../harness/viewer.js";
 
@@ -49,8 +49,8 @@ describe("the table of runs", () => {
   });
 
   test("sorts by every column, both ways", async (t) => {
-    const { page } = await openRuns(t, all);
-    for (const column of ["Status", "Run", "Started", "Duration", "Steps", "Tokens"]) {
+    const { page } = await openRuns(t, all, { viewport: { width: 1600, height: 800 } });
+    for (const column of ["Status", "Run", "Started", "Duration", "Steps", "Tokens", "Cost", "Model", "Tools"]) {
       const head = page.getByRole("columnheader", { name: new RegExp(`^${column}`) });
       const sorting = () => head.getAttribute("aria-sort");
       await head.getByRole("button").click();
@@ -64,6 +64,25 @@ describe("the table of runs", () => {
     }
     await page.getByRole("columnheader", { name: /^Run/ }).getByRole("button").click();
     await eventually(async () => assert.deepEqual(await rowNames(page), ["damaged-agent", "loop-agent", "other-emitters-agent", "refund-agent", "support-agent"]));
+  });
+
+  test("shows what each run cost, as far as that is known, and leads to the runs with its model or tool", async (t) => {
+    const priced = { name: "priced-agent", children: (id) => [llm(id, 2, "gpt-5-mini", "How much?", "Little", [400_000, 10_000])]
+      .map((span) => ({ ...span, attributes: { ...span.attributes, "gen_ai.system": "openai" } })) };
+    const { page } = await openRuns(t, [ok, priced, failed], { viewport: { width: 1600, height: 800 } });
+    const cell = (name, column) => page.locator(ROW).filter({ hasText: name }).locator(`.${column}`);
+    await eventually(async () => assert.equal(await cell("priced-agent", "cost").innerText(), "$0.12"));
+    assert.equal(await cell("support-agent", "cost").innerText(), "?");
+    assert.equal(await cell("support-agent", "cost").getAttribute("title"), "cost unknown");
+    assert.match(await cell("support-agent", "tool-cell").innerText(), /search_kb\s*\+2/);
+    await page.getByRole("columnheader", { name: /^Cost/ }).getByRole("button").click();
+    await page.waitForURL(/sort=-cost/);
+    await eventually(async () => assert.equal((await rowNames(page))[0], "priced-agent"));
+    await cell("support-agent", "tool-cell").getByRole("button").click();
+    await page.waitForURL(/q=tool/);
+    await eventually(async () => assert.deepEqual((await rowNames(page)).sort(), ["refund-agent", "support-agent"]));
+    await page.getByRole("searchbox", { name: "Search runs" }).fill("cost>0.05");
+    await eventually(async () => assert.deepEqual(await rowNames(page), ["priced-agent"]));
   });
 
   test("has every one of 5,000 runs, and elements for those on the screen only", async (t) => {

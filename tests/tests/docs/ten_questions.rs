@@ -63,7 +63,7 @@ impl Run {
         json!({"name": name, "timestamp": self.time(self.at), "attributes": attributes})
     }
 
-    fn span(mut self, name: &str, took: u64, attributes: &Value, events: Vec<Value>) -> Self {
+    fn span(mut self, name: &str, took: u64, attributes: &Value, events: &[Value]) -> Self {
         let failed = attributes["tracer.status"] == "error";
         let (start, end) = (self.time(self.at), self.time(self.at + took));
         self.spans.push(json!({
@@ -82,7 +82,7 @@ impl Run {
             self.event("tracer.tool.result", &json!({"result": result.to_string()})),
         ];
         let attributes = json!({"tracer.tool_name": name, "tracer.status": "ok"});
-        self.span(name, took, &attributes, events)
+        self.span(name, took, &attributes, &events)
     }
 
     fn failing(self, name: &str, took: u64, arguments: &Value, error: (&str, &str)) -> Self {
@@ -91,7 +91,7 @@ impl Run {
             "tracer.tool_name": name, "tracer.status": "error",
             "tracer.error_type": error.0, "tracer.error_message": error.1,
         });
-        self.span(name, took, &attributes, events)
+        self.span(name, took, &attributes, &events)
     }
 
     /// A model call with its input, cached and output tokens.
@@ -109,7 +109,7 @@ impl Run {
         if cached > 0 {
             attributes["gen_ai.usage.cache_read.input_tokens"] = json!(cached);
         }
-        self.span(model, took, &attributes, events)
+        self.span(model, took, &attributes, &events)
     }
 
     /// The warning that the last three calls of a tool are a loop.
@@ -134,7 +134,7 @@ impl Run {
             "loop_warning",
             0,
             &json!({"tracer.event_type": "LOOP_WARNING"}),
-            events,
+            &events,
         )
     }
 

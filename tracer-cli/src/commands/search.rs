@@ -203,7 +203,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if args.sort.is_some() {
         let mut hits = SortedHits::default();
         search(&candidates, &wanted, &cancel, |at, found| {
-            hits.add(at, found, limit)
+            hits.add(at, found, limit);
         });
         let (hits, more) = hits.finish(limit);
         printing.sorted(&candidates, hits, more)?;

@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_facts::ListedRun;
 use tracer_facts::query::{QueryError, RunQuery};
+use tracer_facts::{ListedRun, ReadingProgress};
 use tracer_insight::units;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
@@ -79,19 +79,9 @@ pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<R
         let given: Vec<&RunSummary> = passing.by_ref().take(limit).collect();
         let last = given.last().map(|run| run.directory.trace_id.to_string());
         let known = details(viewer, &given)?;
-        let entry = |run: &&'_ RunSummary| {
-            let entry = RunEntry::of(run)?;
-            let known = known.get(&run.directory.trace_id);
-            Some(match known.and_then(|run| Some((run, run.details.as_ref()?))) {
-                Some((run, details)) => entry
-                    .with_details(&details.tags, run.facts.session.as_deref())
-                    .with_cost(&details.cost),
-                None => entry,
-            })
-        };
         Ok(json_response(&RunsAnswer {
             spec_version: SPEC_VERSION,
-            runs: given.iter().filter_map(entry).collect(),
+            runs: given.iter().filter_map(|run| entry(run, &known)).collect(),
             damaged: given.iter().filter_map(|run| DamagedRun::of(run)).collect(),
             next: passing.peek().and(last),
         }))
@@ -103,6 +93,18 @@ pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<R
 pub(super) fn run_query(text: &str) -> Result<RunQuery, ApiError> {
     text.parse()
         .map_err(|error: QueryError| ApiError::bad_request("invalid_query", error.to_string()))
+}
+
+/// A run with what its spans say, where that is known; nothing for a damaged one.
+fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Option<RunEntry<'a>> {
+    let entry = RunEntry::of(run)?;
+    let known = known.get(&run.directory.trace_id);
+    Some(match known.and_then(|run| Some((run, run.details.as_ref()?))) {
+        Some((run, details)) => entry
+            .with_details(&details.tags, run.facts.session.as_deref())
+            .with_cost(&details.cost),
+        None => entry,
+    })
 }
 
 /// What the spans of some runs say; of none while the runs are read for the first time.
@@ -131,15 +133,20 @@ fn matching(viewer: &Viewer, query: &RunQuery) -> Result<HashSet<TraceId>, ApiEr
             let runs = viewer.facts().matching(&snapshot, query, units::now())?;
             Ok(runs.iter().map(|run| run.directory.trace_id).collect())
         }
-        Facts::Reading(progress) => Err(ApiError::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "reading",
-            format!(
-                "the runs are read for the first time, {} of {}: ask again",
-                progress.read_runs, progress.runs
-            ),
-        )),
+        Facts::Reading(progress) => Err(reading_error(progress)),
     }
+}
+
+/// Nothing can be said of all runs before they were read once.
+pub(super) fn reading_error(progress: ReadingProgress) -> ApiError {
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "reading",
+        format!(
+            "the runs are read for the first time, {} of {}: ask again",
+            progress.read_runs, progress.runs
+        ),
+    )
 }
 
 /// All runs, their logs looked at; none where nothing has been recorded yet.

@@ -13,6 +13,7 @@ pub(super) mod request;
 pub(super) mod rows;
 pub(super) mod search;
 pub(super) mod states;
+pub(super) mod stats;
 pub(super) mod step;
 pub(super) mod stream;
 pub(super) mod table;

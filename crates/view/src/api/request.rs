@@ -94,6 +94,18 @@ impl Query {
         })
     }
 
+    /// Whether something is wanted: `true` or `false`, and not when it is not given.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, ApiError> {
+        match self.get(name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(ApiError::bad_request(
+                "invalid_parameter",
+                format!("`{name}` is `true` or `false`"),
+            )),
+        }
+    }
+
     /// Where a part begins: the beginning when it is not given.
     pub(crate) fn from(&self) -> Result<usize, ApiError> {
         let from: Option<u32> = self.number("from")?;

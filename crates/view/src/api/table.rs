@@ -170,9 +170,7 @@ impl TableRequest {
                 .transpose()
                 .map_err(|error| ApiError::bad_request("invalid_parameter", format!("`since`: {error}")))?,
             order: query.get("sort").map_or(Ok(RunOrder::default()), order)?,
-            is_reversed: query
-                .get("reverse")
-                .map_or(Ok(false), |value| one_of("reverse", value, ["true", "false"]))?,
+            is_reversed: query.flag("reverse")?,
             groups_threads: query
                 .get("group")
                 .map_or(Ok(false), |value| one_of("group", value, ["thread"]))?,
