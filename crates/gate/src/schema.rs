@@ -281,6 +281,16 @@ fn extension() -> Value {
                 "exclusiveMinimum": 0,
                 "default": 600,
             },
+            "replay_miss": {
+                "description": "What a request without a recorded answer makes of a replayed trial.",
+                "enum": ["inconclusive", "fail"],
+                "default": "inconclusive",
+            },
+            "cassette_max_age": {
+                "description": "How old a cassette may be before the report warns of it: hours, days or weeks, as in 90d.",
+                "type": "string",
+                "pattern": "^[0-9]+[hdw]$",
+            },
             "metrics": {
                 "description": "More numeric metrics.",
                 "type": "object",

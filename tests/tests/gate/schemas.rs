@@ -238,6 +238,7 @@ fn the_schema_of_policies_knows_what_only_this_gate_reads() {
             "kind": "statistical", "direction": "lower", "threshold": 0.5}},
         "x_tracer": {
             "inconclusive": "fail", "decision": "exact", "jobs": 4, "timeout_s": 1.5,
+            "replay_miss": "fail", "cassette_max_age": "90d",
             "metrics": {
                 "llm_call_count": {"kind": "measured", "direction": "upper", "limit": 9},
                 "tool_calls.search": {"kind": "measured", "direction": "upper", "limit": 3, "aggregate": "max"},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::outcome::{TrialOutcome, count, count_of, values};
+use super::outcome::{TrialOutcome, count, count_of, is_excused, values};
 use super::outcomes::Outcomes;
 use super::plan::{Planned, plan};
 use super::rows::{CheckRows, stopping_rule};
@@ -139,7 +139,7 @@ impl<'a> Gate<'a> {
         }
         if trials
             .iter()
-            .any(|trial| !trial.is_sound() && !trial.is_cut_short())
+            .any(|trial| !trial.is_sound() && !is_excused(self.policy, trial))
         {
             return Some(StopReason::AgentProcessFailure);
         }

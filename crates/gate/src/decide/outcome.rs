@@ -2,6 +2,7 @@
 
 use tracer_insight::profile::{Bounds, Metric, RunProfile};
 
+use crate::policy::{OnReplayMiss, Policy};
 use crate::{DecisionRule, Evidence, Trial, Verdict};
 
 /// What a trial did to an invariant, or to all of them.
@@ -42,6 +43,11 @@ pub(super) struct Decision {
     /// For each trial, whether it was good; empty for a number of the whole sample.
     pub(super) outcomes: Vec<bool>,
     pub(super) evidence: Evidence,
+}
+
+/// Whether what a trial did not do says nothing, because it could not go on.
+pub(super) fn is_excused(policy: &Policy, trial: &Trial) -> bool {
+    trial.is_cut_short() && policy.on_replay_miss == OnReplayMiss::Inconclusive
 }
 
 /// The run of a trial, if it can be judged: one without an end cannot be judged.

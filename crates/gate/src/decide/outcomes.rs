@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::invariant;
-use super::outcome::{TrialOutcome, judged_run};
+use super::outcome::{TrialOutcome, is_excused, judged_run};
 use super::plan::Planned;
 use crate::policy::{Invariant, Policy, Rule};
 use crate::{Baseline, Trial};
@@ -29,10 +29,12 @@ impl Outcomes {
             let run = judged_run(trial);
             let outcome = |planned: &Planned<'_>| match &planned.check.rule {
                 // How it would have ended is not known.
-                Rule::Invariant(Invariant::StopConditionReached(_)) if trial.is_cut_short() => {
+                Rule::Invariant(Invariant::StopConditionReached(_)) if is_excused(policy, trial) => {
                     Some(TrialOutcome::Unknown)
                 }
-                Rule::Invariant(_) if run.is_none() && trial.is_cut_short() => Some(TrialOutcome::Unknown),
+                Rule::Invariant(_) if run.is_none() && is_excused(policy, trial) => {
+                    Some(TrialOutcome::Unknown)
+                }
                 // A trial without a run that can be judged keeps nothing.
                 Rule::Invariant(rule) => Some(run.map_or(TrialOutcome::Broken, |run| {
                     invariant::outcome(rule, run, baseline)
@@ -49,7 +51,7 @@ impl Outcomes {
                 .iter()
                 .filter(|(name, _)| counts(name))
                 .map(|(_, outcome)| *outcome);
-            let start = match (trial.is_sound(), trial.is_cut_short()) {
+            let start = match (trial.is_sound(), is_excused(policy, trial)) {
                 (true, _) => TrialOutcome::Kept,
                 (false, true) => TrialOutcome::Unknown,
                 (false, false) => return TrialOutcome::Broken,

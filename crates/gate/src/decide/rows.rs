@@ -1,6 +1,8 @@
 //! The rows of a report: each check with what its rule made of the trials.
 
-use super::outcome::{Decision, TrialOutcome, count, count_of, judged_run, unknown_trials, values};
+use super::outcome::{
+    Decision, TrialOutcome, count, count_of, is_excused, judged_run, unknown_trials, values,
+};
 use super::outcomes::Outcomes;
 use super::plan::Planned;
 use super::{distributional, invariant, measured, statistical};
@@ -22,7 +24,7 @@ impl CheckRows<'_> {
     /// The row that every gate has: whether each trial counts at all.
     pub(super) fn agent_process(&self) -> CheckResult {
         let outcomes = self.trials.iter().map(|trial| {
-            if trial.is_cut_short() {
+            if is_excused(self.policy, trial) {
                 return TrialOutcome::Unknown;
             }
             TrialOutcome::of(trial.is_sound())

@@ -6,8 +6,8 @@ use super::fields::{PolicyField, PolicyFields};
 use super::metrics::{self, MetricNames};
 use super::yaml::YamlEntry;
 use super::{
-    Check, Invariant, OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code, PolicySource,
-    PolicyVersion, Rule, ToolGlobs,
+    Check, Invariant, OnInconclusive, OnReplayMiss, Policy, PolicyError, PolicyErrorCode as Code,
+    PolicySource, PolicyVersion, Rule, ToolGlobs,
 };
 use crate::CheckMode;
 use crate::statistics::{IntervalMethod, minimum_trials};
@@ -52,6 +52,8 @@ pub(super) fn empty(source: PolicySource, version: PolicyVersion, trials: u32, f
         decision: super::IntervalMethod::default(),
         jobs: 1,
         timeout: DEFAULT_TIMEOUT,
+        on_replay_miss: OnReplayMiss::default(),
+        cassette_max_age: None,
         judged_by_rate: Vec::new(),
         warnings: Vec::new(),
     }
@@ -64,6 +66,8 @@ const EXTENSION_KEYS: &[&str] = &[
     "decision",
     "jobs",
     "timeout_s",
+    "replay_miss",
+    "cassette_max_age",
     "metrics",
     "checks",
     "judged_by_rate",
@@ -97,6 +101,16 @@ fn read_extension(ours: &PolicyField<'_>, policy: &mut Policy) -> Result<(), Pol
     }
     if let Some(field) = fields.get("timeout_s") {
         policy.timeout = timeout(&field)?;
+    }
+    if let Some(field) = fields.get("replay_miss") {
+        let words = [
+            ("inconclusive", OnReplayMiss::Inconclusive),
+            ("fail", OnReplayMiss::Fail),
+        ];
+        policy.on_replay_miss = field.word(&words, Code::NotAllowed)?;
+    }
+    if let Some(field) = fields.get("cassette_max_age") {
+        policy.cassette_max_age = Some(age(&field)?);
     }
     if let Some(field) = fields.get("metrics") {
         let more = metrics::read(&field, policy.version, MetricNames::Tracer, Code::NotMapping)?;
@@ -142,6 +156,31 @@ fn timeout(field: &PolicyField<'_>) -> Result<Duration, PolicyError> {
         .filter(|timeout| !timeout.is_zero())
         .ok_or_else(|| field.error(Code::NotAllowed, "must be a number of seconds, more than 0"))
 }
+
+/// A whole number of hours, days or weeks: `90d`.
+fn age(field: &PolicyField<'_>) -> Result<Duration, PolicyError> {
+    let units = [('h', 3600), ('d', 24 * 3600), ('w', 7 * 24 * 3600)];
+    let seconds = field.text().and_then(|text| {
+        let (_, seconds) = units.iter().find(|(unit, _)| text.ends_with(*unit))?;
+        let number = text.get(..text.len() - 1)?;
+        let number: u64 = number
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| number.parse().ok())??;
+        number
+            .checked_mul(*seconds)
+            .filter(|seconds| (1..=MAX_AGE_SECONDS).contains(seconds))
+    });
+    seconds.map(Duration::from_secs).ok_or_else(|| {
+        field.error(
+            Code::NotAllowed,
+            "must be a number of hours, days or weeks, as in 36h, 90d or 12w",
+        )
+    })
+}
+
+/// A thousand years: more than any file's age.
+const MAX_AGE_SECONDS: u64 = 1000 * 366 * 24 * 3600;
 
 /// The invariants that a rate judges; without the rate they would be judged by nobody.
 fn judged_by_rate(field: &PolicyField<'_>, policy: &Policy) -> Result<Vec<String>, PolicyError> {

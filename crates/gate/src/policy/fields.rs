@@ -147,6 +147,14 @@ impl PolicyField<'_> {
         .ok_or_else(|| self.error(otherwise, "must be a whole number, at least 1"))
     }
 
+    /// A text.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.node.value {
+            YamlValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// One of the words of a table.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)], otherwise: Code) -> Result<T, PolicyError> {
         let found = match &self.node.value {

@@ -83,10 +83,32 @@ pub struct Policy {
     pub jobs: u32,
     /// How long one trial may take.
     pub timeout: Duration,
+    /// What a request without a recorded answer makes of a replayed trial.
+    pub on_replay_miss: OnReplayMiss,
+    /// How old a cassette may be before the report warns of it.
+    pub cassette_max_age: Option<Duration>,
     /// Invariants that do not fail the gate trial by trial: a trial that violates one counts against `task_pass_rate`.
     pub judged_by_rate: Vec<String>,
     /// What the user should know about the file.
     pub warnings: Vec<PolicyWarning>,
+}
+
+/// What a request without a recorded answer makes of a replayed trial.
+///
+/// ```
+/// use tracer_gate::policy::{OnReplayMiss, Overrides, Policy};
+///
+/// let text = "version: 2\nmetrics:\n  no_loops: {kind: invariant}\nx_tracer: {replay_miss: fail}\n";
+/// let policy = Policy::parse(text, &Overrides::default()).unwrap();
+/// assert_eq!(policy.on_replay_miss, OnReplayMiss::Fail);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnReplayMiss {
+    /// The trial decides nothing that it did not violate before: the model was not asked.
+    #[default]
+    Inconclusive,
+    /// The trial has failed.
+    Fail,
 }
 
 /// Where the demands of a policy come from.

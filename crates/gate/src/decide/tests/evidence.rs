@@ -307,3 +307,21 @@ fn a_forbidden_tool_is_found_in_every_spelling_and_a_demanded_one_in_none_that_i
         );
     }
 }
+
+#[test]
+fn a_replay_miss_fails_only_where_the_policy_says_so() {
+    let mut missed = Trial::of_run(1, run(3, Some(50)));
+    missed.cut_short("call 4 is not in the cassette");
+    let invariant = "no_loops: {kind: invariant}";
+    for (ours, expected) in [
+        ("{}", Verdict::Inconclusive),
+        ("{replay_miss: inconclusive}", Verdict::Inconclusive),
+        ("{replay_miss: fail}", Verdict::Fail),
+    ] {
+        let policy = with_ours(1, invariant, ours);
+        let trials = [missed.clone()];
+        assert_eq!(judged(&policy, &trials).verdict, expected, "{ours}");
+        let stops = Gate::new(&policy, None).unwrap().stop_reason(&trials).is_some();
+        assert_eq!(stops, expected == Verdict::Fail, "{ours}");
+    }
+}

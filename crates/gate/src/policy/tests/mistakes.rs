@@ -1,7 +1,9 @@
 //! Mistakes in a policy file: each is found, and reported with its place.
 
+use std::time::Duration;
+
 use super::{mistake, read, with_metrics};
-use crate::policy::{OnInconclusive, PolicySource};
+use crate::policy::{OnInconclusive, OnReplayMiss, PolicySource};
 use crate::statistics::IntervalMethod;
 
 #[test]
@@ -180,6 +182,8 @@ x_tracer:
   decision: exact
   jobs: 4
   timeout_s: 2.5
+  replay_miss: fail
+  cassette_max_age: 90d
   metrics:
     tool_calls.search: {kind: measured, direction: upper, limit: 3}
     llm_call_count: {kind: distributional, direction: upper}
@@ -190,6 +194,8 @@ x_tracer:
     assert_eq!(policy.on_inconclusive, OnInconclusive::Fail);
     assert_eq!(policy.decision, IntervalMethod::Exact);
     assert_eq!((policy.jobs, policy.timeout.as_millis()), (4, 2_500));
+    assert_eq!(policy.on_replay_miss, OnReplayMiss::Fail);
+    assert_eq!(policy.cassette_max_age, Some(Duration::from_secs(90 * 24 * 3600)));
     let names: Vec<_> = policy.checks.iter().map(|check| check.name.as_str()).collect();
     assert_eq!(
         names,
@@ -219,6 +225,26 @@ fn x_tracer_is_as_strict_as_the_rest() {
     assert_eq!(ours("timeout_s: -1"), "not_allowed");
     assert_eq!(ours("timeout_s: 1e300"), "not_allowed");
     assert_eq!(ours("timeout_s: .inf"), "not_finite_number");
+    assert_eq!(ours("replay_miss: pass"), "not_allowed");
+    for age in [
+        "90",
+        "d",
+        "0d",
+        "1.5d",
+        "-1d",
+        "+1d",
+        "90 d",
+        "1y",
+        "é",
+        "99999999999999999999w",
+    ] {
+        assert_eq!(
+            ours(&format!("cassette_max_age: \"{age}\"")),
+            "not_allowed",
+            "{age}"
+        );
+    }
+    assert_eq!(ours("cassette_max_age: 90"), "not_allowed");
     assert_eq!(
         ours("metrics: {step_count: {kind: measured, direction: upper, limit: 1}}"),
         "unknown_metric"
