@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tracer_capture::cassette::{
@@ -11,6 +12,8 @@ use tracer_capture::cassette::{
 };
 use tracer_capture::record::{Inherited, RecordOptions, Recording, RecordingHooks};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::text::counted;
+use tracer_sdk::format::Timestamp;
 use tracer_sdk::read::RunDirectory;
 
 use crate::error::CliError;
@@ -113,8 +116,31 @@ pub(crate) fn not_read(error: CassetteError) -> CliError {
         .with_hint(hint)
 }
 
+/// The warning of a cassette that is older than the policy allows, or does not say how old it is.
+pub(crate) fn age_notice(cassette: &Cassette, max_age: Duration, now: Timestamp) -> Option<String> {
+    let path = quoted(&cassette.path);
+    let words = |age: Duration| match age.as_secs() / 3600 {
+        hours @ 0..48 => counted(hours, "hour"),
+        hours => counted(hours / 24, "day"),
+    };
+    let age = match cassette.head.age(now) {
+        Some(age) if age <= max_age => return None,
+        Some(age) => format!("was recorded {} ago", words(age)),
+        None => "does not say when it was recorded".to_owned(),
+    };
+    Some(format!(
+        "the cassette {age}, and cassette_max_age is {}; models change and retire: tracer record --force --cassette {path} -- COMMAND",
+        words(max_age)
+    ))
+}
+
 /// Prints what came of a replay: the misses, what was not asked, and how much was.
 pub(crate) fn report(outcome: &ReplayOutcome, session: &mut Session) {
+    if let Some(changed) = outcome.change_sentence() {
+        session
+            .ui
+            .note(&Line::of(format!("tracer: {changed}"), Tone::Warning));
+    }
     for miss in &outcome.misses {
         print_miss("replay", miss, session);
     }

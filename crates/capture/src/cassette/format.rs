@@ -11,7 +11,9 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
+use tracer_sdk::format::Timestamp;
 
+use super::digests::AgentDigests;
 use super::error::FieldProblem;
 use super::frames::{Framing, LineEnd, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
@@ -46,9 +48,31 @@ pub struct Head {
     pub command: Vec<String>,
     /// What matching ignores and masks.
     pub rules: Rules,
+    /// What the recorded agent asked its models with; empty in a cassette whose recording did not end.
+    pub digests: AgentDigests,
 }
 
 impl Head {
+    /// How long ago the cassette was recorded; `None` where it does not say.
+    ///
+    /// ```
+    /// use tracer_capture::cassette::Head;
+    ///
+    /// let mut head = Head::default();
+    /// assert_eq!(head.age("2026-11-24T00:00:00Z".parse()?), None);
+    /// head.recorded_at = "2026-11-23T00:00:00Z".to_owned();
+    /// assert_eq!(head.age("2026-11-24T00:00:00Z".parse()?), Some(std::time::Duration::from_secs(24 * 3600)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn age(&self, now: Timestamp) -> Option<Duration> {
+        let recorded: Timestamp = self.recorded_at.parse().ok()?;
+        let microseconds = now
+            .unix_microseconds()
+            .saturating_sub(recorded.unix_microseconds());
+        Some(Duration::from_micros(u64::try_from(microseconds).unwrap_or(0)))
+    }
+
     /// The line, without its end.
     pub(super) fn line(&self) -> String {
         let mut head = json!({
@@ -62,6 +86,15 @@ impl Head {
             for (key, rules) in [("ignore", ignore), ("mask", mask)] {
                 if !rules.is_empty() {
                     head.insert(key.to_owned(), rules.into());
+                }
+            }
+            for (key, digests) in [
+                ("models", &self.digests.models),
+                ("system_prompts", &self.digests.system_prompts),
+                ("tools", &self.digests.tools),
+            ] {
+                if !digests.is_empty() {
+                    head.insert(key.to_owned(), digests.iter().cloned().collect());
                 }
             }
         }
@@ -85,6 +118,11 @@ impl Head {
             recorded_at: fields.text("recorded_at")?.unwrap_or_default(),
             command: fields.texts("command")?,
             rules: Rules::new(&fields.texts("ignore")?, &fields.texts("mask")?)?,
+            digests: AgentDigests {
+                models: fields.texts("models")?.into_iter().collect(),
+                system_prompts: fields.texts("system_prompts")?.into_iter().collect(),
+                tools: fields.texts("tools")?.into_iter().collect(),
+            },
         }))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tracer_insight::units;
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
+use super::digests::AgentDigests;
 use super::error::CassetteError;
 use super::file::Cassette;
 use super::format::Head;
@@ -77,7 +78,7 @@ impl Scrubbing {
 #[derive(Debug)]
 pub struct CassetteFile {
     path: PathBuf,
-    head: Option<Head>,
+    head: Head,
     file: Option<File>,
     next: u64,
     takes_replayed: bool,
@@ -91,7 +92,7 @@ impl CassetteFile {
     pub fn beside_run(directory: &Path, head: Head) -> Self {
         Self {
             path: directory.join(EXCHANGES_FILE),
-            head: Some(head),
+            head,
             file: None,
             next: 1,
             takes_replayed: true,
@@ -124,7 +125,7 @@ impl CassetteFile {
         write_line(&mut file, &head.line()).map_err(CassetteError::at(path))?;
         Ok(Self {
             path: path.to_owned(),
-            head: None,
+            head: head.clone(),
             file: Some(file),
             next: 1,
             takes_replayed: true,
@@ -146,10 +147,14 @@ impl CassetteFile {
             .append(true)
             .open(path)
             .map_err(CassetteError::at(path))?;
+        let mut head = cassette.head.clone();
+        if head.digests.is_empty() {
+            head.digests = AgentDigests::of_exchanges(&cassette.exchanges, &head.rules);
+        }
         let last = cassette.exchanges.iter().map(|exchange| exchange.number).max();
         Ok(Self {
             path: path.clone(),
-            head: None,
+            head,
             file: Some(file),
             next: last.unwrap_or(0) + 1,
             takes_replayed: false,
@@ -167,7 +172,7 @@ impl CassetteFile {
         for exchange in exchanges {
             self.write(exchange).map_err(CassetteError::at(&path))?;
         }
-        Ok(())
+        self.complete_head().map_err(CassetteError::at(&path))
     }
 
     fn write(&mut self, exchange: &RecordedExchange) -> io::Result<()> {
@@ -175,9 +180,7 @@ impl CassetteFile {
             file
         } else {
             let mut file = private(OpenOptions::new().write(true).create_new(true)).open(&self.path)?;
-            if let Some(head) = &self.head {
-                write_line(&mut file, &head.line())?;
-            }
+            write_line(&mut file, &self.head.line())?;
             self.file.insert(file)
         };
         let numbered = RecordedExchange {
@@ -186,6 +189,39 @@ impl CassetteFile {
         };
         write_line(file, &numbered.line())?;
         self.next += 1;
+        if !self.is_of_run {
+            let digests = AgentDigests::of_exchanges(std::slice::from_ref(exchange), &self.head.rules);
+            self.head.digests.add(&digests);
+        }
+        Ok(())
+    }
+
+    /// Writes into the head what the agent asked with, now that all of it is known. The file is replaced at once, or stays.
+    fn complete_head(&self) -> io::Result<()> {
+        if self.is_of_run || self.file.is_none() || self.head.digests.is_empty() {
+            return Ok(());
+        }
+        // A link stays one.
+        let path = self.path.canonicalize()?;
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}", uuid::Uuid::new_v4().simple()));
+        let whole = path.with_file_name(name);
+        let written = self
+            .write_whole(&path, &whole)
+            .and_then(|()| std::fs::rename(&whole, &path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&whole);
+        }
+        written
+    }
+
+    fn write_whole(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut lines = BufReader::new(File::open(from)?);
+        lines.skip_until(b'\n')?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(to)?;
+        file.set_permissions(from.metadata()?.permissions())?;
+        write_line(&mut file, &self.head.line())?;
+        io::copy(&mut lines, &mut file)?;
         Ok(())
     }
 }
@@ -254,6 +290,15 @@ impl ExchangeKeeper {
             count: 0,
         };
         (keeper, handle)
+    }
+}
+
+impl Drop for ExchangeKeeper {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // Without it readers find the same in the calls.
+            let _ = file.complete_head();
+        }
     }
 }
 

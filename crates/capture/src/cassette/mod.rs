@@ -7,11 +7,13 @@
 //! | how exchanges get there: without secrets, as they end | `keeping`, `replacing` |
 //! | when two requests are the same | `normalise`, `shapes`, `rules` |
 //! | in what they differ, where not | `compare` |
+//! | what an agent asks with, and what of it changed | `digests` |
 //! | which exchange answers a request | `pool`, `replayer` |
 //! | which of them answer a run that is forked, and what then | `fork_plan`, `forker` |
 //! | the same for a test of `cargo test` | `guard` |
 
 mod compare;
+mod digests;
 mod error;
 mod file;
 mod fork_plan;
@@ -36,6 +38,7 @@ mod mutation_tests;
 mod tests;
 
 pub use compare::{Difference, DifferenceOrigin};
+pub use digests::AgentDigests;
 pub use error::CassetteError;
 pub use file::Cassette;
 pub use fork_plan::{CallFault, ForkError, ForkPlan, UnknownCallFault};

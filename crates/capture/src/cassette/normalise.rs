@@ -207,7 +207,7 @@ fn is_clock(number: Option<f64>) -> bool {
 
 /// The text of a request that is compared: tools in the order of their names, identifiers numbered by where they appear
 /// first, so that renamed ones are equal and swapped ones are not.
-fn canonical(body: &Value, is_loose: bool) -> String {
+pub(super) fn canonical(body: &Value, is_loose: bool) -> String {
     let mut writer = CanonicalText {
         text: String::new(),
         numbers: HashMap::new(),

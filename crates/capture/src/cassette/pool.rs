@@ -11,6 +11,7 @@ use axum::body::Bytes;
 use tracer_insight::text::counted;
 
 use super::compare::{Difference, DifferenceOrigin, RequestComparison, compare};
+use super::digests::AgentDigests;
 use super::file::Cassette;
 use super::normalise::{NormalRequest, Place, RequestKey};
 use super::recorded::{RecordedExchange, RecordedRequest};
@@ -49,6 +50,8 @@ pub struct Pool {
     matching: Matching,
     /// Calls of models that were asked for.
     calls: u64,
+    /// What the recorded agent asked with.
+    digests: AgentDigests,
 }
 
 /// What a pool has for a request.
@@ -82,6 +85,8 @@ pub struct Miss {
     pub reason: MissReason,
     /// The recorded call that comes nearest: its number, in how many places it differs, and the first of them.
     pub nearest: Option<Nearest>,
+    /// What of the agent is not as the cassette's head has it, a phrase each: `the system prompt`.
+    pub changes: Vec<String>,
 }
 
 /// Why a request is not answered.
@@ -136,7 +141,19 @@ impl Pool {
             by_key.entry(request.key).or_default().push_back(position);
             by_loose.entry(request.loose).or_default().push_back(position);
         }
+        let digests = match &cassette.head.digests {
+            none if none.is_empty() => {
+                let pairs = requests.iter().zip(&cassette.exchanges);
+                let calls = pairs.filter(|(_, exchange)| exchange.api.is_some());
+                calls.fold(AgentDigests::default(), |mut all, (request, exchange)| {
+                    all.add(&AgentDigests::of_request(request, exchange.model()));
+                    all
+                })
+            }
+            digests => digests.clone(),
+        };
         Self {
+            digests,
             uses: vec![0; requests.len()],
             requests,
             by_key,
@@ -157,6 +174,11 @@ impl Pool {
     #[must_use]
     pub fn exchange(&self, position: usize) -> Option<&RecordedExchange> {
         self.cassette.exchanges.get(position)
+    }
+
+    /// How many calls of models were asked for.
+    pub(super) fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// The numbers of the recorded calls of models that were never asked.
@@ -249,7 +271,12 @@ impl Pool {
         if let Some(equal) = self.by_key.get(&request.key) {
             return self.miss_of(asked, MissReason::UsedUp(equal.len() as u64), None);
         }
-        self.miss_of(asked, MissReason::NotRecorded, self.nearest(request))
+        let mut miss = self.miss_of(asked, MissReason::NotRecorded, self.nearest(request));
+        if asked.api.is_some() {
+            let now = AgentDigests::of_request(request, miss.model.as_deref());
+            miss.changes = self.digests.changes(&now);
+        }
+        miss
     }
 
     fn miss_of(&self, asked: AskedRequest<'_>, reason: MissReason, nearest: Option<Nearest>) -> Miss {
@@ -268,6 +295,7 @@ impl Pool {
             cassette: self.cassette.path.clone(),
             reason,
             nearest,
+            changes: Vec::new(),
         }
     }
 

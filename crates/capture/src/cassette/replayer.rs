@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tracer_insight::text::counted;
 
+use super::digests::AgentDigests;
 use super::file::Cassette;
 use super::keeping::{Scrubbing, digest};
 use super::pool::{AskedRequest, Matching, Miss, Pool, PoolLookup};
@@ -81,6 +82,10 @@ pub struct ReplayOutcome {
     pub live: u64,
     /// The numbers of the recorded calls that were never asked.
     pub unused: Vec<u64>,
+    /// How many calls of models were asked for.
+    pub asked: u64,
+    /// What of the agent changed since the recording, a phrase each, as far as requests without an answer show it.
+    pub changes: Vec<String>,
 }
 
 impl Replayer {
@@ -114,6 +119,7 @@ impl Replayer {
         let state = self.state.lock();
         ReplayOutcome {
             unused: state.pool.unused(),
+            asked: state.pool.calls(),
             ..state.outcome.clone()
         }
     }
@@ -134,6 +140,7 @@ impl Replayer {
                 changed += 1;
             }
         }
+        cassette.head.digests = AgentDigests::of_exchanges(&cassette.exchanges, &cassette.head.rules);
         (cassette, changed)
     }
 
@@ -174,6 +181,11 @@ impl Responder for Replayer {
             }
             PoolLookup::Miss(miss) => *miss,
         };
+        for change in &miss.changes {
+            if !state.outcome.changes.contains(change) {
+                state.outcome.changes.push(change.clone());
+            }
+        }
         match self.options.on_miss {
             OnMiss::Fail | OnMiss::Assume => {
                 let assumed = match self.options.on_miss {
@@ -241,6 +253,17 @@ impl ReplayOutcome {
     pub fn coverage(&self) -> String {
         let used = self.recorded.saturating_sub(self.unused.len() as u64);
         format!("{used} of {} used", counted(self.recorded, "recorded call"))
+    }
+
+    /// What changed since the recording, in a sentence; `None` when nothing shows a change.
+    #[must_use]
+    pub fn change_sentence(&self) -> Option<String> {
+        let differing = match self.missed {
+            1 => "1 call differs".to_owned(),
+            missed => format!("{missed} of {} differ", counted(self.asked.max(missed), "call")),
+        };
+        let changes = self.changes.join(", ");
+        (!changes.is_empty()).then(|| format!("changed since the recording: {changes}; {differing}"))
     }
 
     /// The recorded calls that were never asked, in a sentence; `None` when there is none.

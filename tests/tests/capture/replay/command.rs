@@ -92,6 +92,109 @@ fn a_replay_asks_no_provider_and_is_a_run() {
     );
 }
 
+/// The first line of a cassette.
+fn head(recorder: &Recorder) -> Value {
+    let text = std::fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    serde_json::from_str(text.lines().next().unwrap()).unwrap()
+}
+
+/// The requests of an agent with this system prompt and this description of its tool.
+fn agent(prompt: &str, description: &str) -> Vec<Value> {
+    let mut requests = conversation("{\"status\":\"shipped\"}");
+    for request in &mut requests {
+        let body = &mut request["body"];
+        body["tools"] =
+            json!([{"type": "function", "function": {"name": "lookup_order", "description": description}}]);
+        let messages = body["messages"].as_array_mut().unwrap();
+        messages.insert(0, json!({"role": "system", "content": prompt}));
+    }
+    requests
+}
+
+#[test]
+fn a_replay_says_what_changed_since_the_recording() {
+    let (recorder, _provider) = recorded_conversation();
+    let provider = Provider::start(super::conversation_answers());
+    let recorder = recorder.env("OPENAI_BASE_URL", &format!("http://{}/v1", provider.address));
+    script(&recorder, &agent("Be kind.", "Looks up an order."));
+    let again = recorder.record_with(
+        &["--force", "--cassette", "agent.jsonl"],
+        &[EXPORTER, "ask-script"],
+    );
+    assert_eq!(again.code, Some(0), "{again:#?}");
+    let head = head(&recorder);
+    assert_eq!(head["models"], json!(["gpt-5"]), "{head:#}");
+    assert_eq!(head["system_prompts"].as_array().unwrap().len(), 1, "{head:#}");
+    assert!(
+        head["tools"][0].as_str().unwrap().starts_with("lookup_order:"),
+        "{head:#}"
+    );
+    assert_eq!(replay(&recorder, &[]).code, Some(0));
+
+    script(&recorder, &agent("Be quick.", "Finds an order."));
+    let changed = replay(&recorder, &[]);
+    assert_eq!(changed.code, Some(7), "{changed:#?}");
+    changed.says(
+        "changed since the recording: the system prompt, the definition of tool lookup_order; 2 of 2 calls differ",
+    );
+    // A cassette without digests has them in its calls.
+    let text = std::fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    let calls = text.split_once('\n').unwrap().1;
+    recorder.write("agent.jsonl", &format!("{{\"cassette\":1}}\n{calls}"));
+    replay(&recorder, &[])
+        .says("changed since the recording: the system prompt, the definition of tool lookup_order;");
+}
+
+#[test]
+fn a_repair_updates_the_digests_of_the_head() {
+    let (recorder, _provider) = recorded_conversation();
+    let text = std::fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    let old = text
+        .replace("Where is order 7?", "Where is order 70001?")
+        .replacen("gpt-5", "gpt-4", 1);
+    recorder.write("agent.jsonl", &old);
+    assert_eq!(head(&recorder)["models"], json!(["gpt-4"]));
+    script(
+        &recorder,
+        &conversation("{\"status\":\"shipped\"}")
+            .into_iter()
+            .map(|mut request| {
+                for message in request["body"]["messages"].as_array_mut().unwrap() {
+                    if message["role"] == "user" {
+                        message["content"] = "Where is order 70002?".into();
+                    }
+                }
+                request
+            })
+            .collect::<Vec<_>>(),
+    );
+    let mut tracer = recorder.tracer();
+    tracer.args(["cassette", "repair", "agent.jsonl", "--", EXPORTER, "ask-script"]);
+    let repaired = tracer.output().unwrap();
+    assert!(repaired.status.success(), "{repaired:?}");
+    assert_eq!(head(&recorder)["models"], json!(["gpt-5"]));
+}
+
+#[test]
+fn replayed_calls_cost_nothing_and_say_what_they_would_have() {
+    let (recorder, _provider) = recorded_conversation();
+    assert_eq!(replay(&recorder, &[]).code, Some(0));
+    let says = |arguments: &[&str]| {
+        let output = recorder.tracer().args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed: Value = serde_json::from_str(&says(&["list", "--json"])).unwrap();
+    let replayed = listed["runs"][0]["trace_id"].as_str().unwrap().to_owned();
+    let original = listed["runs"][1]["trace_id"].as_str().unwrap().to_owned();
+    // 8 + 2 tokens, twice, at the price of gpt-5 per million of tokens.
+    let (shown, before) = (says(&["show", &replayed]), says(&["show", &original]));
+    assert!(shown.contains("2 replayed calls would have cost $"), "{shown}");
+    assert!(
+        before.contains('$') && !before.contains("would have cost"),
+        "{before}"
+    );
+}
+
 #[test]
 fn a_replayed_command_gets_placeholders_for_its_keys() {
     let (recorder, _provider) = recorded_conversation();

@@ -82,6 +82,54 @@ fn a_miss_is_inconclusive_and_fails_whatever_the_policy_says() {
 }
 
 #[test]
+fn a_miss_fails_where_the_policy_says_so() {
+    let (recorder, _provider) = recorded_conversation();
+    script(&recorder, &conversation("{\"status\":\"lost\"}"));
+    let policy = format!("{KEEPS_TO_ITS_TOOLS}x_tracer: {{replay_miss: fail}}\n");
+    let (report, output) = gate(
+        &recorder,
+        &policy,
+        &["--cassette", "agent.jsonl"],
+        &["ask-script"],
+    );
+    assert_eq!(
+        (report["verdict"].as_str(), output.status.code()),
+        (Some("fail"), Some(1)),
+        "{report:#}"
+    );
+}
+
+#[test]
+fn an_old_cassette_is_a_warning() {
+    let (recorder, _provider) = recorded_conversation();
+    let policy = format!("{KEEPS_TO_ITS_TOOLS}x_tracer: {{cassette_max_age: 90d}}\n");
+    let notices = |recorder: &Recorder| {
+        let (report, output) = gate(recorder, &policy, &["--cassette", "agent.jsonl"], &["ask-script"]);
+        assert_eq!(output.status.code(), Some(0), "{report:#}");
+        report.to_string()
+    };
+    assert!(!notices(&recorder).contains("cassette_max_age"));
+    let text = std::fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    let (head, calls) = text.split_once('\n').unwrap();
+    let mut head: Value = serde_json::from_str(head).unwrap();
+    for (recorded_at, expected) in [
+        (
+            "2020-01-01T00:00:00Z",
+            " days ago, and cassette_max_age is 90 days",
+        ),
+        (
+            "",
+            "does not say when it was recorded, and cassette_max_age is 90 days",
+        ),
+    ] {
+        head["recorded_at"] = recorded_at.into();
+        recorder.write("agent.jsonl", &format!("{head}\n{calls}"));
+        let text = notices(&recorder);
+        assert!(text.contains(expected), "{expected:?} is not in {text}");
+    }
+}
+
+#[test]
 fn what_was_violated_before_a_miss_stays_a_failure() {
     let (recorder, _provider) = recorded_conversation();
     script(&recorder, &conversation("{\"status\":\"lost\"}"));

@@ -49,7 +49,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if let Some((baseline, file)) = baseline.as_ref().zip(baseline_file.as_ref()) {
         environment::refuse_other_evidence(baseline, &file.path, replay.is_some())?;
     }
-    let fingerprint_of = replay.clone();
+    let replayed = replay.clone();
     let replay = replay.map(TrialReplay::new);
     let (command, details) = command(args, &policy, replay.clone(), session)?;
     // Baseline whose agent the trials must be of.
@@ -61,7 +61,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         files::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
     }
     outputs::prepare(&args.output)?;
-    let environment = environment::fingerprint(&command.workspace, fingerprint_of.as_deref())?;
+    let environment = environment::fingerprint(&command.workspace, replayed.as_deref())?;
     let notices = files::notices(&policy, &gate);
     for notice in &notices {
         session.ui.note(&Line::of(notice, Tone::Muted));
@@ -83,6 +83,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         judgement.abort_reason = Some("interrupted".to_owned());
     }
     let outcomes = replay.as_ref().map(TrialReplay::outcomes).unwrap_or_default();
+    let aged = replayed
+        .zip(policy.cassette_max_age)
+        .and_then(|(cassette, max_age)| cassettes::age_notice(&cassette, max_age, started));
     let details = GateDetails {
         started_at: Some(started.to_string()),
         ended_at: Some(now().to_string()),
@@ -91,6 +94,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         notices: [
             evidence_notice(args).into_iter().collect(),
             replay_notices(&outcomes),
+            aged.into_iter().collect(),
             notices,
             made.notices,
             missing_trace_advice(args, &made.trials),
@@ -125,6 +129,11 @@ fn replay_notices(outcomes: &[ReplayOutcome]) -> Vec<String> {
         if !notices.contains(&coverage) {
             notices.push(coverage);
         }
+        notices.extend(
+            outcome
+                .change_sentence()
+                .filter(|sentence| !notices.contains(sentence)),
+        );
         let misses = outcome.misses.iter().map(|miss| format!("not answered: {miss}"));
         notices.extend(misses.take(MAX_MISS_NOTICES));
     }
