@@ -122,7 +122,7 @@ impl<'a> StepDetail<'a> {
             detail.push("Error", SectionContent::Failure(failure));
         }
         let mut meta = record.meta.clone();
-        meta.retain(|key, _| ![FIRST_CHUNK_MS, ATTEMPT].contains(&key.as_str()));
+        meta.retain(|key, _| ![FIRST_CHUNK_MS, ATTEMPT, CALL_NUMBER].contains(&key.as_str()));
         detail.push_fields("Metadata", meta);
         match (span, &record.payload) {
             (Some(span), _) => detail.push_fields("Attributes", without_failure(&span.attributes)),
@@ -156,6 +156,7 @@ impl<'a> StepDetail<'a> {
 /// Keys of a call's metadata that are facts of the step.
 const FIRST_CHUNK_MS: &str = "time_to_first_chunk_ms";
 const ATTEMPT: &str = "attempt";
+const CALL_NUMBER: &str = "call_number";
 
 /// How long the first chunk of a model's answer took to come, `120 ms`, by the metadata of its record.
 pub fn first_chunk(meta: &Map<String, Value>) -> Option<String> {
@@ -167,6 +168,11 @@ pub fn first_chunk(meta: &Map<String, Value>) -> Option<String> {
 /// Which attempt a call is, from 1, by the metadata of its record.
 pub fn attempt(meta: &Map<String, Value>) -> Option<u64> {
     meta.get(ATTEMPT)?.as_u64()
+}
+
+/// Which of the calls of models it is that its run kept, from 1, by the metadata of its record: what `tracer fork --at` takes.
+pub fn call_number(meta: &Map<String, Value>) -> Option<u64> {
+    meta.get(CALL_NUMBER)?.as_u64()
 }
 
 /// All attributes but the texts that are in the section of the error.

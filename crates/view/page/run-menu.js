@@ -62,8 +62,7 @@ function fromHere(step, run) {
 
 /** Which of the calls of models it is that the run kept; `null` where it kept none. @param {Step} step */
 export function callNumber(step) {
-  const attributes = step.attributes?.value;
-  const number = attributes && typeof attributes === "object" && !Array.isArray(attributes) ? attributes["tracer.call_number"] : null;
+  const number = step.meta.call_number;
   return typeof number === "number" ? number : null;
 }
 

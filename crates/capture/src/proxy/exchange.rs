@@ -42,6 +42,8 @@ pub(super) struct Exchange {
     pub(super) method: String,
     /// Behind the provider's segment, without the query: keys stand in queries.
     pub(super) path: String,
+    /// The model that the client asked, where another one was asked instead.
+    pub(super) client_model: Option<String>,
     /// As it came: it may hold a key.
     pub(super) query: Option<String>,
     pub(super) request: Bytes,
@@ -67,6 +69,24 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
+    /// Takes the request that goes on instead of the client's.
+    pub(super) fn replace_request(&mut self, path: Option<String>, body: Bytes) {
+        let asked = self.model();
+        self.request = body;
+        if let Some(path) = path {
+            self.path = path;
+        }
+        self.client_model = asked.filter(|asked| self.model().is_some_and(|model| model != *asked));
+    }
+
+    fn model(&self) -> Option<String> {
+        let body: Option<Value> = serde_json::from_slice(&self.request).ok();
+        let in_body = body.as_ref().and_then(|body| body.get("model")?.as_str());
+        in_body
+            .or_else(|| self.api?.model_in_path(&self.path))
+            .map(str::to_owned)
+    }
+
     /// Hands it over to what keeps exchanges, its answer unpacked.
     pub(super) fn hand_over(&mut self, sink: &mut dyn ExchangeSink) {
         let response = unpacked(self);
@@ -284,6 +304,9 @@ fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: 
     if exchange.is_replayed {
         span.attributes.push(flag(REPLAYED, true));
     }
+    let client_model = exchange.client_model.as_deref();
+    span.attributes
+        .extend(client_model.map(|model| text(CLIENT_MODEL, model)));
     span.attributes
         .extend(exchange.call_number.and_then(|call| number(CALL_NUMBER, call)));
     span
@@ -291,6 +314,9 @@ fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: 
 
 /// The mark of a call that a recorded answer answered.
 const REPLAYED: &str = "tracer.replayed";
+
+/// The model that the client asked, where the proxy asked another one.
+const CLIENT_MODEL: &str = "tracer.client_model";
 
 /// Which of the calls of models it is that are kept beside the run, from 1: what `tracer fork --at` takes.
 const CALL_NUMBER: &str = "tracer.call_number";

@@ -37,7 +37,8 @@ const REFUSAL_HEADER: &str = "x-tracer-refused";
 
 #[derive(Clone)]
 pub(super) struct Forwarder {
-    client: reqwest::Client,
+    /// None where no provider is ever asked.
+    client: Option<reqwest::Client>,
     address: SocketAddr,
     token: Arc<str>,
     routes: Arc<[Route]>,
@@ -62,13 +63,8 @@ impl Forwarder {
         counters: Arc<ProxyCounters>,
         answering: ProxyAnswering,
     ) -> Result<Self, reqwest::Error> {
-        // TLS needs one provider of cryptography per process. Another part of the program may have chosen one first.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            // A redirect is the client's to follow.
-            .redirect(reqwest::redirect::Policy::none())
-            .build()?;
+        // Reading the roots of TLS takes longer than all of a replay.
+        let client = (!answering.is_offline).then(new_client).transpose()?;
         Ok(Self {
             client,
             address,
@@ -105,6 +101,16 @@ impl Forwarder {
         let route = self.routes.iter().find(|route| route.provider.segment == segment);
         Ok((route.ok_or(ForwardRefusal::Unknown)?.clone(), behind))
     }
+}
+
+fn new_client() -> Result<reqwest::Client, reqwest::Error> {
+    // TLS needs one provider of cryptography per process. Another part of the program may have chosen one first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        // A redirect is the client's to follow.
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
 }
 
 /// Why a request is not passed on.
@@ -201,6 +207,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             outcome: ExchangeOutcome::ClientGone,
             is_replayed: false,
             call_number: None,
+            client_model: None,
         })),
     };
     let incoming = IncomingRequest {
@@ -218,11 +225,6 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             tokio::time::sleep(answer.delay).await;
             return Ok(answered(answer, copy));
         }
-        _ if forwarder.answering.is_offline => {
-            let reason = "no provider is asked in a replay";
-            copy.end(ExchangeOutcome::UpstreamFailed(reason.to_owned()));
-            return Ok(bad_gateway(reason));
-        }
         Some(RequestDecision::PassOnAs(changed)) => {
             if let Some(path) = &changed.path {
                 url = route.target(path, head.uri.query());
@@ -233,8 +235,12 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         }
         Some(RequestDecision::PassOn) | None => body,
     };
-    let request = forwarder
-        .client
+    let Some(client) = &forwarder.client else {
+        let reason = "no provider is asked in a replay";
+        copy.end(ExchangeOutcome::UpstreamFailed(reason.to_owned()));
+        return Ok(bad_gateway(reason));
+    };
+    let request = client
         .request(head.method, url)
         .headers(headers::to_upstream(&head.headers))
         .body(body);
@@ -398,10 +404,7 @@ impl ExchangeCopy {
     /// The provider gets another request than the client sent, and that is what is recorded.
     fn replace_request(&mut self, path: Option<String>, body: &Bytes) {
         if let Some(exchange) = &mut self.exchange {
-            exchange.request = body.clone();
-            if let Some(path) = path {
-                exchange.path = path;
-            }
+            exchange.replace_request(path, body.clone());
         }
     }
 

@@ -242,6 +242,7 @@ mod tests {
             arrivals: Vec::new(),
             is_replayed: false,
             call_number: None,
+            client_model: None,
             span_id: new_span_id(),
             sent_context: None,
             user_agent: "OpenAI/Python 3.54.0".to_owned(),

@@ -6,6 +6,7 @@ pub(crate) mod json;
 mod page;
 mod views;
 
+use tracer_capture::cassette::EXCHANGES_FILE;
 use tracer_sdk::read;
 
 use crate::error::refused;
@@ -80,6 +81,8 @@ pub struct Args {
 struct OpenedRun {
     contents: RunSteps,
     short_id: String,
+    /// Whether the run kept calls of models, so that it can be forked.
+    keeps_calls: bool,
 }
 
 impl OpenedRun {
@@ -99,6 +102,7 @@ impl OpenedRun {
         Ok(Self {
             contents,
             short_id: short_id.to_owned(),
+            keeps_calls: directory.path.join(EXCHANGES_FILE).exists(),
         })
     }
 

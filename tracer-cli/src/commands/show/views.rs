@@ -9,7 +9,7 @@ use crate::terminal::step_page::StepPage;
 use crate::terminal::transcript;
 use tracer_insight::key_steps::MAX_STEPS;
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::step_detail::StepNumbers;
+use tracer_insight::step_detail::{StepNumbers, call_number};
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::{steps, text};
 
@@ -22,6 +22,8 @@ pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) 
         return Err(no_such_step(shown, number, session));
     };
     let evidence = evidence(shown, number, &source.record.payload)?;
+    let is_model_call = matches!(source.record.payload, Payload::LlmCall { .. });
+    let kept_call = call_number(&source.record.meta);
     let sources = [source];
     let steps = steps::steps(&sources, shown.contents.started());
     let Some(step) = steps.first() else { return Ok(()) };
@@ -38,11 +40,14 @@ pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) 
         session.command(&format!("show {}", shown.short_id))
     );
     session.ui.note(&Line::new());
-    let call = span
-        .as_ref()
-        .and_then(|span| span.attributes.get(CALL_NUMBER)?.as_u64());
-    if let Some(call) = call {
-        let fork = session.command(&format!("fork {} --at {call}", shown.short_id));
+    let fork = match kept_call {
+        Some(call) => Some(session.command(&format!("fork {} --at {call}", shown.short_id))),
+        None if is_model_call && shown.keeps_calls => {
+            Some("not possible, the call did not go through the proxy that keeps calls".to_owned())
+        }
+        None => None,
+    };
+    if let Some(fork) = fork {
         session
             .ui
             .note(&Line::of(format!("  fork from here: {fork}"), Tone::Muted));
@@ -50,9 +55,6 @@ pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) 
     session.ui.note(&Line::of(next, Tone::Muted));
     Ok(())
 }
-
-/// Which of the calls of models it is that the run kept, from 1.
-const CALL_NUMBER: &str = "tracer.call_number";
 
 /// Error for a step number that the run does not have.
 pub(super) fn no_such_step(shown: &OpenedRun, number: usize, session: &Session) -> CliError {

@@ -49,6 +49,8 @@ const JOINED_WITH: &str = "joined_with";
 const FIRST_CHUNK_MS: &str = "time_to_first_chunk_ms";
 /// The key of a call's `meta` that says which attempt it is, from 1, where its recorder says so.
 const ATTEMPT: &str = "attempt";
+/// The key of a model call's `meta` that says which of the calls it is that `tracer record` kept beside the run, from 1.
+const CALL_NUMBER: &str = "call_number";
 /// The key of a record's `meta` that says what in its tokens cannot be.
 const USAGE_CONTRADICTION: &str = "usage_contradiction";
 
@@ -308,12 +310,18 @@ impl Rank {
     }
 }
 
-/// Says of a call what has no field of its own: how long its first chunk took, and which attempt it is.
+/// Says of a call what has no field of its own: how long its first chunk took, which attempt it is, and which of the kept calls.
 fn describe_call(attributes: &Map<String, Value>, event_type: EventType, meta: &mut Map<String, Value>) {
     let first = (event_type == EventType::LlmCall).then(|| first_chunk::time_to_first_chunk(attributes));
     if let Some(first) = first.flatten() {
         let milliseconds = first.as_secs_f64() * 1_000.0;
         meta.entry(FIRST_CHUNK_MS).or_insert_with(|| milliseconds.into());
+    }
+    let kept = attributes
+        .get("tracer.call_number")
+        .and_then(values::whole_number);
+    if let (EventType::LlmCall, Some(number)) = (event_type, kept) {
+        meta.entry(CALL_NUMBER).or_insert_with(|| number.into());
     }
     if let Some(attempt) = values::value(names::ATTEMPT, attributes).and_then(values::whole_number) {
         meta.entry(ATTEMPT).or_insert_with(|| attempt.into());

@@ -58,6 +58,8 @@ pub(crate) struct CallFacts {
     richness: u8,
 }
 
+/// The model that the client of a proxy asked, where the proxy asked another one.
+const CLIENT_MODEL: &str = "tracer.client_model";
 /// The mark of a tool call that follows from an answer and the next request.
 const DERIVED: &str = "tracer.derived";
 
@@ -87,8 +89,10 @@ impl CallFacts {
                 richness += 2 * u8::from(id.is_some());
                 richness += 32 * u8::from(!is_incomplete(span, event_type));
                 let unversioned = hash(model.map(model_without_version));
+                // Who called knows only the model that it asked.
+                let asked = facts.text_at(CLIENT_MODEL).or(model);
                 (
-                    hash(model),
+                    hash(asked),
                     hash(answered_by),
                     unversioned,
                     hash(id.as_deref()),

@@ -611,6 +611,59 @@ fn derived_tool_calls_give_way_to_those_of_their_time() {
 }
 
 #[test]
+fn a_failed_call_of_another_model_than_asked_is_one() {
+    let chat = |model: &str, more: Value| {
+        let mut stored = attributes(json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": model}));
+        stored.extend(attributes(more));
+        Value::Object(stored)
+    };
+    let failed = json!({"error.type": "NotFoundError", "gen_ai.input.messages": "[]"});
+    let by_proxy = |more: Value| {
+        let mut stored =
+            json!({"tracer.error_type": "404", "tracer.status": "error", "tracer.source": "proxy"});
+        stored.as_object_mut().unwrap().extend(attributes(more));
+        chat("gpt-6", stored)
+    };
+    let model_calls = |more: Value| {
+        let records = run(vec![
+            span(2, 1, "chat gpt-5", (1, 9), chat("gpt-5", failed.clone())),
+            span(3, 1, "chat gpt-6", (2, 8), by_proxy(more)),
+        ]);
+        let calls = calls(&records);
+        calls.iter().filter(|(_, kind, _)| *kind == LlmCall).count()
+    };
+    assert_eq!(model_calls(json!({"tracer.client_model": "gpt-5"})), 1);
+    assert_eq!(model_calls(json!({})), 2);
+}
+
+#[test]
+fn the_call_of_a_program_has_the_number_of_its_exchange() {
+    let chat =
+        json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5", "gen_ai.response.id": "r1"});
+    let by_program = |more: Value| {
+        let mut stored = chat.clone();
+        stored.as_object_mut().unwrap().extend(attributes(more));
+        stored
+    };
+    let content = json!({"gen_ai.input.messages": "[]", "gen_ai.output.messages": "[]"});
+    let records = run(vec![
+        span(2, 1, "chat gpt-5", (1, 9), by_program(content)),
+        span(
+            3,
+            1,
+            "chat gpt-5",
+            (2, 8),
+            by_program(json!({"tracer.source": "proxy", "tracer.call_number": 7})),
+        ),
+    ]);
+    let call = records
+        .iter()
+        .find(|record| record.event_type() == LlmCall)
+        .unwrap();
+    assert_eq!(call.meta["call_number"], 7, "{:?}", call.meta);
+}
+
+#[test]
 fn a_failed_call_that_two_recorded_is_one() {
     let chat = |more: Value| {
         let mut stored =
