@@ -314,6 +314,12 @@ impl Recording {
         self.identity.as_ref().map(|identity| identity.trace_id)
     }
 
+    /// When the run began; `None` where each trace is one.
+    #[must_use]
+    pub fn started_at(&self) -> Option<Timestamp> {
+        self.identity.as_ref().map(|identity| identity.started_at)
+    }
+
     /// What the command's environment gets.
     #[must_use]
     pub fn environment(&self) -> &ChildEnvironment {

@@ -94,10 +94,11 @@ impl TrialEnvironment for CapturedEnvironment {
         let recording =
             Recording::start_with(options, &Inherited::of_process(), hooks).map_err(io::Error::other)?;
         Ok(Box::new(CapturedTrial {
+            // The run takes as long as its process, however long it takes to prepare the recording.
+            started_at: recording.started_at().unwrap_or_else(now),
             recording,
             replay: self.replay.clone().zip(replayer),
             runs_directory: trial.data_dir.join(RUNS_FOLDER),
-            started_at: now(),
         }))
     }
 }
