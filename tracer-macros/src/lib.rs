@@ -33,6 +33,7 @@ use quote::{ToTokens, quote};
 /// | `result` | tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
 /// | `max_llm_calls`, `max_tool_calls`, `max_events` `= N` | run | guardrails: maximum number (`u64`) |
 /// | `max_duration_s = N` | run | guardrail: maximum duration in seconds, whole or fractional |
+/// | `max_cost_usd = N` | run | guardrail: maximum cost of model calls in US dollars; feature `prices` |
 /// | `stop_on_loop`, `stop_on_loop_min_repetitions = N` | run | guardrail: stop when the run repeats the same calls |
 /// | `stop_on_loop = "shape"` | run | guardrail: stop as soon as calls of one shape repeat, whatever their arguments |
 /// | `on_exceed = cancel` | run, async | a tripped guardrail drops the function at its next await and returns the error |

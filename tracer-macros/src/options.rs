@@ -101,6 +101,7 @@ pub(crate) const OPTIONS: &[OptionRule] = &[
     rule("max_tool_calls", OptionForm::Number, RUN, "max_tool_calls = 20"),
     rule("max_events", OptionForm::Number, RUN, "max_events = 200"),
     rule("max_duration_s", OptionForm::Number, RUN, "max_duration_s = 30"),
+    rule("max_cost_usd", OptionForm::Number, RUN, "max_cost_usd = 0.5"),
     rule(
         "stop_on_loop",
         OptionForm::FlagOrShape,

@@ -14,6 +14,8 @@ use crate::format::{
     Counts, Dropped, Problem, ProblemCode, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, StoredTime,
     Timestamp, TraceId, names,
 };
+#[cfg(feature = "prices")]
+pub(crate) use crate::read::ModelCall;
 #[cfg(feature = "tracing")]
 use crate::read::child_type;
 use crate::read::{RunDirectory, RunReader, RunStore, Strictness};

@@ -10,7 +10,7 @@ use fork::Fork;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use serde_json::json;
-use tracer_sdk::{RunGuard, llm_call, state, tool_call, traced_run};
+use tracer_sdk::{RunGuard, Usage, llm_call, state, tool_call, traced_run};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         "unattached" => record_without_a_run(),
         "default-name" => default_name(),
         "tagged" => tagged(),
+        "spend" => spend(number),
         "warn" => warn(),
         "warn-while-standard-error-is-held" => warn_while_standard_error_is_held(),
         "limit-files" => limit_files(),
@@ -110,6 +111,17 @@ fn runs(count: u64) {
             "the calls, and the loop that they are"
         );
     }
+}
+
+/// Makes calls of 1,000 tokens until a limit stops it, and reports how many there were.
+fn spend(max_calls: u64) {
+    let _run = traced_run("spending");
+    let calls = (0..max_calls).map_while(|_| {
+        let mut call = llm_call("own-model").provider("own").start().ok()?;
+        call.usage(Usage::new(1_000, 0));
+        call.end().ok()
+    });
+    tell(calls.count());
 }
 
 /// Starts a run and a call, and waits in the call.

@@ -1,7 +1,8 @@
 //! Limits count what libraries do. They cannot stop a library: the run is marked, and the agent's own loop can ask.
 
-use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::{Guardrail, Guardrails, check};
+use tracer_sdk::format::{RecordedStatus, Usd};
+use tracer_sdk::guardrails::Amount;
+use tracer_sdk::{Guardrail, Guardrails, check, llm_call};
 use tracing::info_span;
 
 use crate::setup::{layer_for, only, runs_of, subscriber, turn};
@@ -39,6 +40,61 @@ fn a_limit_marks_the_run_and_stops_nobody() {
     assert_eq!(run.meta.counts.tool_calls, 4);
     assert_eq!(run.meta.status, RecordedStatus::Error);
     assert!(run.records.iter().any(|record| record.name == "calc"));
+}
+
+/// A call of 20 cents.
+fn chat() {
+    info_span!(
+        "chat",
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = "openai",
+        gen_ai.request.model = "gpt-4o",
+        gen_ai.usage.input_tokens = 80_000,
+        gen_ai.usage.output_tokens = 0,
+        gen_ai.response.id = "a",
+    )
+    .in_scope(|| ());
+}
+
+#[test]
+fn what_libraries_spend_counts() {
+    let limits = Guardrails::new().max_cost_usd(Usd::from_cents(50));
+    let config = tracer_sdk::Config::new().guardrails(limits);
+    let mut asked = Vec::new();
+    let run = only(runs_of(
+        |layer| layer.config(&config),
+        || {
+            let _agent = info_span!("agent", agent.name = "calc").entered();
+            for _ in 0..4 {
+                chat();
+                asked.push(check().is_ok());
+            }
+        },
+    ));
+    assert_eq!(asked, [true, true, false, false]);
+    assert_eq!(run.meta.counts.llm_calls, 4);
+    assert_eq!(run.meta.status, RecordedStatus::Error);
+}
+
+#[test]
+fn a_call_that_recorder_and_library_report_costs_once() {
+    let _turn = turn();
+    let data = DataDir::new();
+    let guardrails = Guardrails::new().max_cost_usd(Usd::from_cents(60));
+    tracing::subscriber::with_default(subscriber(layer_for(&data)), || {
+        let run = data.run("program").guardrails(guardrails).start();
+        for _ in 0..3 {
+            assert!(run.check().is_ok());
+            let call = llm_call("gpt-4o").start().unwrap();
+            // Only the library knows the provider and the tokens.
+            call.in_scope(chat);
+        }
+        let exceeded = run.check().unwrap_err();
+        assert_eq!(
+            (exceeded.actual, exceeded.unpriced_calls),
+            (Amount::Cost(Usd::from_cents(60)), 0)
+        );
+    });
 }
 
 #[test]

@@ -119,6 +119,7 @@ fn never() -> ! {
     max_tool_calls = u64::from(limit),
     max_events = 200,
     max_duration_s = 0.5,
+    max_cost_usd = 0.5,
     stop_on_loop,
     stop_on_loop_min_repetitions = 3
 )]

@@ -84,3 +84,52 @@ fn runs_use_a_quarter_of_descriptors() {
         assert!(open <= limit / 4, "{runs} runs have {open} files open of {limit}");
     }
 }
+
+/// Runs a program that spends 1,000 tokens a call under a limit of two cents: how many calls it made, and its warnings.
+fn spend_within(limit: &str, settings: &str) -> (String, String) {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join(".tracer")).unwrap();
+    std::fs::write(home.path().join(".tracer/config.toml"), settings).unwrap();
+    let output = Program::new(TRACED, &DataDir::new())
+        .args(["spend", "10"])
+        .env("HOME", home.path().to_str().unwrap())
+        .env("TRACER_MAX_COST_USD", limit)
+        .output();
+    assert!(output.status.success(), "{output:?}");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim_end().to_owned();
+    (text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_limit_of_costs_counts_with_the_prices_of_the_settings() {
+    let a_cent_a_call = "[prices.own.own-model]\ninput = 10\noutput = 0";
+    assert_eq!(
+        spend_within("0.02", a_cent_a_call),
+        ("2".to_owned(), String::new())
+    );
+    assert_eq!(
+        spend_within("0.021", a_cent_a_call),
+        ("3".to_owned(), String::new())
+    );
+    assert_eq!(spend_within("0", a_cent_a_call), ("0".to_owned(), String::new()));
+}
+
+#[test]
+fn a_limit_of_costs_that_cannot_count_warns_once() {
+    let (calls, warning) = spend_within("0.02", "");
+    assert_eq!(calls, "10");
+    assert_eq!(warning.lines().count(), 1, "{warning}");
+    for part in [
+        "max_cost_usd cannot count a model call of the run ",
+        ": no prices of this provider; ",
+        "`tracer prices` shows the known prices, and [prices] in a settings file adds one",
+    ] {
+        assert!(warning.contains(part), "{warning}");
+    }
+    let (calls, warning) = spend_within("cheap", "");
+    assert_eq!(calls, "10");
+    assert!(
+        warning.contains("environment: TRACER_MAX_COST_USD must be a number of dollars, zero or more"),
+        "{warning}"
+    );
+}

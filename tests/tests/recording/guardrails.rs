@@ -5,11 +5,11 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tracer_sdk::format::{EventType, RecordedStatus};
+use tracer_sdk::format::{EventType, RecordedStatus, Usd};
 use tracer_sdk::guardrails::{Amount, StopOnLoop};
 use tracer_sdk::{
-    Context, Guardrail, GuardrailExceeded, Guardrails, TraceFutureExt, llm_call, record_error, span, state,
-    tool_call,
+    Context, Guardrail, GuardrailExceeded, Guardrails, LlmSpan, TraceFutureExt, Usage, llm_call,
+    record_error, span, state, tool_call,
 };
 use tracer_tests::finished::payload;
 use tracer_tests::{DataDir, Finished};
@@ -343,6 +343,168 @@ fn threads_that_start_at_once_cannot_overshoot() {
         (11, 1),
         "those granted, and the first one refused"
     );
+}
+
+/// A call that is in flight; each costs 20 cents.
+fn start_call() -> Result<LlmSpan, GuardrailExceeded> {
+    llm_call("gpt-4o").provider("openai").start()
+}
+
+fn answer(mut call: LlmSpan) -> Outcome {
+    call.usage(Usage::new(80_000, 0));
+    call.end()
+}
+
+fn half_a_dollar() -> Guardrails {
+    Guardrails::new().max_cost_usd(Usd::from_cents(50))
+}
+
+#[test]
+fn a_cost_stops_the_call_that_would_start_past_it() {
+    let mut reported = None;
+    let finished = careless(half_a_dollar(), || {
+        for _ in 0..2 {
+            assert_eq!(answer(start_call().unwrap()), Ok(()));
+        }
+        // 40 cents are spent: two more may start. The first of them passes the limit while the other is in flight.
+        let (third, fourth) = (start_call().unwrap(), start_call().unwrap());
+        assert_eq!(answer(third), Ok(()), "it was made, and its answer is good");
+        assert_eq!(record_tool(), Ok(()), "tools cost nothing");
+        reported = start_call().err();
+        assert!(answer(fourth).is_err(), "a stopped run stays stopped");
+        assert_eq!(tracer_sdk::check().err(), reported);
+    });
+    let reported = reported.unwrap();
+    let cents = |cents| Amount::Cost(Usd::from_cents(cents));
+    assert_eq!(
+        (
+            reported.guardrail,
+            reported.threshold,
+            reported.actual,
+            reported.unpriced_calls
+        ),
+        (Guardrail::MaxCost, cents(50), cents(60), 0)
+    );
+    assert_eq!(
+        reported.to_string(),
+        "the run was stopped by max_cost_usd: it has cost $0.60, and $0.50 is the limit"
+    );
+    let calls = finished.all(EventType::LlmCall);
+    let failed = calls.iter().filter(|call| payload(call)["status"] == "error");
+    assert_eq!(
+        (calls.len(), failed.count()),
+        (5, 1),
+        "four calls, and the refused one"
+    );
+    let root = finished.span(finished.only(EventType::RunStart));
+    let error = &root.events[0].attributes;
+    assert_eq!(
+        [
+            &error["tracer.guardrail"],
+            &error["tracer.threshold"],
+            &error["tracer.actual"]
+        ],
+        [&json!("max_cost_usd"), &json!(0.5), &json!(0.6)]
+    );
+    assert!(!error.contains_key("tracer.unpriced_calls"));
+}
+
+#[test]
+fn a_library_that_asks_is_stopped_at_the_cost_without_a_further_call() {
+    careless(half_a_dollar(), || {
+        let calls: Vec<LlmSpan> = (0..3).map(|_| start_call().unwrap()).collect();
+        assert_eq!(tracer_sdk::check(), Ok(()), "nothing is known of calls in flight");
+        for call in calls {
+            assert_eq!(answer(call), Ok(()));
+        }
+        assert_eq!(tracer_sdk::check().unwrap_err().guardrail, Guardrail::MaxCost);
+    });
+}
+
+#[test]
+fn a_last_call_that_passes_the_cost_stops_nothing() {
+    let data = DataDir::new();
+    data.run("dear").guardrails(half_a_dollar()).in_scope(|| {
+        for _ in 0..3 {
+            answer(start_call().unwrap()).unwrap();
+        }
+        record_tool().unwrap();
+    });
+    assert_eq!(data.finished().status(), RecordedStatus::Ok);
+}
+
+#[test]
+fn calls_of_unknown_cost_are_no_zero_in_the_error() {
+    let mut reported = None;
+    let finished = careless(half_a_dollar(), || {
+        llm_call("nobody's")
+            .usage(Usage::new(80_000, 0))
+            .record()
+            .unwrap();
+        llm_call("gpt-4o").provider("openai").record().unwrap(); // reports no tokens
+        for _ in 0..3 {
+            answer(start_call().unwrap()).unwrap();
+        }
+        reported = start_call().err();
+    });
+    let reported = reported.unwrap();
+    assert_eq!(reported.unpriced_calls, 2);
+    assert_eq!(
+        reported.to_string(),
+        "the run was stopped by max_cost_usd: it has cost at least $0.60 (2 model calls have no known price), and $0.50 is \
+         the limit"
+    );
+    let root = finished.span(finished.only(EventType::RunStart));
+    assert_eq!(root.events[0].attributes["tracer.unpriced_calls"], 2);
+}
+
+#[test]
+fn what_is_counted_towards_the_limit_is_what_readers_count() {
+    let usages = [
+        Usage::new(80_000, 1_000),
+        Usage::new(80_000, 1_000).cache_read(60_000),
+        Usage::new(10, 0),
+    ];
+    let mut reported = None;
+    let finished = careless(Guardrails::new().max_cost_usd("0.2".parse().unwrap()), || {
+        let mut usages = usages.into_iter();
+        reported = std::iter::repeat_with(|| {
+            let mut call = llm_call("gpt-4o-2024-08-06").provider("openai").start()?;
+            call.usage(usages.next().unwrap());
+            call.end()
+        })
+        .find_map(Result::err);
+    });
+    let mut known = tracer_sdk::prices::CostSum::default();
+    for record in finished.run.records() {
+        known.extend(tracer_sdk::prices::Prices::default().cost(&record));
+    }
+    assert_eq!(reported.unwrap().actual, Amount::Cost(known.known));
+}
+
+#[test]
+fn threads_start_no_call_once_finished_ones_have_cost_the_limit() {
+    const THREADS: usize = 8;
+    let data = DataDir::new();
+    let run = data.run("threads").guardrails(half_a_dollar()).start();
+    let context = run.context().unwrap();
+    let barrier = Barrier::new(THREADS);
+    let granted: usize = std::thread::scope(|scope| {
+        let work = || {
+            let _guard = context.enter();
+            barrier.wait();
+            let calls = std::iter::repeat_with(start_call).map_while(Result::ok);
+            calls.map(|call| _ = answer(call)).count()
+        };
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    // Three calls reach the limit; while the third ends, each other thread has one call in flight at most.
+    assert!((3..3 + THREADS).contains(&granted), "{granted} calls");
+    let exceeded = run.check().unwrap_err();
+    assert_eq!(exceeded.guardrail, Guardrail::MaxCost);
+    run.finish();
+    assert_eq!(data.finished().run.meta.counts.llm_calls, granted as u64 + 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

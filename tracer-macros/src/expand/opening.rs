@@ -57,6 +57,9 @@ impl Expansion<'_> {
                     let seconds = quote_spanned!(at(value.span())=> #door::seconds(#value));
                     quote!(#door::Guardrails::max_duration(#guardrails, #seconds))
                 }
+                ("max_cost_usd", Some(value)) => {
+                    quote_spanned!(at(value.span())=> #door::max_cost_usd(#guardrails, #value))
+                }
                 ("stop_on_loop", Some(_)) => {
                     quote!(#door::Guardrails::stop_on_loop(#guardrails, #door::StopOnLoop::Shape))
                 }

@@ -26,6 +26,8 @@ mod pool;
 mod progress;
 pub(crate) mod recording;
 pub(crate) mod run;
+#[cfg(feature = "prices")]
+mod run_costs;
 mod run_state;
 pub(crate) mod scope;
 pub(crate) mod site;

@@ -23,6 +23,8 @@ use super::streamed::{StreamedAnswer, StreamedContent, ToolCallChunk};
 use super::unattached;
 use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
+#[cfg(feature = "prices")]
+use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
 use crate::loops::{self, Asked, TrailKind, WrittenText};
 use crate::redact::Redactor;
@@ -134,6 +136,12 @@ pub(crate) enum EndTime {
     At(Timestamp),
     /// When its guardrail refused it: nothing is counted.
     Refused(Timestamp),
+}
+
+impl EndTime {
+    fn is_refused(self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
 }
 
 impl SpanState {
@@ -421,12 +429,29 @@ impl OpenSpan {
                 error: content.error.as_ref().map(|error| error.message.as_str()),
                 may_have_children: place.is_entered.load(Ordering::Relaxed),
             };
+            #[cfg(feature = "prices")]
+            let mut spend = None;
+            #[cfg(feature = "prices")]
+            let recorded = match run.costs() {
+                Some(costs) if place.event_type == EventType::LlmCall && !time.is_refused() => run
+                    .write_and_read(&span, &mut content.draft, |line| {
+                        spend = costs.spend_of(run.trace_id(), place.id, place.same_call, line);
+                    }),
+                _ => run.write(&span, &mut content.draft),
+            };
+            #[cfg(not(feature = "prices"))]
             let recorded = run.write(&span, &mut content.draft);
             if recorded == RecordOutcome::Nowhere {
                 unattached::count();
             }
-            if !matches!(time, EndTime::Refused(_)) {
-                outcome = place.observe(content, end, recorded);
+            if !time.is_refused() {
+                outcome = place.observe(
+                    content,
+                    end,
+                    recorded,
+                    #[cfg(feature = "prices")]
+                    spend,
+                );
             }
         }
         give_span(state);
@@ -535,6 +560,7 @@ impl SpanPlace {
         content: &mut SpanContent,
         end: Timestamp,
         recorded: RecordOutcome,
+        #[cfg(feature = "prices")] spend: Option<CallSpend>,
     ) -> Result<(), GuardrailExceeded> {
         let run = &self.context.run;
         let reservation = content.reservation.take();
@@ -558,6 +584,8 @@ impl SpanPlace {
                     .filter(|_| recorded == RecordOutcome::InRun)
                     .map(|asked| (buffers.signature.as_slice(), asked)),
                 reservation,
+                #[cfg(feature = "prices")]
+                spend,
             };
             run.observe(written, end)
         })

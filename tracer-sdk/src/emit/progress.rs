@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::error::ErrorInfo;
 use crate::format::{SpanId, Timestamp};
+#[cfg(feature = "prices")]
+use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded, Monitor};
 use crate::loops::{Asked, LoopDetector, LoopWarning};
 use crate::settings::Settings;
@@ -32,6 +34,9 @@ pub(crate) struct WrittenRecord<'a> {
     pub(crate) signature: Option<(&'a [u8], Asked)>,
     /// The place that was kept for it when it started.
     pub(crate) reservation: Option<CallReservation>,
+    /// What it cost, where a limit counts that.
+    #[cfg(feature = "prices")]
+    pub(crate) spend: Option<CallSpend>,
 }
 
 #[derive(Debug)]
@@ -87,6 +92,10 @@ impl RunProgress {
             Some(reservation) => self.monitor.finish(reservation, elapsed),
             None => self.monitor.record(written.kind, elapsed),
         };
+        #[cfg(feature = "prices")]
+        if let Some(spend) = written.spend {
+            self.monitor.spend(spend);
+        }
         let warning = written
             .signature
             .and_then(|(signature, asked)| self.loops.observe(signature, asked, written.id));

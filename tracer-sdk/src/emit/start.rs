@@ -15,7 +15,11 @@ use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
 use crate::disk;
 use crate::format::{SpanId, Tags};
+#[cfg(feature = "prices")]
+use crate::prices::Prices;
 use crate::redact::Redactor;
+#[cfg(feature = "prices")]
+use crate::settings::Sources;
 use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
 use crate::write::files::FileSystem;
 use crate::write::log::Batch;
@@ -81,6 +85,8 @@ pub(crate) fn start_run_since(
             None => redactor.tags(&tags.with_environment()),
         },
         joined: parent.is_some(),
+        #[cfg(feature = "prices")]
+        prices: prices(&settings),
     };
     let run = open_run(place, clock, ids, redactor, &settings, file_system);
     registry::add(&run);
@@ -124,6 +130,9 @@ fn start_captured_run_with(
         program: ProgramFacts::anywhere(),
         tags: Tags::default(),
         joined: false,
+        // Those of the release alone.
+        #[cfg(feature = "prices")]
+        prices: settings.guardrails.max_cost_usd.map(|_| Prices::default()),
     };
     open_run(place, RunClock::counted(), ids, redactor, settings, file_system)
 }
@@ -149,6 +158,17 @@ fn open_run(
         place.joined,
     );
     RunState::new(place, clock, ids, redactor, files, settings)
+}
+
+/// The prices that the limit on what a run costs counts with; nothing is read without one.
+#[cfg(feature = "prices")]
+fn prices(settings: &Settings) -> Option<Prices> {
+    settings.guardrails.max_cost_usd?;
+    let (prices, problems) = settings::read_prices(&Sources::read());
+    if let Some(problem) = problems.first() {
+        warn_once(problem);
+    }
+    Some(prices)
 }
 
 fn batch(settings: &Settings) -> Option<Batch> {

@@ -219,6 +219,8 @@ pub const GUARDRAIL: Name = namespaced!("guardrail");
 pub const THRESHOLD: Name = namespaced!("threshold");
 /// What was reached.
 pub const ACTUAL: Name = namespaced!("actual");
+/// How many model calls are not in the cost that was reached, because their cost is not known.
+pub const UNPRICED_CALLS: Name = namespaced!("unpriced_calls");
 
 // A model call.
 /// The provider: `openai`, `anthropic`, `local`, …

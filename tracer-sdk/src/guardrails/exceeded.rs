@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+use crate::format::Usd;
+
 /// Which limit stopped a run.
 ///
 /// ```
@@ -26,6 +28,8 @@ pub enum Guardrail {
     MaxEvents,
     /// The run took too long.
     MaxDuration,
+    /// The model calls cost too much.
+    MaxCost,
 }
 
 impl Guardrail {
@@ -44,6 +48,7 @@ impl Guardrail {
             Self::MaxToolCalls => "max_tool_calls",
             Self::MaxEvents => "max_events",
             Self::MaxDuration => "max_duration_s",
+            Self::MaxCost => "max_cost_usd",
         }
     }
 }
@@ -54,7 +59,7 @@ impl fmt::Display for Guardrail {
     }
 }
 
-/// What a guardrail measures. Serialises as a number: the count, or the seconds.
+/// What a guardrail measures. Serialises as a number: the count, the seconds, or the dollars.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,6 +67,7 @@ impl fmt::Display for Guardrail {
 ///
 /// assert_eq!(Amount::Count(20).to_string(), "20");
 /// assert_eq!(Amount::Duration(Duration::from_millis(1500)).to_string(), "1.5");
+/// assert_eq!(Amount::Cost(tracer_sdk::format::Usd::from_cents(50)).to_string(), "$0.50");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -70,6 +76,8 @@ pub enum Amount {
     Count(u64),
     /// Time since the run started.
     Duration(Duration),
+    /// What model calls cost.
+    Cost(Usd),
 }
 
 impl fmt::Display for Amount {
@@ -77,6 +85,7 @@ impl fmt::Display for Amount {
         match self {
             Self::Count(count) => count.fmt(formatter),
             Self::Duration(duration) => duration.as_secs_f64().fmt(formatter),
+            Self::Cost(cost) => cost.fmt(formatter),
         }
     }
 }
@@ -86,6 +95,7 @@ impl Serialize for Amount {
         match self {
             Self::Count(count) => serializer.serialize_u64(*count),
             Self::Duration(duration) => serializer.serialize_f64(duration.as_secs_f64()),
+            Self::Cost(cost) => cost.serialize(serializer),
         }
     }
 }
@@ -111,8 +121,10 @@ pub struct GuardrailExceeded {
     pub guardrail: Guardrail,
     /// What the limit is set to.
     pub threshold: Amount,
-    /// What the run reached; for a call that was refused, the number that it would have been.
+    /// What the run reached; for a call that was refused, the number that it would have been, or what finished calls cost.
     pub actual: Amount,
+    /// Model calls whose cost is not known and that a cost does not count, so that it is one *at least*; 0 for other limits.
+    pub unpriced_calls: u64,
 }
 
 impl GuardrailExceeded {
@@ -141,6 +153,7 @@ impl fmt::Display for GuardrailExceeded {
             guardrail,
             threshold,
             actual,
+            unpriced_calls,
         } = self;
         write!(formatter, "the run was stopped by {guardrail}: ")?;
         let counted = match guardrail {
@@ -154,6 +167,17 @@ impl fmt::Display for GuardrailExceeded {
                 return write!(
                     formatter,
                     "it has taken {actual} s, and {threshold} s is the limit"
+                );
+            }
+            Guardrail::MaxCost => {
+                let unpriced = match unpriced_calls {
+                    0 => return write!(formatter, "it has cost {actual}, and {threshold} is the limit"),
+                    1 => "1 model call has".to_owned(),
+                    calls => format!("{calls} model calls have"),
+                };
+                return write!(
+                    formatter,
+                    "it has cost at least {actual} ({unpriced} no known price), and {threshold} is the limit"
                 );
             }
             Guardrail::MaxLlmCalls => "model calls",
@@ -185,12 +209,13 @@ mod tests {
             guardrail,
             threshold,
             actual,
+            unpriced_calls: 0,
         }
     }
 
     #[test]
     fn the_message_says_which_limit_what_was_reached_and_what_is_allowed() {
-        use Amount::{Count, Duration};
+        use Amount::{Cost, Count, Duration};
         let seconds = std::time::Duration::from_secs_f64;
         for (guardrail, threshold, actual, message) in [
             (
@@ -223,9 +248,33 @@ mod tests {
                 Duration(seconds(30.25)),
                 "max_duration_s: it has taken 30.25 s, and 30 s is the limit",
             ),
+            (
+                Guardrail::MaxCost,
+                Cost(Usd::from_cents(50)),
+                Cost(Usd::from_cents(52)),
+                "max_cost_usd: it has cost $0.52, and $0.50 is the limit",
+            ),
         ] {
             let error = exceeded(guardrail, threshold, actual);
             assert_eq!(error.to_string(), format!("the run was stopped by {message}"));
+        }
+    }
+
+    #[test]
+    fn a_cost_of_which_a_part_is_unknown_is_one_at_least() {
+        let cost = |cents| Amount::Cost(Usd::from_cents(cents));
+        for (unpriced_calls, calls) in [(1, "1 model call has"), (2, "2 model calls have")] {
+            let error = GuardrailExceeded {
+                unpriced_calls,
+                ..exceeded(Guardrail::MaxCost, cost(50), cost(52))
+            };
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "the run was stopped by max_cost_usd: it has cost at least $0.52 ({calls} no known price), and $0.50 is \
+                     the limit"
+                )
+            );
         }
     }
 
@@ -246,8 +295,8 @@ mod tests {
     fn amounts_are_stored_as_numbers() {
         let seconds = Amount::Duration(Duration::from_millis(1500));
         assert_eq!(
-            serde_json::to_string(&[Amount::Count(3), seconds]).unwrap(),
-            "[3,1.5]"
+            serde_json::to_string(&[Amount::Count(3), seconds, Amount::Cost(Usd::from_cents(50))]).unwrap(),
+            "[3,1.5,0.5]"
         );
     }
 

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "prices")]
+use crate::format::Usd;
+
 /// How many repetitions stop a run when `stop_on_loop` is on and nothing else is said.
 pub const DEFAULT_MIN_REPETITIONS: u64 = 3;
 /// Smallest number of repetitions that can stop a run.
@@ -38,7 +41,7 @@ impl From<bool> for StopOnLoop {
 
 /// The limits of a run; one that is `None` is not set (decisions, section 8).
 ///
-/// A count trips at one more than its limit, the duration at or past it.
+/// A count trips at one more than its limit, the duration and the cost at or past it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -69,6 +72,9 @@ pub struct Guardrails {
     pub max_events: Option<u64>,
     /// How long the run may take; in settings `max_duration_s`, in seconds.
     pub max_duration: Option<Duration>,
+    /// How much the model calls may cost; feature `prices`.
+    #[cfg(feature = "prices")]
+    pub max_cost_usd: Option<Usd>,
 }
 
 impl Guardrails {
@@ -187,6 +193,30 @@ impl Guardrails {
         self
     }
 
+    /// Stops the run before the first model call that would start when finished ones have cost this much; feature `prices`.
+    ///
+    /// Calls in flight count when they end: what they cost is not known before. A call whose cost is not known is not
+    /// counted; the SDK warns, and [`GuardrailExceeded::unpriced_calls`](crate::GuardrailExceeded) says how many there were.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::format::Usd;
+    /// use tracer_sdk::{Guardrails, Run, Usage, llm_call};
+    ///
+    /// let limits = Guardrails::new().max_cost_usd(Usd::from_cents(50));
+    /// let run = Run::new("careful").config(&config).guardrails(limits).start();
+    /// // 20 cents each.
+    /// let ask = || llm_call("gpt-4o").provider("openai").usage(Usage::new(80_000, 0)).record();
+    /// assert_eq!((1..).find(|_| ask().is_err()), Some(4));
+    /// ```
+    #[cfg(feature = "prices")]
+    #[must_use]
+    pub fn max_cost_usd(mut self, cost: Usd) -> Self {
+        self.max_cost_usd = Some(cost);
+        self
+    }
+
     /// These limits, and where one is not set, that of `lower`.
     ///
     /// ```
@@ -207,6 +237,8 @@ impl Guardrails {
             max_tool_calls: self.max_tool_calls.or(lower.max_tool_calls),
             max_events: self.max_events.or(lower.max_events),
             max_duration: self.max_duration.or(lower.max_duration),
+            #[cfg(feature = "prices")]
+            max_cost_usd: self.max_cost_usd.or(lower.max_cost_usd),
         }
     }
 

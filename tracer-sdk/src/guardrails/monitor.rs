@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "prices")]
+use crate::format::Usd;
+
 use super::{Amount, Guardrail, GuardrailExceeded, Guardrails, StopOnLoop};
 
 /// What the guardrails count. Structural spans are not events, nor are the run's own start and end.
@@ -27,10 +30,19 @@ pub(crate) struct CallReservation {
     kind: EventKind,
 }
 
+/// What a model call cost that has ended.
+#[cfg(feature = "prices")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallSpend {
+    Known(Usd),
+    /// Its model has no price, or it reports no tokens.
+    Unknown,
+}
+
 /// The state of a run's guardrails.
 ///
 /// Whoever owns it gives the time since the run started with each call, `elapsed`. When several limits are crossed at
-/// once, the error names the first of: model calls, tool calls, events, duration. Once one has tripped, everything
+/// once, the error names the first of: model calls, tool calls, events, cost, duration. Once one has tripped, everything
 /// answers the same error, but what is recorded all the same is still counted.
 #[derive(Debug)]
 pub(crate) struct Monitor {
@@ -39,6 +51,11 @@ pub(crate) struct Monitor {
     tool_calls: u64,
     /// All events, calls included. Each number holds what is finished and what is reserved: both count.
     events: u64,
+    /// What finished model calls cost, as far as that is known.
+    #[cfg(feature = "prices")]
+    spent: Usd,
+    #[cfg(feature = "prices")]
+    unpriced_calls: u64,
     tripped: Option<GuardrailExceeded>,
 }
 
@@ -51,6 +68,10 @@ impl Monitor {
             llm_calls: 0,
             tool_calls: 0,
             events: 0,
+            #[cfg(feature = "prices")]
+            spent: Usd::ZERO,
+            #[cfg(feature = "prices")]
+            unpriced_calls: 0,
             tripped: None,
         }
     }
@@ -64,7 +85,7 @@ impl Monitor {
     ) -> Result<CallReservation, GuardrailExceeded> {
         self.not_tripped()?;
         self.count(kind);
-        match self.check_all(elapsed) {
+        match self.check_all(kind, elapsed) {
             Ok(()) => Ok(CallReservation { kind }),
             Err(exceeded) => {
                 self.uncount(kind);
@@ -85,7 +106,8 @@ impl Monitor {
     ) -> Result<(), GuardrailExceeded> {
         // Its place was taken when it was reserved, and stays taken.
         let CallReservation { kind: _ } = reservation;
-        self.check(elapsed)
+        self.not_tripped()?;
+        self.check_duration(elapsed)
     }
 
     /// The call was never made: its place is free again. A call that was made and then abandoned is finished, not
@@ -102,12 +124,47 @@ impl Monitor {
     pub(crate) fn record(&mut self, kind: EventKind, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         self.count(kind);
         self.not_tripped()?;
-        self.check_all(elapsed)
+        self.check_all(kind, elapsed)
     }
 
-    /// Whether the run may go on: trips when it has taken too long.
+    /// A model call has cost something. It stops nothing, because it was made: the next one does not start.
+    #[cfg(feature = "prices")]
+    pub(crate) fn spend(&mut self, spend: CallSpend) {
+        match spend {
+            CallSpend::Known(cost) => self.spent = self.spent.saturating_add(cost),
+            CallSpend::Unknown => self.unpriced_calls = self.unpriced_calls.saturating_add(1),
+        }
+    }
+
+    /// Whether the run may go on: trips when no model call may start any more, or it has taken too long.
     pub(crate) fn check(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         self.not_tripped()?;
+        self.check_cost()?;
+        self.check_duration(elapsed)
+    }
+
+    #[cfg(feature = "prices")]
+    fn check_cost(&mut self) -> Result<(), GuardrailExceeded> {
+        match self.limits.max_cost_usd {
+            Some(limit) if self.spent >= limit => {
+                self.trip(Guardrail::MaxCost, Amount::Cost(limit), Amount::Cost(self.spent))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cfg(not(feature = "prices"))]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        clippy::needless_pass_by_ref_mut,
+        reason = "without prices there is no such limit"
+    )]
+    fn check_cost(&mut self) -> Result<(), GuardrailExceeded> {
+        Ok(())
+    }
+
+    fn check_duration(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         match self.limits.max_duration {
             Some(limit) if elapsed >= limit => self.trip(
                 Guardrail::MaxDuration,
@@ -153,16 +210,24 @@ impl Monitor {
         threshold: Amount,
         actual: Amount,
     ) -> Result<(), GuardrailExceeded> {
+        #[cfg(feature = "prices")]
+        let unpriced_calls = match guardrail {
+            Guardrail::MaxCost => self.unpriced_calls,
+            _ => 0,
+        };
+        #[cfg(not(feature = "prices"))]
+        let unpriced_calls = 0;
         let exceeded = GuardrailExceeded {
             guardrail,
             threshold,
             actual,
+            unpriced_calls,
         };
         self.tripped = Some(exceeded.clone());
         Err(exceeded)
     }
 
-    fn check_all(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+    fn check_all(&mut self, kind: EventKind, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         let counts = [
             (Guardrail::MaxLlmCalls, self.limits.max_llm_calls, self.llm_calls),
             (
@@ -177,7 +242,10 @@ impl Monitor {
                 return self.trip(guardrail, Amount::Count(limit), Amount::Count(count));
             }
         }
-        self.check(elapsed)
+        if kind == EventKind::LlmCall {
+            self.check_cost()?;
+        }
+        self.check_duration(elapsed)
     }
 
     fn count(&mut self, kind: EventKind) {

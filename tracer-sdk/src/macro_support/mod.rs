@@ -5,6 +5,7 @@
 
 mod arguments;
 mod cancel;
+mod dollars;
 mod ok_value;
 mod outcome;
 mod preparation;
@@ -21,6 +22,7 @@ pub use crate::emit::traced::Traced;
 pub use crate::guardrails::{Guardrails, StopOnLoop};
 pub use arguments::Arguments;
 pub use cancel::{CancelOnExceed, as_returned};
+pub use dollars::max_cost_usd;
 pub use ok_value::{AnyValue, OkValue, ResultValue};
 pub use outcome::{
     AnyOutcome, DebugOutcome, DisplayOutcome, ErrorOutcome, Outcome, ResultOutcome, WrappedErrorOutcome,

@@ -9,6 +9,8 @@ mod check;
 mod file;
 mod index;
 mod log;
+#[cfg(feature = "prices")]
+mod model_call;
 mod parse;
 mod project;
 mod run;
@@ -25,6 +27,8 @@ pub use cancel::CancelToken;
 pub(crate) use file::open_run_file;
 pub use index::{IndexedSpan, LogIndex, PromotedRecord, TokenShares};
 pub use log::{LogPart, RecordHeader, read_log_part};
+#[cfg(feature = "prices")]
+pub(crate) use model_call::ModelCall;
 pub(crate) use parse::MAX_META_BYTES;
 #[cfg(feature = "tracing")]
 pub(crate) use project::child_type;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use toml::de::{DeInteger, DeValue};
 
 use super::{Flush, table};
+#[cfg(feature = "prices")]
+use crate::format::Usd;
 use crate::guardrails::StopOnLoop;
 
 /// A value that is not understood yet. Each reading gives `None` when the value is not of its kind.
@@ -87,6 +89,16 @@ pub(super) fn seconds(given: Given<'_>) -> Option<Duration> {
         Given::Toml(_) => return None,
     };
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(feature = "prices")]
+pub(super) fn dollars(given: Given<'_>) -> Option<Usd> {
+    match given {
+        Given::Text(text) => text.to_str()?.trim().parse().ok(),
+        Given::Toml(DeValue::Float(float)) => float.as_str().parse().ok(),
+        Given::Toml(DeValue::Integer(integer)) if integer.radix() == 10 => integer.as_str().parse().ok(),
+        Given::Toml(_) => None,
+    }
 }
 
 pub(super) fn flush(given: Given<'_>) -> Option<Flush> {

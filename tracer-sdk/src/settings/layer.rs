@@ -60,6 +60,11 @@ pub(super) fn read_layer(
         home,
         problems,
     };
+    #[cfg(not(feature = "prices"))]
+    reader.refuse(
+        &table::MAX_COST_USD,
+        "is not in force: it needs the feature `prices` of tracer-sdk",
+    );
     Config {
         enabled: reader.switch(&table::ENABLED),
         data_dir: reader.path(&table::DATA_DIR),
@@ -77,6 +82,8 @@ pub(super) fn read_layer(
             max_tool_calls: reader.whole(&table::MAX_TOOL_CALLS),
             max_events: reader.whole(&table::MAX_EVENTS),
             max_duration: reader.read(&table::MAX_DURATION_S, given::seconds),
+            #[cfg(feature = "prices")]
+            max_cost_usd: reader.read(&table::MAX_COST_USD, given::dollars),
         },
     }
 }
@@ -100,6 +107,19 @@ impl LayerReader<'_> {
             });
         }
         value
+    }
+
+    /// Reports a setting that this build cannot follow, where it is given.
+    #[cfg(not(feature = "prices"))]
+    fn refuse(&mut self, setting: &Setting, reason: &str) {
+        if let Some((_, position)) = self.origin.find(setting) {
+            self.problems.push(SettingProblem {
+                source: self.origin.source(),
+                position,
+                key: self.origin.key(setting),
+                allowed: reason.to_owned(),
+            });
+        }
     }
 
     fn switch(&mut self, setting: &Setting) -> Option<bool> {

@@ -63,6 +63,8 @@ pub enum AllowedValues {
     Between(u64, u64),
     /// A number of seconds, zero or more, fractions included.
     Seconds,
+    /// A number of dollars, zero or more, fractions included.
+    Dollars,
     /// One of these words.
     Word(&'static [&'static str]),
 }
@@ -78,6 +80,7 @@ impl fmt::Display for AllowedValues {
             Self::Whole(least) => write!(formatter, "a whole number, at least {least}"),
             Self::Between(min, max) => write!(formatter, "a whole number from {min} to {max}"),
             Self::Seconds => formatter.write_str("a number of seconds, zero or more"),
+            Self::Dollars => formatter.write_str("a number of dollars, zero or more"),
             Self::Word(words) => formatter.write_str(&words.join(" or ")),
         }
     }
@@ -244,5 +247,11 @@ settings! {
         allowed: AllowedValues::Seconds,
         default: None,
         about: "Maximum duration of a run in seconds.",
+    }
+    MAX_COST_USD {
+        key: "guardrails.max_cost_usd",
+        allowed: AllowedValues::Dollars,
+        default: None,
+        about: "Maximum cost of the model calls of a run in US dollars; needs the SDK's feature `prices`.",
     }
 }

@@ -19,12 +19,16 @@ use super::error::ErrorInfo;
 use super::ids::SpanIds;
 use super::pool;
 use super::progress::{RunProgress, WrittenRecord};
+#[cfg(feature = "prices")]
+use super::run_costs::RunCosts;
 use super::{recording, unattached, warning};
 use crate::disk::{self, LogSurvey, LogTotals};
 use crate::format::{
     EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Tags, Timestamp, TraceId, names,
 };
 use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
+#[cfg(feature = "prices")]
+use crate::prices::Prices;
 use crate::process::{OwnLock, OwnProcess, process_identity};
 use crate::redact::Redactor;
 use crate::settings::{Flush, Settings};
@@ -77,6 +81,9 @@ pub(crate) struct RunState {
     /// How many records had found no run when this one started.
     unattached_before: u64,
     progress: OwnLock<RunProgress>,
+    /// `None` where no limit counts what calls cost.
+    #[cfg(feature = "prices")]
+    costs: Option<RunCosts>,
     /// How many panics there were in threads that worked for the run.
     panics: AtomicU64,
     /// `meta.json` does not say everything of the spans that ended after the run.
@@ -132,6 +139,9 @@ pub(crate) struct RunPlace {
     /// Redacted.
     pub(crate) tags: Tags,
     pub(crate) joined: bool,
+    /// What calls cost, where a limit counts that.
+    #[cfg(feature = "prices")]
+    pub(crate) prices: Option<Prices>,
 }
 
 impl RunState {
@@ -160,6 +170,8 @@ impl RunState {
             files: OwnLock::new(process.clone(), files),
             unattached_before: unattached::ambiguous_records(),
             progress: OwnLock::new(process.clone(), RunProgress::new(settings)),
+            #[cfg(feature = "prices")]
+            costs: place.prices.map(|prices| RunCosts::new(prices, process.clone())),
             #[cfg(feature = "tracing")]
             before_end: OwnLock::new(process.clone(), Vec::new()),
             process,
@@ -452,13 +464,30 @@ impl RunState {
         }
     }
 
+    /// What the run's limit on costs counts with, if it has one.
+    #[cfg(feature = "prices")]
+    pub(crate) fn costs(&self) -> Option<&RunCosts> {
+        self.costs.as_ref()
+    }
+
     /// Writes a span that has ended, behind the root if its run has.
     pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) -> RecordOutcome {
+        self.write_and_read(span, draft, |_| {})
+    }
+
+    /// The same; `read` sees the line before any lock is taken.
+    pub(crate) fn write_and_read(
+        &self,
+        span: &EndedSpan<'_>,
+        draft: &mut Draft,
+        read: impl FnOnce(&[u8]),
+    ) -> RecordOutcome {
         if !self.is_own_process() {
             return RecordOutcome::Nowhere;
         }
         pool::with_line_buffer(|line| {
             self.write_span_line(line, span, draft);
+            read(line);
             let Some(mut files) = self.files.lock() else {
                 return RecordOutcome::Nowhere;
             };

@@ -26,6 +26,7 @@ fn amount(amount: Amount) -> ScalarValue {
     match amount {
         Amount::Count(count) => ScalarValue::Unsigned(count),
         Amount::Duration(duration) => ScalarValue::Float(duration.as_secs_f64()),
+        Amount::Cost(cost) => ScalarValue::Float(cost.dollars()),
     }
 }
 
@@ -82,6 +83,10 @@ pub(super) fn write_root(
             draft.event_text(names::GUARDRAIL.written(), exceeded.guardrail.as_str(), redactor);
             draft.event_scalar(names::THRESHOLD.written(), amount(exceeded.threshold));
             draft.event_scalar(names::ACTUAL.written(), amount(exceeded.actual));
+            if exceeded.unpriced_calls > 0 {
+                let unpriced = ScalarValue::Unsigned(exceeded.unpriced_calls);
+                draft.event_scalar(names::UNPRICED_CALLS.written(), unpriced);
+            }
         }
     }
     let description = exceptions

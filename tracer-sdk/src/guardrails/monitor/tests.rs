@@ -15,6 +15,7 @@ fn count_exceeded(guardrail: Guardrail, limit: u64) -> GuardrailExceeded {
         guardrail,
         threshold: Amount::Count(limit),
         actual: Amount::Count(limit + 1),
+        unpriced_calls: 0,
     }
 }
 
@@ -116,6 +117,162 @@ fn a_count_is_named_before_the_duration() {
     );
 }
 
+#[cfg(feature = "prices")]
+mod costs {
+    use super::*;
+
+    const LIMIT: Usd = Usd::from_cents(50);
+
+    fn monitor() -> Monitor {
+        Monitor::new(Guardrails::new().max_cost_usd(LIMIT))
+    }
+
+    fn cents(cents: u64) -> CallSpend {
+        CallSpend::Known(Usd::from_cents(cents))
+    }
+
+    fn cost_exceeded(actual: u64, unpriced_calls: u64) -> GuardrailExceeded {
+        GuardrailExceeded {
+            guardrail: Guardrail::MaxCost,
+            threshold: Amount::Cost(LIMIT),
+            actual: Amount::Cost(Usd::from_cents(actual)),
+            unpriced_calls,
+        }
+    }
+
+    #[test]
+    fn a_cost_trips_at_the_limit_and_before_the_next_call() {
+        for path in [
+            (|monitor| monitor.record(LlmCall, NOW)) as fn(&mut Monitor) -> _,
+            |monitor| monitor.reserve(LlmCall, NOW).map(|_| ()),
+            |monitor| monitor.check(NOW),
+        ] {
+            let mut monitor = monitor();
+            let call = monitor.reserve(LlmCall, NOW).unwrap();
+            assert_eq!(monitor.finish(call, NOW), Ok(()));
+            monitor.spend(cents(49));
+            assert_eq!(path(&mut monitor), Ok(()));
+            monitor.spend(cents(1));
+            assert_eq!(path(&mut monitor), Err(cost_exceeded(50, 0)));
+            assert_eq!(monitor.record(ToolCall, NOW), Err(cost_exceeded(50, 0)));
+        }
+    }
+
+    #[test]
+    fn tools_and_calls_in_flight_go_on_past_the_limit() {
+        let mut monitor = monitor();
+        let first = monitor.reserve(LlmCall, NOW).unwrap();
+        let second = monitor.reserve(LlmCall, NOW).unwrap();
+        assert_eq!(monitor.finish(first, NOW), Ok(()));
+        monitor.spend(cents(60));
+        assert_eq!(monitor.record(ToolCall, NOW), Ok(()));
+        assert_eq!(monitor.record(StateUpdate, NOW), Ok(()));
+        assert_eq!(monitor.finish(second, NOW), Ok(()));
+        monitor.spend(cents(60));
+        assert!(
+            monitor
+                .reserve(LlmCall, NOW)
+                .is_err_and(|error| error == cost_exceeded(120, 0))
+        );
+    }
+
+    #[test]
+    fn calls_without_a_price_are_named_and_stop_nothing() {
+        let mut monitor = monitor();
+        for _ in 0..100 {
+            assert_eq!(monitor.record(LlmCall, NOW), Ok(()));
+            monitor.spend(CallSpend::Unknown);
+        }
+        monitor.spend(cents(70));
+        assert_eq!(monitor.check(NOW), Err(cost_exceeded(70, 100)));
+    }
+
+    #[test]
+    fn a_limit_of_nothing_allows_no_call() {
+        let mut monitor = Monitor::new(Guardrails::new().max_cost_usd(Usd::ZERO));
+        assert_eq!(monitor.record(ToolCall, NOW), Ok(()));
+        assert!(monitor.reserve(LlmCall, NOW).is_err());
+    }
+
+    #[derive(Debug, Clone)]
+    enum CostStep {
+        Start,
+        Finish(usize, Option<u64>),
+        Record(Option<u64>),
+        Tool,
+        Check,
+    }
+
+    fn any_cost_step() -> impl Strategy<Value = CostStep> {
+        let cost = || prop::option::weighted(0.8, 0_u64..30);
+        prop_oneof![
+            4 => Just(CostStep::Start),
+            4 => (any::<usize>(), cost()).prop_map(|(at, cost)| CostStep::Finish(at, cost)),
+            2 => cost().prop_map(CostStep::Record),
+            1 => Just(CostStep::Tool),
+            1 => Just(CostStep::Check),
+        ]
+    }
+
+    proptest! {
+        /// A call starts exactly when what is known of finished ones is below the limit.
+        #[test]
+        fn no_call_starts_once_its_predecessors_are_past_the_limit(
+            steps in prop::collection::vec(any_cost_step(), 0..80),
+            limit in 0_u64..100,
+        ) {
+            let mut monitor = Monitor::new(Guardrails::new().max_cost_usd(Usd::from_cents(limit)));
+            let mut in_flight = Vec::new();
+            let (mut known, mut unpriced) = (0, 0);
+            let mut has_tripped = false;
+            let spend = |monitor: &mut Monitor, known: &mut u64, unpriced: &mut u64, cost| match cost {
+                Some(cost) => {
+                    *known += cost;
+                    monitor.spend(cents(cost));
+                }
+                None => {
+                    *unpriced += 1;
+                    monitor.spend(CallSpend::Unknown);
+                }
+            };
+            for step in steps {
+                let may_start = known < limit && !has_tripped;
+                let expected = GuardrailExceeded {
+                    threshold: Amount::Cost(Usd::from_cents(limit)),
+                    ..cost_exceeded(known, unpriced)
+                };
+                let answer = match step {
+                    CostStep::Start => monitor.reserve(LlmCall, NOW).map(|call| in_flight.push(call)),
+                    CostStep::Record(cost) => {
+                        let answer = monitor.record(LlmCall, NOW);
+                        spend(&mut monitor, &mut known, &mut unpriced, cost);
+                        answer
+                    }
+                    CostStep::Check => monitor.check(NOW),
+                    CostStep::Finish(..) if in_flight.is_empty() => continue,
+                    CostStep::Finish(at, cost) => {
+                        let call = in_flight.swap_remove(at % in_flight.len());
+                        prop_assert_eq!(monitor.finish(call, NOW).is_err(), has_tripped);
+                        spend(&mut monitor, &mut known, &mut unpriced, cost);
+                        continue;
+                    }
+                    CostStep::Tool => {
+                        prop_assert_eq!(monitor.record(ToolCall, NOW).is_err(), has_tripped);
+                        continue;
+                    }
+                };
+                prop_assert_eq!(answer.is_ok(), may_start);
+                if let Err(error) = answer
+                    && !has_tripped
+                {
+                    has_tripped = true;
+                    prop_assert_eq!(error, expected);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn stop_on_loop_trips_at_min_repetitions() {
     let stops = |guardrails: Guardrails, repetitions| {
@@ -196,6 +353,7 @@ fn any_limits() -> impl Strategy<Value = Guardrails> {
                 max_duration: seconds.map(Duration::from_secs),
                 stop_on_loop,
                 stop_on_loop_min_repetitions: None,
+                ..Guardrails::default()
             },
         )
 }

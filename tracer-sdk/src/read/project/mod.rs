@@ -22,9 +22,9 @@ pub(crate) use classify::span_type;
 #[cfg(feature = "prices")]
 pub(crate) use marks::is_replayed;
 pub(crate) use outcome::has_failed;
-pub(crate) use payload::{model, promoted_type, tool_name};
 #[cfg(feature = "prices")]
-pub(crate) use payload::{provider, response_model};
+pub(crate) use payload::{UNKNOWN_PROVIDER, provider, response_model};
+pub(crate) use payload::{model, promoted_type, tool_name};
 pub use same_call::model_without_version;
 pub(crate) use same_call::{Ancestor, CallFacts, KeptNames, RepeatableTypes, SameCalls, is_own_call};
 pub use tokens::remove_usage;

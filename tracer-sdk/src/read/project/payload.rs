@@ -19,7 +19,7 @@ use super::values::{Lookup, at_path, number, owned_text, parsed, shaped, text_li
 use super::view::all_attributes;
 
 /// The provider of a model call that names none.
-const UNKNOWN_PROVIDER: &str = "unknown";
+pub(crate) const UNKNOWN_PROVIDER: &str = "unknown";
 /// The class of an error that names none.
 const UNNAMED_ERROR: &str = "Error";
 

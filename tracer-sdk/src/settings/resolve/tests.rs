@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::super::{AllowedValues, Flush, SETTINGS};
 use super::*;
+use crate::format::Usd;
 use crate::guardrails::Guardrails;
 
 fn file(path: &str, text: &str) -> SettingsFile {
@@ -95,7 +96,7 @@ fn every_setting_of_the_table_is_read_from_the_environment_and_from_files() {
             AllowedValues::SwitchOr(words) => (words[0], "'shape'"),
             AllowedValues::Names => ("ssn, iban", "['ssn', 'iban']"),
             AllowedValues::Whole(_) | AllowedValues::Between(..) => ("999", "0x3e7"),
-            AllowedValues::Seconds => ("1.5", "1.5"),
+            AllowedValues::Seconds | AllowedValues::Dollars => ("1.5", "1.5"),
             AllowedValues::Word(words) => (words[1], "'batched'"),
         };
         let variable = setting.variable();
@@ -125,6 +126,10 @@ fn every_setting_refuses_what_is_not_allowed_and_never_repeats_it() {
             AllowedValues::Seconds => (
                 &["hunter2", "-7123", "inf", "nan"],
                 &["'7123'", "-7.123", "inf", "nan", "1e300"],
+            ),
+            AllowedValues::Dollars => (
+                &["hunter2", "-7123", "inf", "nan", "$7123", "7,123"],
+                &["'7123'", "-7.123", "inf", "nan", "1e300", "0x7123"],
             ),
             AllowedValues::Word(_) => (&["hunter2"], &["'hunter2'", "true"]),
         };
@@ -406,6 +411,19 @@ fn seconds_may_have_a_fraction_and_may_be_whole() {
     };
     assert_eq!(limit("0.25"), Some(Duration::from_millis(250)));
     assert_eq!(limit("1_000"), Some(Duration::from_secs(1000)));
+}
+
+#[test]
+fn dollars_are_exact() {
+    let limit = |text: &str| {
+        in_force(&[], "", &format!("guardrails.max_cost_usd = {text}"))
+            .guardrails
+            .max_cost_usd
+    };
+    assert_eq!(limit("0.1"), "0.1".parse().ok());
+    assert_eq!(limit("0.30"), Some(Usd::from_cents(30)));
+    assert_eq!(limit("1_000"), Some(Usd::from_cents(100_000)));
+    assert_eq!(limit("0"), Some(Usd::ZERO));
 }
 
 #[cfg(unix)]

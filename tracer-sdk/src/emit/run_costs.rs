@@ -1,0 +1,71 @@
+//! [`RunCosts`]: what the model calls of a run cost, for the guardrail `max_cost_usd`.
+
+use super::warning;
+use crate::disk::ModelCall;
+use crate::format::{SpanId, TraceId};
+use crate::guardrails::CallSpend;
+use crate::prices::Prices;
+use crate::process::{OwnLock, OwnProcess};
+
+/// How many spans that report a call again wait for the one that it counts at.
+const MAX_WAITING: usize = 256;
+
+/// The prices that a run's limit counts with, and calls whose other spans have not ended. A run without the limit has none
+/// of it: its calls are not priced.
+#[derive(Debug)]
+pub(crate) struct RunCosts {
+    prices: Prices,
+    /// What a span within a call knows of it, by the ID of the span that the call counts at.
+    waiting: OwnLock<Vec<(SpanId, ModelCall)>>,
+}
+
+impl RunCosts {
+    pub(crate) fn new(prices: Prices, process: OwnProcess) -> Self {
+        Self {
+            prices,
+            waiting: OwnLock::new(process, Vec::new()),
+        }
+    }
+
+    /// What a call cost that has ended, by its line; `None` where it counts at another span, `same_call`. Warns where the
+    /// cost is not known: nobody should rely on a limit that does not count everything.
+    pub(crate) fn spend_of(
+        &self,
+        run: TraceId,
+        id: SpanId,
+        same_call: Option<SpanId>,
+        line: &[u8],
+    ) -> Option<CallSpend> {
+        let mut call = ModelCall::read(line);
+        if let Some(mut waiting) = self.waiting.lock() {
+            while let Some(at) = waiting.iter().position(|(counted_at, _)| *counted_at == id) {
+                let (_, other) = waiting.swap_remove(at);
+                call = Some(match call {
+                    Some(call) => call.or(other),
+                    None => other,
+                });
+            }
+            if let Some(counted_at) = same_call {
+                if let Some(call) = call
+                    && waiting.len() < MAX_WAITING
+                {
+                    waiting.push((counted_at, call));
+                }
+                return None;
+            }
+        }
+        let cost = call.as_ref().map(|call| call.cost(&self.prices).usd());
+        if let (Some(call), Some(Err(unknown))) = (&call, cost)
+            && !call.brought_nothing()
+        {
+            warning::warn_once(&format_args!(
+                "max_cost_usd cannot count a model call of the run {run}: {unknown}; `tracer prices` shows the known prices, \
+                 and [prices] in a settings file adds one"
+            ));
+        }
+        Some(match cost {
+            Some(Ok(usd)) => CallSpend::Known(usd),
+            _ => CallSpend::Unknown,
+        })
+    }
+}
