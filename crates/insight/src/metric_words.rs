@@ -1,5 +1,7 @@
 //! Numbers of the gate as people read them: names of metrics, their values, and how values changed.
 
+use tracer_sdk::format::Usd;
+
 use crate::units;
 
 /// What is said of a value that nobody knows.
@@ -12,6 +14,7 @@ pub fn label(metric: &str) -> &str {
         "tool_call_count" => "tool calls",
         "llm_call_count" => "model calls",
         "cost_tokens" => "tokens",
+        "cost_usd" => "cost",
         "cached_tokens" => "cached tokens",
         "cache_write_tokens" => "tokens written to the cache",
         "reasoning_tokens" => "tokens for reasoning",
@@ -31,6 +34,7 @@ pub fn label(metric: &str) -> &str {
 ///
 /// assert_eq!(value("latency_ms", Some(1250.0)), "1.25 s");
 /// assert_eq!(value("cost_tokens", Some(447.0)), "447");
+/// assert_eq!(value("cost_usd", Some(0.0213)), "$0.021");
 /// assert_eq!(value("cost_tokens", None), "unknown");
 /// ```
 pub fn value(metric: &str, value: Option<f64>) -> String {
@@ -39,6 +43,9 @@ pub fn value(metric: &str, value: Option<f64>) -> String {
     };
     if metric == "latency_ms" && value >= 0.0 {
         return units::duration(whole(value * 1_000.0));
+    }
+    if metric == "cost_usd" && value >= 0.0 {
+        return Usd::from_dollars(value).to_string();
     }
     plain(value)
 }
@@ -121,6 +128,8 @@ mod tests {
         for (metric, before, after, reported) in [
             ("latency_ms", Some(120.0), Some(1_320.0), "+1.20 s (+1000 %)"),
             ("cost_tokens", Some(447.0), Some(90.0), "-357 (-80 %)"),
+            ("cost_usd", Some(0.026), Some(0.0325), "+$0.0065 (+25 %)"),
+            ("cost_usd", Some(0.0), Some(0.5), "+$0.50 (was none)"),
             ("cost_tokens", Some(447.0), None, "is unknown now"),
             ("cost_tokens", None, Some(1.0), "was unknown"),
             ("cost_tokens", None, None, ""),

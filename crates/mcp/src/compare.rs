@@ -8,6 +8,7 @@ use tracer_insight::metric_words;
 use tracer_insight::profile::RunProfile;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::text;
+use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{RunReader, Strictness};
 
 use crate::arguments::CompareRuns;
@@ -24,9 +25,9 @@ const MAX_VALUE_BYTES: usize = 60;
 /// Tools and models that are named of each kind of change.
 const MAX_NAMES: usize = 10;
 
-pub(crate) fn answer(store: &FactsStore, asked: &CompareRuns) -> Result<String, ToolError> {
-    let mut before = ComparedRun::open(store, Some(&asked.before))?;
-    let mut after = ComparedRun::open(store, asked.after.as_deref())?;
+pub(crate) fn answer(store: &FactsStore, prices: &Prices, asked: &CompareRuns) -> Result<String, ToolError> {
+    let mut before = ComparedRun::open(store, prices, Some(&asked.before))?;
+    let mut after = ComparedRun::open(store, prices, asked.after.as_deref())?;
     let mut comparison = Comparison::of_runs(&before.profile, &after.profile);
     comparison.look_up_differences(
         &mut before.run.records,
@@ -57,7 +58,7 @@ struct ComparedRun {
 
 impl ComparedRun {
     /// A run, strictly read: of one that is damaged nobody knows in what it differs.
-    fn open(store: &FactsStore, wanted: Option<&str>) -> Result<Self, ToolError> {
+    fn open(store: &FactsStore, prices: &Prices, wanted: Option<&str>) -> Result<Self, ToolError> {
         let directory = selection::one(store, wanted)?;
         let invalid = |problem: String| ToolError::NotComparable {
             run: directory.trace_id.to_string(),
@@ -66,7 +67,7 @@ impl ComparedRun {
         let run = RunReader::open(&directory.path, Strictness::Strict)
             .map_err(|error| invalid(error.to_string()))?;
         let meta = run.require_meta().map_err(|error| invalid(error.to_string()))?;
-        let profile = RunProfile::read(meta, run.records.clone())?;
+        let profile = RunProfile::read(meta, run.records.clone())?.priced(prices);
         Ok(Self { run, profile })
     }
 }

@@ -99,7 +99,7 @@ pub(crate) fn call(
         "search_runs" => search::answer(store, &parse(arguments)?),
         "get_run" => run::outline(store, prices, &parse(arguments)?),
         "get_step" => run::step(store, prices, &parse(arguments)?),
-        "compare_runs" => compare::answer(store, &parse(arguments)?),
+        "compare_runs" => compare::answer(store, prices, &parse(arguments)?),
         "stats" => stats::answer(store, &parse(arguments)?),
         "explain_failure" => run::failure(store, prices, &parse(arguments)?),
         name => Err(ToolError::UnknownTool(text_of(name))),

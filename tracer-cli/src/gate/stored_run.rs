@@ -25,6 +25,7 @@ pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<Stor
     let run = RunReader::open(&directory.path, Strictness::Strict).map_err(&not_valid)?;
     let meta = run.require_meta().map_err(&not_valid)?;
     let metrics = RunProfile::read(meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
+    let metrics = metrics.priced(&session.prices()?);
     Ok(StoredRun {
         short_id,
         run,

@@ -9,7 +9,7 @@ use crate::gate_report::size_budget;
 use crate::gate_report::size_budget::ReportSection;
 use tracer_gate::words::checks;
 use tracer_gate::words::checks::{CheckOutcome, CheckRow};
-use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, why};
+use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, shows_cost, why};
 use tracer_gate::words::{changes, verdict};
 use tracer_insight::markdown;
 use tracer_insight::markdown::code;
@@ -202,26 +202,39 @@ fn other_checks(checks: &[&CheckRow]) -> ReportSection {
 }
 
 fn trials(report: &Report) -> ReportSection {
-    let rows = report.trials.iter().map(row);
-    details(
-        &format!("Trials ({})", report.trials.len()),
-        "| trial | | run | exit | steps | tokens | changes | why |",
-        "|--:|---|---|--:|--:|--:|--:|---|",
-    )
-    .rows("trial", MAX_ROWS, rows)
-    .more_begins_with("| ")
-    .close([String::new(), "</details>".to_owned()])
+    let has_costs = shows_cost(report);
+    let rows = report.trials.iter().map(|trial| row(trial, has_costs));
+    let (heading, rule) = if has_costs {
+        (
+            "| trial | | run | exit | steps | tokens | cost | changes | why |",
+            "|--:|---|---|--:|--:|--:|--:|--:|---|",
+        )
+    } else {
+        (
+            "| trial | | run | exit | steps | tokens | changes | why |",
+            "|--:|---|---|--:|--:|--:|--:|---|",
+        )
+    };
+    details(&format!("Trials ({})", report.trials.len()), heading, rule)
+        .rows("trial", MAX_ROWS, rows)
+        .more_begins_with("| ")
+        .close([String::new(), "</details>".to_owned()])
 }
 
-fn row(trial: &ReportedTrial) -> String {
+fn row(trial: &ReportedTrial, has_costs: bool) -> String {
     let value = |metric: &str| {
         let value = trial.metric_values.get(metric).copied().flatten();
         metric_words::value(metric, value)
     };
     let run = trial.trace_id.as_ref().map(|_| code(&short_id(trial)));
     let why = why(trial);
+    let cost = if has_costs {
+        format!(" {} |", value("cost_usd"))
+    } else {
+        String::new()
+    };
     format!(
-        "| {} | {} | {} | {} | {} | {} | {} | {} |",
+        "| {} | {} | {} | {} | {} | {} |{cost} {} | {} |",
         trial.trial,
         match trial.passed {
             true => "✅",

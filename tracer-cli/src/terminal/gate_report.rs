@@ -1,6 +1,6 @@
 //! A report as lines for a terminal: the verdict, the checks, the trials, what changed.
 
-use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, why};
+use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, shows_cost, why};
 use tracer_gate::{Report, ReportedTrial};
 
 use crate::terminal::layout::{Align, Column, Table};
@@ -20,15 +20,18 @@ const MAX_OUTPUTS: usize = 3;
 /// More trials are counted: those that failed come first.
 const MAX_TRIALS: usize = 50;
 
-const TRIALS: [Column; 7] = [
+const TRIALS: [Column; 8] = [
     column("", Align::Left, None),
     column("TRIAL", Align::Right, None),
     column("RUN", Align::Left, None),
     column("STEPS", Align::Right, Some(3)),
     column("TOKENS", Align::Right, Some(4)),
+    column("COST", Align::Right, Some(5)),
     column("EXIT", Align::Right, Some(1)),
     column("TIME", Align::Right, Some(2)),
 ];
+/// The column that is left out where no trial cost anything, as far as that is known.
+const COST: usize = 5;
 /// Without what only processes have: where a stored run is judged there is none.
 const STORED: usize = TRIALS.len() - 2;
 
@@ -146,16 +149,19 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
         trials.truncate(MAX_TRIALS);
     }
     let has_processes = trials.iter().any(|trial| trial.details.wall_time_ms.is_some());
-    let columns = if has_processes {
-        &TRIALS[..]
-    } else {
-        TRIALS.split_at(STORED).0
-    };
-    let mut table = Table::new(columns);
+    let has_costs = shows_cost(report);
+    let is_shown = |at: usize| (has_processes || at < STORED) && (has_costs || at != COST);
+    let shown = TRIALS.iter().enumerate().filter(|(at, _)| is_shown(*at));
+    let columns: Vec<Column> = shown.map(|(_, column)| *column).collect();
+    let mut table = Table::new(&columns);
     for trial in &trials {
-        let mut cells = cells(trial);
-        cells.truncate(columns.len());
-        table.push(cells);
+        let shown = cells(trial).into_iter().enumerate();
+        table.push(
+            shown
+                .filter(|(at, _)| is_shown(*at))
+                .map(|(_, cell)| cell)
+                .collect(),
+        );
     }
     let arranged = table.arrange(width, width / 3);
     let mut lines = vec![arranged.heading("")];
@@ -206,6 +212,7 @@ fn cells(trial: &ReportedTrial) -> Vec<Line> {
         Line::of(short_id(trial), Tone::Plain),
         Line::of(known("step_count"), Tone::Plain),
         Line::of(known("cost_tokens"), Tone::Plain),
+        Line::of(known("cost_usd"), Tone::Plain),
         Line::of(exit(trial), Tone::Plain),
         Line::of(time, Tone::Plain),
     ]

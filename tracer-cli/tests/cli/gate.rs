@@ -5,7 +5,7 @@ use std::fs;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::sandbox::{FIRST, Outcome, SECOND, Sandbox, THIRD};
+use crate::sandbox::{FIRST, Outcome, SECOND, Sandbox, THIRD, meta, spans};
 
 const POLICY: &str =
     "version: 2\ntrials: 3\nmetrics:\n  required_tools: {kind: invariant, all_of: [search_kb]}\n";
@@ -320,6 +320,123 @@ fn a_comparison_has_three_formats_and_two_sides() {
         .tracer(&["diff", FIRST, SECOND, "--baseline", "b.json"])
         .fails(2, &["cannot be used with"]);
     sandbox.tracer(&["diff", FIRST]).fails(2, &["required"]);
+}
+
+/// A policy with a bound on the dollars of a run.
+fn bounded_cost(bound: &str) -> String {
+    format!(
+        "version: 2\ntrials: 1\nmetrics:\n  no_loops: {{kind: invariant}}\nx_tracer:\n  metrics:\n    cost_usd: {{kind: \
+         measured, direction: upper, {bound}}}\n"
+    )
+}
+
+/// Gives the model of the runs a price, in dollars per million tokens of its prompts.
+fn price(sandbox: &Sandbox, input: u32) {
+    let text = format!("[prices.local.demo-model]\ninput = {input}\noutput = 0\n");
+    file(sandbox, ".tracer/config.toml", &text);
+}
+
+#[test]
+fn a_cost_is_judged_where_it_is_known() {
+    let sandbox = sandbox();
+    file(&sandbox, ".tracer/policy.yaml", &bounded_cost("limit: 0.01"));
+    let judged = || {
+        let text = sandbox.tracer(&["assert", SECOND]);
+        let report = sandbox.tracer(&["assert", SECOND, "--format", "json"]).json();
+        (text, report["trials"][0]["metric_values"]["cost_usd"].clone())
+    };
+    let (unknown, value) = judged();
+    assert!(unknown.stdout.starts_with("? INCONCLUSIVE"), "{unknown:?}");
+    assert!(
+        unknown.stdout.contains("1 model call has no known price"),
+        "{unknown:?}"
+    );
+    assert_eq!(value, Value::Null);
+
+    price(&sandbox, 10);
+    let (cheap, value) = judged();
+    assert!(cheap.stdout.starts_with("✓ PASS"), "{cheap:?}");
+    assert!(cheap.stdout.contains("$0.0041"), "{cheap:?}");
+    assert_eq!(value, json!(0.00412));
+
+    price(&sandbox, 100);
+    let (dear, value) = judged();
+    assert_eq!(dear.code, Some(1), "{dear:?}");
+    assert!(dear.stdout.contains("✗ cost_usd  failed"), "{dear:?}");
+    for part in ["at most $0.01", "$0.041"] {
+        assert!(dear.stdout.contains(part), "{dear:?}");
+    }
+    assert_eq!(value, json!(0.0412));
+}
+
+#[test]
+fn a_cost_is_compared_with_that_of_a_baseline() {
+    let sandbox = sandbox();
+    price(&sandbox, 10);
+    let baseline = sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
+    assert_eq!(baseline.code, Some(0), "{baseline:?}");
+    let metrics = &json_of(&sandbox, "b.json")["trial_sample"]["metrics"];
+    assert_eq!(metrics["cost_usd"], json!([0.00412]));
+    file(
+        &sandbox,
+        ".tracer/policy.yaml",
+        &bounded_cost("tolerance: {relative: 0.25}"),
+    );
+    let same = sandbox.tracer(&["assert", SECOND, "--baseline", "b.json"]);
+    assert_eq!(same.code, Some(0), "{same:?}");
+    price(&sandbox, 20);
+    let dearer = sandbox.tracer(&["assert", SECOND, "--baseline", "b.json"]);
+    assert_eq!(dearer.code, Some(1), "{dearer:?}");
+    assert!(dearer.stdout.contains("(baseline $0.0041)"), "{dearer:?}");
+}
+
+#[test]
+fn a_cost_is_a_metric_of_ours() {
+    let sandbox = sandbox();
+    let policy = "version: 2\nmetrics:\n  cost_usd: {kind: measured, direction: upper, limit: 1}\n";
+    file(&sandbox, ".tracer/policy.yaml", policy);
+    sandbox.tracer(&["assert", SECOND]).fails(
+        2,
+        &["is not a metric of the contract", "x_tracer.metrics.cost_usd"],
+    );
+}
+
+#[test]
+fn a_comparison_has_the_cost_beside_the_tokens() {
+    let sandbox = sandbox();
+    let more = spans(SECOND, "support-agent", 2, "ok").replace(":412,", ":824,");
+    sandbox.files(SECOND, &meta(SECOND, "support-agent", 2, "ok").to_string(), &more);
+    let compared = |format: &str| sandbox.tracer(&["diff", FIRST, SECOND, "--format", format]);
+    let cost = |outcome: Outcome| {
+        let json = outcome.json();
+        let metrics = json["metrics"].as_array().unwrap();
+        metrics
+            .iter()
+            .find(|change| change["metric"] == "cost_usd")
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(
+        cost(compared("json")),
+        json!({"metric": "cost_usd", "before": null, "after": null}),
+        "no price, no number"
+    );
+    price(&sandbox, 10);
+    assert_eq!(
+        cost(compared("json")),
+        json!({"metric": "cost_usd", "before": 0.00412, "after": 0.00824})
+    );
+    for format in ["text", "markdown"] {
+        let outcome = compared(format);
+        let row = outcome
+            .stdout
+            .lines()
+            .find(|line| line.contains("$0.0041"))
+            .unwrap();
+        for part in ["cost", "$0.0082", "+$0.0041 (+100 %)"] {
+            assert!(row.contains(part), "{row}");
+        }
+    }
 }
 
 #[test]

@@ -102,8 +102,8 @@ impl Baseline {
         Ok(assemble(sample.runs, sample.environment, created_at).sealed(provenance))
     }
 
-    /// The same behaviour as another baseline, as far as both record it: everything but when it was, how long it took, and
-    /// which runs it was seen in.
+    /// The same behaviour as another baseline, as far as both record it: everything but when it was, how long it took, what
+    /// it cost, and which runs it was seen in.
     ///
     /// ```
     /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
@@ -122,7 +122,7 @@ impl Baseline {
         };
         let numbers = Metric::RECORDED
             .iter()
-            .filter(|metric| **metric != Metric::LatencyMs);
+            .filter(|metric| !matches!(metric, Metric::LatencyMs | Metric::CostUsd));
         let sorted = |baseline: &Self, metric: &Metric| {
             let mut values = baseline.sample(metric);
             if let Some(values) = &mut values {

@@ -11,6 +11,7 @@ use crate::{
     Baseline, CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule,
     Trial, TrialTools, Verdict,
 };
+use tracer_insight::profile::Metric;
 
 /// What the rows of a gate are made of.
 pub(super) struct CheckRows<'a> {
@@ -44,7 +45,7 @@ impl CheckRows<'_> {
         let mut unknown = unknown_trials(self.trials, &values);
         let sample = planned.sample.as_deref();
         let method = self.policy.decision;
-        let decision = match &planned.check.rule {
+        let mut decision = match &planned.check.rule {
             Rule::Invariant(rule) => {
                 let outcomes = self.outcomes.of(planned);
                 unknown = self.undecided(&outcomes);
@@ -72,11 +73,21 @@ impl CheckRows<'_> {
                 }
             }
         };
+        if decision.verdict == Verdict::Pass && metric.is_some_and(|metric| self.is_partly_unpriced(metric)) {
+            decision.verdict = Verdict::Inconclusive;
+        }
         Some(CheckResult {
             direction: planned.check.rule.direction(),
             unknown_trials: unknown,
             ..self.row(planned.name(), planned.check.rule.kind(), planned.mode, decision)
         })
+    }
+
+    /// Whether the metric is the cost, and that of a call is not known. What is known may be too much already; it is never
+    /// shown to be little enough, even where the trials that are known outweigh the others.
+    fn is_partly_unpriced(&self, metric: &Metric) -> bool {
+        let mut runs = self.trials.iter().filter_map(judged_run);
+        *metric == Metric::CostUsd && runs.any(|run| run.cost.unpriced > 0)
     }
 
     /// The numbers of the trials without an outcome.

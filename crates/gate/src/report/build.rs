@@ -112,6 +112,7 @@ fn details(trial: &Trial) -> TrialDetails {
     };
     if let Some(metrics) = &trial.metrics {
         details.calls_without_tokens = metrics.calls_without_tokens;
+        details.unpriced_calls = metrics.cost.unpriced;
         details.repeats.clone_from(&metrics.repeats);
         details.unknown_repeats.clone_from(&metrics.unknown_repeats);
         details.harmless_warnings = metrics.harmless_warnings;

@@ -265,6 +265,9 @@ pub struct TrialDetails {
     pub wall_time_ms: Option<u64>,
     /// Model calls whose tokens are unknown.
     pub calls_without_tokens: u64,
+    /// Model calls whose cost is unknown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unpriced_calls: u64,
     /// Calls that asked the same again and again.
     pub repeats: Vec<RepeatedCalls>,
     /// Calls that came again and again of which neither what they asked was recorded nor what came of them.

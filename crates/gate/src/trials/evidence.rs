@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::{FailureReason, Trial, TrialFailure};
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::read::{InvalidRun, RunDirectory, RunReader, RunStore, StoreError, Strictness};
+use tracer_sdk::settings::{Sources, read_prices};
 
 /// More runs than this are counted instead of named.
 const MAX_NAMED: usize = 3;
@@ -71,7 +72,8 @@ fn trial_from_run(number: u32, directory: &RunDirectory) -> Trial {
         Err(invalid) => return malformed(problems(&invalid)),
     };
     match RunProfile::read(&meta, records) {
-        Ok(metrics) => Trial::of_run(number, metrics),
+        // A price with a problem counts as not given: then the cost is unknown, and no check of it passes.
+        Ok(metrics) => Trial::of_run(number, metrics.priced(&read_prices(&Sources::read()).0)),
         Err(error) => malformed(error.to_string()),
     }
 }

@@ -10,6 +10,7 @@ use crate::words::phrase::Phrase;
 use tracer_insight::line::Tone;
 use tracer_insight::metric_words;
 use tracer_insight::metric_words::percent;
+use tracer_insight::profile::Metric;
 use tracer_insight::text;
 
 /// A longer name is cut.
@@ -314,6 +315,14 @@ fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Words {
             Some(_) if sample.min.total_cmp(&sample.max).is_eq() => format!("{seen} in all trials"),
             Some(_) => format!("{seen} ({aggregate}; {range})"),
         };
+    }
+    if evidence.observed.is_none() && name == Metric::CostUsd.to_string() {
+        let unpriced = report.trials.iter().map(|trial| trial.details.unpriced_calls);
+        match unpriced.fold(0, u64::saturating_add) {
+            0 => {}
+            1 => seen.push_str("; 1 model call has no known price"),
+            calls => seen = format!("{seen}; {calls} model calls have no known price"),
+        }
     }
     let outside = |number: f64| {
         evidence.allowed.upper.is_some_and(|upper| number > upper)

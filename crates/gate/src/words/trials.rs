@@ -1,6 +1,8 @@
 //! What is said of a trial: its run, how its process ended, why it did not succeed.
 
-use crate::{ReportedTrial, TrialCheck};
+use tracer_insight::profile::Metric;
+
+use crate::{Report, ReportedTrial, TrialCheck};
 
 /// The beginning of the run's ID, or a dash where there is none.
 pub fn short_id(trial: &ReportedTrial) -> String {
@@ -17,6 +19,16 @@ pub fn exit(trial: &ReportedTrial) -> String {
         (None, Some(code)) => code.to_string(),
         (None, None) => String::new(),
     }
+}
+
+/// Whether a table of trials has a column of costs: where one of them is known to have cost something.
+pub fn shows_cost(report: &Report) -> bool {
+    let name = Metric::CostUsd.to_string();
+    let cost = |trial: &ReportedTrial| trial.metric_values.get(&name).copied().flatten();
+    report
+        .trials
+        .iter()
+        .any(|trial| cost(trial).is_some_and(|usd| usd > 0.0))
 }
 
 /// Why a trial did not succeed.

@@ -241,9 +241,10 @@ fn build(
     }
 }
 
-/// How long it took is no behaviour, nor of what kinds its tokens were, whose sum is compared; and where an old baseline has no loops, the calls themselves are compared.
+/// How long it took is no behaviour, nor what it cost, which follows from prices and tokens, nor of what kinds its tokens were, whose sum is compared; and where an old baseline has no loops, the calls themselves are compared.
 fn is_no_behaviour(change: &MetricChange) -> bool {
     change.metric == Metric::LatencyMs.to_string()
+        || change.metric == Metric::CostUsd.to_string()
         || TOKEN_SHARES.iter().any(|(name, _)| change.metric == *name)
         || change.before.is_none() && change.metric == REPEATED_CALLS
 }

@@ -19,6 +19,7 @@ use tracer_sdk::format::{
     names,
 };
 use tracer_sdk::loops::Trail;
+use tracer_sdk::prices::{CallGroups, CostSum, Prices};
 use tracer_sdk::read::{self, RunStatus};
 
 /// By how many microseconds durations may differ: emitters round to milliseconds.
@@ -84,6 +85,8 @@ struct Gathered {
     calls_without_tokens: u64,
     /// The sum of what the calls say of their tokens.
     usage: Usage,
+    /// What decides the cost of the calls.
+    model_calls: CallGroups,
     /// When the root started, and how it ended.
     start: Option<Timestamp>,
     end: Option<RootEnd>,
@@ -106,6 +109,8 @@ struct RootEnd {
 impl Gathered {
     fn take(&mut self, mut record: Record) {
         self.hash(&record);
+        // Before its marks are taken: a replayed call costs nothing.
+        self.model_calls.add(&record);
         if let Payload::Unknown { attributes, .. } = &record.payload {
             self.losses.look_at(attributes);
         }
@@ -267,7 +272,7 @@ impl Gathered {
         let repeats = repeats::find(&self.calls, &self.trail);
         let looped = || read::has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
         let run_status = RunStatus::recorded(meta, || false, looped);
-        RunProfile {
+        let profile = RunProfile {
             trace_id: meta.trace_id,
             run_name: meta.run_name.clone(),
             status,
@@ -277,6 +282,8 @@ impl Gathered {
             cost_tokens: (self.calls_without_tokens == 0).then_some(self.tokens),
             calls_without_tokens: self.calls_without_tokens,
             tokens: self.usage,
+            model_calls: self.model_calls,
+            cost: CostSum::default(),
             latency_ms,
             started_at: self.start,
             possible_tools: self.possible_tools,
@@ -295,7 +302,8 @@ impl Gathered {
                 reported
             },
             guardrail_events: self.guardrail_events,
-        }
+        };
+        profile.priced(&Prices::default())
     }
 }
 

@@ -18,6 +18,7 @@ pub use missing::MissingSpans;
 pub use name::Metric;
 
 use tracer_sdk::format::{Counts, Record, RecordedStatus, Timestamp, TraceId, Usage};
+use tracer_sdk::prices::{CallGroups, CostSum, Prices};
 use tracer_sdk::read::RunStatus;
 
 use crate::calls::CallList;
@@ -58,6 +59,10 @@ pub struct RunProfile {
     pub calls_without_tokens: u64,
     /// The tokens of its model calls as far as they are known, with those from a cache, put into one, and for reasoning.
     pub tokens: Usage,
+    /// What decides the cost of its model calls, whatever the prices.
+    pub model_calls: CallGroups,
+    /// What its model calls cost: with the release's prices, unless [`RunProfile::priced`] took others.
+    pub cost: CostSum,
     /// How long it took, in milliseconds, by the timestamps of its start and end; unknown when a `duration_ms` differs
     /// from that by more than a millisecond.
     pub latency_ms: Option<u64>,
@@ -91,6 +96,32 @@ pub struct RunProfile {
 }
 
 impl RunProfile {
+    /// The profile with what the run costs by these prices.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::profile::{Metric, RunProfile};
+    /// use tracer_sdk::settings::{SettingsFile, Sources, read_prices};
+    /// use tracer_sdk::{Usage, llm_call};
+    ///
+    /// let run = recorded(|| llm_call("llama-4").provider("local").usage(Usage::new(1_000, 0)).record());
+    /// let profile = RunProfile::new(&run.meta, run.records());
+    /// assert_eq!(profile.value(&Metric::CostUsd), None); // the release has no price of it
+    ///
+    /// let text = Ok("[prices.local.llama-4]\ninput = 10\noutput = 10".to_owned());
+    /// let user = Some(SettingsFile { path: "config.toml".into(), text });
+    /// let (prices, _) = read_prices(&Sources { user, ..Sources::default() });
+    /// assert_eq!(profile.priced(&prices).value(&Metric::CostUsd), Some(0.01));
+    /// ```
+    #[must_use]
+    pub fn priced(mut self, prices: &Prices) -> Self {
+        self.cost = self.model_calls.cost(prices);
+        // Calls that only a strict reading finds: what they were given is known, not who was asked.
+        let others = self.counts.llm_calls.saturating_sub(self.cost.calls());
+        self.cost.unpriced = self.cost.unpriced.saturating_add(others);
+        self
+    }
+
     /// The value of a numeric metric; `None` when it is not known.
     ///
     /// ```
@@ -126,6 +157,7 @@ impl RunProfile {
             Metric::StepCount => self.step_count,
             Metric::ToolCallCount => self.counts.tool_calls,
             Metric::CostTokens => self.cost_tokens?,
+            Metric::CostUsd => return Some(self.cost_bounds()),
             Metric::LatencyMs => return Some(Bounds::exactly(as_float(self.latency_ms?))),
             Metric::LlmCallCount => self.counts.llm_calls,
             Metric::ErrorCount => self.counts.errors,
@@ -146,6 +178,18 @@ impl RunProfile {
             least,
             most: least + more,
         })
+    }
+
+    /// What is known of the cost is its least; what is not known may be any amount.
+    fn cost_bounds(&self) -> Bounds {
+        let known = self.cost.known.dollars();
+        if self.cost.unpriced == 0 && self.missing.is_none() {
+            return Bounds::exactly(known);
+        }
+        Bounds {
+            least: known,
+            most: f64::INFINITY,
+        }
     }
 
     /// The tools that the run called in any reading of its spans, each once.

@@ -18,6 +18,8 @@ pub enum Metric {
     ToolCallCount,
     /// Tokens of all model calls.
     CostTokens,
+    /// US dollars of all model calls.
+    CostUsd,
     /// Milliseconds from start to end.
     LatencyMs,
     /// Model calls.
@@ -35,10 +37,11 @@ const TOOL_CALLS: &str = "tool_calls.";
 
 impl Metric {
     /// The metrics that every report and baseline holds, in the order in which they are written.
-    pub const RECORDED: [Self; 7] = [
+    pub const RECORDED: [Self; 8] = [
         Self::StepCount,
         Self::ToolCallCount,
         Self::CostTokens,
+        Self::CostUsd,
         Self::LatencyMs,
         Self::LlmCallCount,
         Self::ErrorCount,
@@ -67,6 +70,7 @@ impl Metric {
             Self::StepCount => "step_count",
             Self::ToolCallCount => "tool_call_count",
             Self::CostTokens => "cost_tokens",
+            Self::CostUsd => "cost_usd",
             Self::LatencyMs => "latency_ms",
             Self::LlmCallCount => "llm_call_count",
             Self::ErrorCount => "error_count",

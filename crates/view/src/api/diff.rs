@@ -171,9 +171,10 @@ fn open(viewer: &Viewer, id: TraceId) -> Result<RunReader, ApiError> {
     RunReader::open(&directory.path, Strictness::Strict).map_err(ApiError::invalid_run)
 }
 
-fn metrics(run: &RunReader) -> Result<RunProfile, ApiError> {
+fn metrics(viewer: &Viewer, run: &RunReader) -> Result<RunProfile, ApiError> {
     let meta = run.require_meta().map_err(ApiError::invalid_run)?;
-    RunProfile::read(meta, run.records.clone()).map_err(ApiError::unreadable)
+    let profile = RunProfile::read(meta, run.records.clone()).map_err(ApiError::unreadable)?;
+    Ok(profile.priced(viewer.runs().prices()))
 }
 
 fn of_runs(
@@ -191,7 +192,7 @@ fn of_runs(
         return Ok(known);
     }
     let (mut before, mut after) = (open(viewer, a)?, open(viewer, b)?);
-    let (was, is) = (metrics(&before)?, metrics(&after)?);
+    let (was, is) = (metrics(viewer, &before)?, metrics(viewer, &after)?);
     let mut comparison = Comparison::of_runs(&was, &is);
     if let Some(meta) = &after.meta {
         comparison.note_fork(meta);
@@ -206,7 +207,7 @@ fn of_runs(
 fn with_baseline(viewer: &Viewer, a: TraceId, name: &str) -> Result<Arc<Compared>, ApiError> {
     let baseline = baselines::read(name)?;
     let run = open(viewer, a)?;
-    let metrics = metrics(&run)?;
+    let metrics = metrics(viewer, &run)?;
     let comparison = baseline.compare(&metrics);
     let policy = ProjectPolicy::read().map(|policy| policy.judge(Against::Baseline(&baseline), metrics));
     Ok(Arc::new(Compared { comparison, policy }))

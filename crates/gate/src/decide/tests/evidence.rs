@@ -4,7 +4,7 @@ use super::{baseline_of_steps, calling, crashed, exactly, of_steps, policy, run,
 use crate::policy::{Aggregate, Distributional, Measured, OnInconclusive, Overrides, Policy};
 use crate::statistics::{IntervalMethod, chance_of_exceeding};
 use crate::{Baseline, CheckResult, Direction, Evidence, Gate, Judgement, Trial, Verdict};
-use tracer_sdk::format::RecordedStatus;
+use tracer_sdk::format::{RecordedStatus, Usd};
 
 use serde_json::{Value, json};
 use tracer_insight::testing::{metrics, run_of, run_with};
@@ -51,6 +51,33 @@ fn a_check_fails_when_no_value_that_is_not_known_could_save_it() {
         judged(&policy(3, TOKENS), &trials(runs)).verdict,
         Verdict::Inconclusive
     );
+}
+
+#[test]
+fn what_is_known_of_a_cost_can_fail_a_check_and_never_pass_it() {
+    let policy = with_ours(
+        3,
+        "no_loops: {kind: invariant}",
+        "{metrics: {cost_usd: {kind: measured, direction: upper, limit: 0.5}}}",
+    );
+    let verdict = |costs: [(u64, u64); 3]| {
+        let runs = costs.map(|(cents, unpriced)| {
+            let mut run = run(3, Some(50));
+            run.cost.known = Usd::from_cents(cents);
+            run.cost.unpriced = unpriced;
+            run
+        });
+        let judgement = judged(&policy, &trials(runs));
+        let cost = row(&judgement, "cost_usd");
+        (cost.verdict.unwrap(), cost.unknown_trials.clone())
+    };
+    assert_eq!(verdict([(10, 0), (50, 0), (90, 0)]), (Verdict::Pass, vec![]));
+    // The median is known, the cost of a trial is not.
+    assert_eq!(
+        verdict([(10, 0), (10, 1), (10, 0)]),
+        (Verdict::Inconclusive, vec![2])
+    );
+    assert_eq!(verdict([(60, 1), (60, 0), (0, 5)]), (Verdict::Fail, vec![1, 3]));
 }
 
 // gate-contract, section 15.1, P1: an unfinished trace passed, with zeros for its numbers.
