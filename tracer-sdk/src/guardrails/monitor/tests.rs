@@ -225,12 +225,11 @@ mod costs {
             let mut in_flight = Vec::new();
             let (mut known, mut unpriced) = (0, 0);
             let mut has_tripped = false;
-            let spend = |monitor: &mut Monitor, known: &mut u64, unpriced: &mut u64, cost| match cost {
-                Some(cost) => {
+            let spend = |monitor: &mut Monitor, known: &mut u64, unpriced: &mut u64, cost| {
+                if let Some(cost) = cost {
                     *known += cost;
                     monitor.spend(cents(cost));
-                }
-                None => {
+                } else {
                     *unpriced += 1;
                     monitor.spend(CallSpend::Unknown);
                 }
