@@ -88,7 +88,7 @@ pub enum Command {
     Mcp(mcp::Args),
     /// Export a run as one file: JSON, HTML or the format of another tool
     Export(export::Args),
-    /// Send runs to an OpenTelemetry collector or back end
+    /// Send runs to an OpenTelemetry collector or back end, or to a bucket
     Push(push::Args),
     /// Import OpenTelemetry spans and logs from files as runs
     Import(import::Args),

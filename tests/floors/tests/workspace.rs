@@ -12,7 +12,7 @@ use serde_json::Value;
 use tracer_floors::{Arrow, CrateModules, circles, sibling_arrows};
 
 /// What each package may depend on, the lowest first. A new package gets a line.
-const PACKAGES: [(&str, &[&str]); 9] = [
+const PACKAGES: [(&str, &[&str]); 10] = [
     ("tracer-macros", &[]),
     ("tracer-sdk", &["tracer-macros"]),
     ("tracer-insight", &["tracer-sdk"]),
@@ -21,6 +21,10 @@ const PACKAGES: [(&str, &[&str]); 9] = [
     (
         "tracer-facts",
         &["tracer-sdk", "tracer-insight", "tracer-gate", "tracer-capture"],
+    ),
+    (
+        "tracer-bucket",
+        &["tracer-sdk", "tracer-insight", "tracer-capture", "tracer-facts"],
     ),
     (
         "tracer-view",
@@ -50,6 +54,7 @@ const PACKAGES: [(&str, &[&str]); 9] = [
             "tracer-gate",
             "tracer-capture",
             "tracer-facts",
+            "tracer-bucket",
             "tracer-view",
             "tracer-mcp",
         ],
@@ -68,9 +73,10 @@ const ONLY_THE_COMMAND: [&str; 7] = [
 ];
 
 /// What programs that record must not get with the SDK's default features: runtimes, HTTP, parsers of the gate.
-const NEVER_IN_THE_SDK: [&str; 11] = [
+const NEVER_IN_THE_SDK: [&str; 13] = [
     "axum",
     "hyper",
+    "object_store",
     "rayon",
     "reqwest",
     "rustls",
@@ -80,6 +86,7 @@ const NEVER_IN_THE_SDK: [&str; 11] = [
     "statrs",
     "tokio",
     "tower",
+    "zstd",
 ];
 
 /// What a module of a package must not reach, directly or through others. `*` is every other module.

@@ -30,6 +30,7 @@ mod output_files;
 mod policy_reference;
 mod prices;
 mod push;
+mod push_to_bucket;
 mod receive;
 mod reference;
 mod sandbox;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tracer_sdk::read::StoreError;
 
+use super::journal::JournalError;
+
 /// Why a push stopped. What was acknowledged before is remembered: the same command goes on there.
 ///
 /// No variant holds a header, a password or a query of the URL.
@@ -119,6 +121,14 @@ pub enum PushError {
 }
 
 impl PushError {
+    pub(super) fn of_journal(error: JournalError) -> Self {
+        match error {
+            JournalError::Locked => Self::Locked,
+            JournalError::Damaged { path } => Self::JournalDamaged { path },
+            JournalError::Io { path, source } => Self::Journal { path, source },
+        }
+    }
+
     /// What to do next, as an imperative sentence.
     ///
     /// ```

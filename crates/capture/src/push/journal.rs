@@ -1,4 +1,4 @@
-//! [`Journal`]: what one endpoint has acknowledged, in a file of the data directory.
+//! [`Journal`]: what one destination has acknowledged, in a file of the data directory.
 //!
 //! Each acknowledgement is one line that is appended; a line that a crash has torn is sent again. The file is written
 //! anew, beside the old one and renamed into its place, when it is opened and when it has grown.
@@ -8,12 +8,10 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::read::read_input;
-
-use super::endpoint::PushEndpoint;
-use super::error::PushError;
 
 /// Folder of the journals in the data directory.
 const FOLDER: &str = "pushed";
@@ -24,7 +22,30 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 /// Lines beyond those that are needed, with which it is written anew.
 const MAX_EXTRA_LINES: usize = 10_000;
 
-/// How far a run is sent.
+/// Why what was sent cannot be remembered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// Another process has the journal.
+    #[error("another process pushes to this destination already")]
+    Locked,
+    /// The journal is not one that this version understands.
+    #[error("`{}` is damaged, or of a newer version", path.display())]
+    Damaged {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// The journal cannot be read or written.
+    #[error("failed to remember what was sent in `{}`", path.display())]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// What the system reports.
+        source: io::Error,
+    },
+}
+
+/// How far a run is sent to an endpoint of OTLP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SentPart {
     /// Bytes of its log.
@@ -37,15 +58,31 @@ pub(super) struct SentPart {
     pub(super) complete: bool,
 }
 
-/// What an endpoint has acknowledged. While it is open no other process can open it.
+/// What a destination has acknowledged of each run. While it is open no other process can open it.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use tracer_capture::push::{Journal, JournalError};
+///
+/// # let data_dir = tempfile::tempdir().unwrap();
+/// # let data_dir = data_dir.path();
+/// let open = || Journal::<BTreeMap<String, u64>>::open(data_dir, "a1b2", "s3://team/agents", |_| true);
+/// let run = "10000000000000000000000000000001".parse().unwrap();
+/// let mut journal = open()?;
+/// journal.record(run, BTreeMap::from([("bytes".to_owned(), 42)]))?;
+/// assert!(matches!(open(), Err(JournalError::Locked)));
+/// drop(journal);
+/// assert_eq!(open()?.sent(run).unwrap()["bytes"], 42);
+/// # Ok::<(), JournalError>(())
+/// ```
 #[derive(Debug)]
-pub(super) struct Journal {
+pub struct Journal<Part> {
     path: PathBuf,
     file: File,
     /// Keeps the lock.
     _lock: File,
     head: JournalHead,
-    runs: HashMap<TraceId, SentPart>,
+    runs: HashMap<TraceId, Part>,
     lines: usize,
 }
 
@@ -58,23 +95,30 @@ struct JournalHead {
     confirmed: bool,
 }
 
+/// What is remembered of a run. The part of a push by OTLP is written into the line itself, as it always was.
 #[derive(Serialize, Deserialize)]
-struct JournalLine {
+struct JournalLine<Part> {
     run: TraceId,
     #[serde(flatten)]
-    part: SentPart,
+    part: Part,
 }
 
-impl Journal {
-    /// Opens the journal of an endpoint, and forgets the runs that do not `exist` any more.
-    pub(super) fn open(
+impl<Part: Serialize + DeserializeOwned> Journal<Part> {
+    /// Opens the journal of a destination, and forgets the runs that do not `exist` any more. `key` names its file;
+    /// `destination` is what a person reads in it, and holds no secret.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`]: it cannot be used, or another process has it.
+    pub fn open(
         data_dir: &Path,
-        endpoint: &PushEndpoint,
+        key: &str,
+        destination: &str,
         exists: impl Fn(TraceId) -> bool,
-    ) -> Result<Self, PushError> {
+    ) -> Result<Self, JournalError> {
         let folder = data_dir.join(FOLDER);
-        let path = folder.join(format!("{}.jsonl", endpoint.key()));
-        let failed = |source| PushError::Journal {
+        let path = folder.join(format!("{key}.jsonl"));
+        let failed = |source| JournalError::Io {
             path: path.clone(),
             source,
         };
@@ -86,15 +130,15 @@ impl Journal {
             .map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(PushError::Locked),
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Locked),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         let (head, mut runs) = match read_input(&path, MAX_BYTES) {
-            Ok(bytes) => parse(&bytes).ok_or_else(|| PushError::JournalDamaged { path: path.clone() })?,
+            Ok(bytes) => parse(&bytes).ok_or_else(|| JournalError::Damaged { path: path.clone() })?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let head = JournalHead {
                     version: VERSION,
-                    endpoint: endpoint.to_string(),
+                    endpoint: destination.to_owned(),
                     confirmed: false,
                 };
                 (head, HashMap::new())
@@ -113,31 +157,47 @@ impl Journal {
         })
     }
 
-    pub(super) fn is_confirmed(&self) -> bool {
+    /// Whether the user agreed to send runs there.
+    #[must_use]
+    pub fn is_confirmed(&self) -> bool {
         self.head.confirmed
     }
 
-    /// Remembers that the user agreed to send runs to this endpoint.
-    pub(super) fn confirm(&mut self) -> Result<(), PushError> {
+    /// Remembers that the user agreed to send runs there.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Io`]: it cannot be written.
+    pub fn confirm(&mut self) -> Result<(), JournalError> {
         self.head.confirmed = true;
         self.write_anew()
     }
 
-    /// How far a run is sent.
-    pub(super) fn sent(&self, run: TraceId) -> SentPart {
-        self.runs.get(&run).copied().unwrap_or_default()
+    /// What is remembered of a run.
+    #[must_use]
+    pub fn sent(&self, run: TraceId) -> Option<&Part> {
+        self.runs.get(&run)
     }
 
-    /// Remembers how far a run is sent.
-    pub(super) fn record(&mut self, run: TraceId, part: SentPart) -> Result<(), PushError> {
+    /// All that is remembered, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (TraceId, &Part)> {
+        self.runs.iter().map(|(run, part)| (*run, part))
+    }
+
+    /// Remembers something of a run, in the place of what was.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Io`]: it cannot be written.
+    pub fn record(&mut self, run: TraceId, part: Part) -> Result<(), JournalError> {
+        // One write for the line: a crash leaves all of it, or a torn one that nothing follows.
+        let line = serde_json::to_vec(&JournalLine { run, part: &part });
         self.runs.insert(run, part);
         self.lines += 1;
         if self.lines > 2 * self.runs.len() + MAX_EXTRA_LINES {
             return self.write_anew();
         }
-        // One write for the line: a crash leaves all of it, or a torn one that nothing follows.
-        serde_json::to_vec(&JournalLine { run, part })
-            .map_err(io::Error::from)
+        line.map_err(io::Error::from)
             .and_then(|mut line| {
                 line.push(b'\n');
                 self.file.write_all(&line)
@@ -145,22 +205,14 @@ impl Journal {
             .map_err(|source| self.failed(source))
     }
 
-    /// Forgets that a run was sent.
-    pub(super) fn forget(&mut self, run: TraceId) -> Result<(), PushError> {
-        if !self.runs.contains_key(&run) {
-            return Ok(());
-        }
-        self.record(run, SentPart::default())
-    }
-
-    fn write_anew(&mut self) -> Result<(), PushError> {
+    fn write_anew(&mut self) -> Result<(), JournalError> {
         self.file = write_anew(&self.path, &self.head, &self.runs).map_err(|source| self.failed(source))?;
         self.lines = self.runs.len();
         Ok(())
     }
 
-    fn failed(&self, source: io::Error) -> PushError {
-        PushError::Journal {
+    fn failed(&self, source: io::Error) -> JournalError {
+        JournalError::Io {
             path: self.path.clone(),
             source,
         }
@@ -168,29 +220,27 @@ impl Journal {
 }
 
 /// The head and the last line of each run; `None` without a head of this version.
-fn parse(bytes: &[u8]) -> Option<(JournalHead, HashMap<TraceId, SentPart>)> {
+fn parse<Part: DeserializeOwned>(bytes: &[u8]) -> Option<(JournalHead, HashMap<TraceId, Part>)> {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let head: JournalHead = serde_json::from_slice(lines.next()?).ok()?;
     if head.version != VERSION {
         return None;
     }
     // A line that cannot be read was torn: its spans are sent again.
-    let lines = lines.filter_map(|line| serde_json::from_slice::<JournalLine>(line).ok());
+    let lines = lines.filter_map(|line| serde_json::from_slice::<JournalLine<Part>>(line).ok());
     Some((head, lines.map(|line| (line.run, line.part)).collect()))
 }
 
 /// Replaces the journal; the file is at its end.
-fn write_anew(path: &Path, head: &JournalHead, runs: &HashMap<TraceId, SentPart>) -> io::Result<File> {
+fn write_anew<Part: Serialize>(
+    path: &Path,
+    head: &JournalHead,
+    runs: &HashMap<TraceId, Part>,
+) -> io::Result<File> {
     let mut text = serde_json::to_vec(head)?;
     text.push(b'\n');
     for (run, part) in runs {
-        serde_json::to_writer(
-            &mut text,
-            &JournalLine {
-                run: *run,
-                part: *part,
-            },
-        )?;
+        serde_json::to_writer(&mut text, &JournalLine { run: *run, part })?;
         text.push(b'\n');
     }
     // Only whoever has the lock writes it.
@@ -222,6 +272,7 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::push::PushEndpoint;
 
     const FIRST: &str = "10000000000000000000000000000001";
     const SECOND: &str = "20000000000000000000000000000002";
@@ -230,8 +281,20 @@ mod tests {
         PushEndpoint::from_base("https://me:s3cret@a.test?key=s3cret", "").unwrap()
     }
 
-    fn open(data_dir: &Path) -> Result<Journal, PushError> {
-        Journal::open(data_dir, &endpoint(), |_| true)
+    fn open_at(
+        data_dir: &Path,
+        endpoint: &PushEndpoint,
+        exists: bool,
+    ) -> Result<Journal<SentPart>, JournalError> {
+        Journal::open(data_dir, &endpoint.key(), &endpoint.to_string(), |_| exists)
+    }
+
+    fn open(data_dir: &Path) -> Result<Journal<SentPart>, JournalError> {
+        open_at(data_dir, &endpoint(), true)
+    }
+
+    fn sent(journal: &Journal<SentPart>, run: &str) -> SentPart {
+        journal.sent(id(run)).copied().unwrap_or_default()
     }
 
     fn id(text: &str) -> TraceId {
@@ -251,17 +314,17 @@ mod tests {
     fn what_was_recorded_is_remembered_and_the_last_line_counts() {
         let data_dir = tempfile::tempdir().unwrap();
         let mut journal = open(data_dir.path()).unwrap();
-        assert_eq!(journal.sent(id(FIRST)), SentPart::default());
+        assert_eq!(sent(&journal, FIRST), SentPart::default());
         journal.record(id(FIRST), part(10)).unwrap();
         journal.record(id(SECOND), part(5)).unwrap();
         journal.record(id(FIRST), part(20)).unwrap();
         journal.confirm().unwrap();
-        journal.forget(id(SECOND)).unwrap();
+        journal.record(id(SECOND), SentPart::default()).unwrap();
         drop(journal);
         let journal = open(data_dir.path()).unwrap();
         assert!(journal.is_confirmed());
-        assert_eq!(journal.sent(id(FIRST)), part(20));
-        assert_eq!(journal.sent(id(SECOND)), SentPart::default());
+        assert_eq!(sent(&journal, FIRST), part(20));
+        assert_eq!(sent(&journal, SECOND), SentPart::default());
     }
 
     #[test]
@@ -275,19 +338,19 @@ mod tests {
         text.extend_from_slice(br#"{"run":"2000000000000"#);
         fs::write(&path, &text).unwrap();
         let mut journal = open(data_dir.path()).unwrap();
-        assert_eq!(journal.sent(id(FIRST)), part(10));
+        assert_eq!(sent(&journal, FIRST), part(10));
         journal.record(id(SECOND), part(7)).unwrap();
         drop(journal);
-        assert_eq!(open(data_dir.path()).unwrap().sent(id(SECOND)), part(7));
+        assert_eq!(sent(&open(data_dir.path()).unwrap(), SECOND), part(7));
     }
 
     #[test]
     fn one_process_at_a_time_has_a_journal() {
         let data_dir = tempfile::tempdir().unwrap();
         let first = open(data_dir.path()).unwrap();
-        assert!(matches!(open(data_dir.path()), Err(PushError::Locked)));
+        assert!(matches!(open(data_dir.path()), Err(JournalError::Locked)));
         let other = PushEndpoint::from_base("https://b.test", "").unwrap();
-        assert!(Journal::open(data_dir.path(), &other, |_| true).is_ok());
+        assert!(open_at(data_dir.path(), &other, true).is_ok());
         drop(first);
         assert!(open(data_dir.path()).is_ok());
     }
@@ -299,7 +362,7 @@ mod tests {
             let path = open(data_dir.path()).unwrap().path.clone();
             fs::write(&path, head).unwrap();
             assert!(
-                matches!(open(data_dir.path()), Err(PushError::JournalDamaged { path: damaged }) if damaged == path)
+                matches!(open(data_dir.path()), Err(JournalError::Damaged { path: damaged }) if damaged == path)
             );
         }
     }
@@ -310,11 +373,8 @@ mod tests {
         let mut journal = open(data_dir.path()).unwrap();
         journal.record(id(FIRST), part(10)).unwrap();
         drop(journal);
-        drop(Journal::open(data_dir.path(), &endpoint(), |_| false).unwrap());
-        assert_eq!(
-            open(data_dir.path()).unwrap().sent(id(FIRST)),
-            SentPart::default()
-        );
+        drop(open_at(data_dir.path(), &endpoint(), false).unwrap());
+        assert_eq!(sent(&open(data_dir.path()).unwrap(), FIRST), SentPart::default());
     }
 
     #[test]
@@ -327,7 +387,7 @@ mod tests {
         let length = fs::metadata(&journal.path).unwrap().len();
         assert!(length < 1_000, "{length}");
         drop(journal);
-        let sent = open(data_dir.path()).unwrap().sent(id(FIRST));
+        let sent = sent(&open(data_dir.path()).unwrap(), FIRST);
         assert_eq!(sent, part(MAX_EXTRA_LINES as u64 + 5));
     }
 

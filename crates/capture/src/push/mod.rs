@@ -23,6 +23,9 @@ pub use endpoint::PushEndpoint;
 pub use error::PushError;
 pub use event::{PushEvent, PushSummary};
 pub use headers::PushHeaders;
+// For `tracer-bucket`, which remembers what it sent in the same way; no promise to anybody else.
+#[doc(hidden)]
+pub use journal::{Journal, JournalError};
 pub use pusher::{FollowedRuns, PushOptions, Pusher};
 pub use retry::RetryPolicy;
 pub use settings::{Protocol, PushOverrides, PushSettings, TlsFiles};

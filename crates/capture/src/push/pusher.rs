@@ -18,7 +18,7 @@ use super::content;
 use super::endpoint::PushEndpoint;
 use super::error::PushError;
 use super::event::{PushEvent, PushSummary};
-use super::journal::Journal;
+use super::journal::{Journal, SentPart};
 use super::repeats::RepeatedSpans;
 use super::retry::RetryPolicy;
 use super::settings::{Protocol, PushSettings};
@@ -114,7 +114,7 @@ pub struct Pusher {
     endpoint: PushEndpoint,
     client: Client,
     protocol: Protocol,
-    journal: Journal,
+    journal: Journal<SentPart>,
     options: PushOptions,
     batch: SpanBatch,
     summary: PushSummary,
@@ -170,7 +170,13 @@ impl Pusher {
             .ok()
             .map(|directories| directories.iter().map(|directory| directory.trace_id).collect());
         let exists = |run: TraceId| known.as_ref().is_none_or(|known| known.contains(&run));
-        let journal = Journal::open(store.data_dir(), &settings.endpoint, exists)?;
+        let journal = Journal::open(
+            store.data_dir(),
+            &settings.endpoint.key(),
+            &settings.endpoint.to_string(),
+            exists,
+        )
+        .map_err(PushError::of_journal)?;
         Ok(Self {
             store,
             endpoint: settings.endpoint.clone(),
@@ -214,7 +220,7 @@ impl Pusher {
     ///
     /// [`PushError::Journal`]: the journal cannot be written.
     pub fn confirm(&mut self) -> Result<(), PushError> {
-        self.journal.confirm()
+        self.journal.confirm().map_err(PushError::of_journal)
     }
 
     /// Sends what these runs have recorded and was not sent before, and what is recorded until it gets to them.
@@ -253,6 +259,15 @@ impl Pusher {
         Ok(self.take_summary())
     }
 
+    /// How far a run is sent.
+    fn sent(&self, run: TraceId) -> SentPart {
+        self.journal.sent(run).copied().unwrap_or_default()
+    }
+
+    fn record(&mut self, run: TraceId, part: SentPart) -> Result<(), PushError> {
+        self.journal.record(run, part).map_err(PushError::of_journal)
+    }
+
     fn take_summary(&mut self) -> PushSummary {
         // What was not acknowledged is read again by the next push.
         self.batch = SpanBatch::default();
@@ -275,7 +290,7 @@ impl Pusher {
             let directories = selection.directories(runs, &self.store)?;
             let mut open_runs = 0;
             for run in &directories {
-                let sent = self.journal.sent(run.trace_id);
+                let sent = self.sent(run.trace_id);
                 if sent.complete && !look.is_multiple_of(LOOKS_PER_LATE_SPAN) {
                     continue;
                 }
@@ -295,9 +310,9 @@ impl Pusher {
     /// Puts what was not sent of a run into batches, and sends those that are full.
     async fn read_run(&mut self, run: &RunDirectory, observe: Observer<'_>) -> Result<TailState, PushError> {
         if self.options.again && self.forgotten_runs.insert(run.trace_id) {
-            self.journal.forget(run.trace_id)?;
+            self.record(run.trace_id, SentPart::default())?;
         }
-        let before = self.journal.sent(run.trace_id);
+        let before = self.sent(run.trace_id);
         if before.complete && before.bytes == log_bytes(&run.path) {
             self.summary.runs_sent_before += 1;
             return Ok(TailState::Ended);
@@ -456,8 +471,8 @@ impl Pusher {
 
     fn remember(&mut self, batch: SpanBatch, observe: Observer<'_>) -> Result<(), PushError> {
         for Mark { run, name, part } in batch.into_marks() {
-            let before = self.journal.sent(run);
-            self.journal.record(run, part)?;
+            let before = self.sent(run);
+            self.record(run, part)?;
             if part.spans != before.spans {
                 self.sent_runs.insert(run);
             }

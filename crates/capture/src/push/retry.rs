@@ -49,7 +49,18 @@ impl RetryPolicy {
     }
 
     /// The wait after this number of failures in a row, 1 or more: at least half of what the doubling gives.
-    pub(super) fn delay(&self, failures: u32) -> Duration {
+    ///
+    /// ```
+    /// use tracer_capture::push::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::default();
+    /// assert!(policy.delay(1) <= policy.first_delay);
+    /// assert!(policy.delay(100) <= policy.max_delay);
+    /// ```
+    // For `tracer-bucket`, as the journal is.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn delay(&self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1).min(16);
         let full = self
             .first_delay

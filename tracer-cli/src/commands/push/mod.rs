@@ -1,4 +1,6 @@
-//! `tracer push`: sends runs to an OpenTelemetry collector or back end.
+//! `tracer push`: sends runs to an OpenTelemetry collector or back end, or to a team's bucket.
+
+mod bucket;
 
 use tracer_capture::push::{
     FollowedRuns, Protocol, PushEndpoint, PushError, PushEvent, PushOptions, PushOverrides, PushSettings,
@@ -21,7 +23,8 @@ use crate::value_parsers::Since;
 #[derive(clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[command(after_help = "\
-Example: tracer push --all --endpoint http://localhost:4318
+Examples: tracer push --all --endpoint http://localhost:4318
+          tracer push --follow --to s3://team/agents
 
 Obeyed variables, those of traces (OTEL_EXPORTER_OTLP_TRACES_…) first: OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS, \
 …_PROTOCOL, …_COMPRESSION, …_TIMEOUT, …_CERTIFICATE, …_CLIENT_KEY, …_CLIENT_CERTIFICATE.")]
@@ -46,6 +49,17 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
 
+    /// Send runs that have ended to the bucket at URL instead, whole [example: s3://team/agents]
+    ///
+    /// URL is s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///FOLDER. Credentials come from the
+    /// environment and the files that your cloud's own tools use.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["endpoint", "headers", "protocol", "no_content"])]
+    to: Option<String>,
+
+    /// Compress what is sent to a bucket, by zstd
+    #[arg(long, requires = "to")]
+    compress: bool,
+
     /// Send a header with each request, such as a key; can be repeated
     #[arg(long = "header", value_name = "NAME=VALUE")]
     headers: Vec<String>,
@@ -58,7 +72,7 @@ pub struct Args {
     #[arg(long)]
     no_content: bool,
 
-    /// Send runs again that were sent to this endpoint before
+    /// Send runs again that were sent there before; in a bucket, look at each again
     #[arg(long)]
     again: bool,
 
@@ -69,6 +83,9 @@ pub struct Args {
 
 /// Sends runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    if let Some(url) = &args.to {
+        return bucket::run(url, args, session);
+    }
     let overrides = PushOverrides {
         endpoint: args.endpoint.clone(),
         headers: args.headers.clone(),
@@ -89,7 +106,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let mut pusher = Pusher::open(session.data_dir()?, &settings, options)
         .map_err(|error| failed(&endpoint, &error, 0))?;
     if pusher.needs_confirmation() {
-        if !args.yes && !confirmed(args, &runs, &endpoint, session)? {
+        if !args.yes && !confirmed(args, &runs, endpoint.host(), session)? {
             return Ok(CommandOutcome::Done);
         }
         pusher.confirm().map_err(|error| failed(&endpoint, &error, 0))?;
@@ -147,18 +164,12 @@ fn selected(args: &Args, session: &mut Session) -> Result<FollowedRuns, CliError
 }
 
 /// Asks whether runs may leave this machine.
-fn confirmed(
-    args: &Args,
-    runs: &FollowedRuns,
-    endpoint: &PushEndpoint,
-    session: &mut Session,
-) -> Result<bool, CliError> {
-    let host = endpoint.host();
+fn confirmed(args: &Args, runs: &FollowedRuns, host: &str, session: &mut Session) -> Result<bool, CliError> {
     if !session.ui.can_ask() {
         return Err(CliError::input(format!(
             "sending runs to {host} needs a confirmation, and there is no terminal to ask on"
         ))
-        .with_hint("confirm with --yes; it is remembered for this endpoint"));
+        .with_hint("confirm with --yes; it is remembered"));
     }
     let what = match runs {
         FollowedRuns::These(runs) => text::counted(runs.len() as u64, "run"),

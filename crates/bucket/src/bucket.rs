@@ -1,0 +1,297 @@
+//! [`OpenBucket`]: an open bucket, and the few requests that are made of it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{
+    ClientOptions, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+    RetryConfig, UpdateVersion,
+};
+
+use crate::aws_files::AwsProfile;
+use crate::error::{BucketError, RequestFailure};
+use crate::url::{BucketUrl, Service};
+
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a request may take, its body included.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
+/// Requests that the client repeats by itself: a hiccup is nothing to report. What takes longer is repeated, and reported,
+/// by whoever asked.
+const CLIENT_RETRIES: usize = 2;
+
+/// An open bucket.
+#[derive(Clone)]
+pub struct OpenBucket {
+    pub(crate) url: BucketUrl,
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) prefix: Path,
+    /// Name of its files in a data directory.
+    pub(crate) key: String,
+}
+
+/// An object as it was found.
+pub(crate) struct FoundObject {
+    pub(crate) bytes: Bytes,
+    pub(crate) version: UpdateVersion,
+}
+
+impl OpenBucket {
+    /// Opens a bucket with the credentials of the environment and of the usual files. No request is made.
+    ///
+    /// ```
+    /// use tracer_bucket::OpenBucket;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let url = format!("file://{}", folder.path().display()).parse()?;
+    /// let bucket = OpenBucket::open(&url)?;
+    /// assert_eq!(bucket.to_string(), url.to_string());
+    /// # Ok::<(), tracer_bucket::BucketError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BucketError::Config`]: something that the service needs is missing, or cannot be used.
+    pub fn open(url: &BucketUrl) -> Result<Self, BucketError> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        // The first one counts; another part of the process may have chosen already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let failed = |error: object_store::Error| {
+            // A setting of this machine is at fault, whatever the client calls it.
+            let reason = match RequestFailure::from(error) {
+                RequestFailure::Transient(reason) | RequestFailure::Missing(reason) => reason,
+                other => other.into_error().to_string(),
+            };
+            BucketError::Config { reason }
+        };
+        let endpoint = match url.service {
+            Service::S3 => s3_endpoint(&AwsProfile::read(&variable), &variable),
+            _ => None,
+        };
+        let store: Arc<dyn ObjectStore> = match url.service {
+            Service::S3 => Arc::new(
+                s3(url, endpoint.as_deref(), &AwsProfile::read(&variable), &variable)?
+                    .build()
+                    .map_err(failed)?,
+            ),
+            Service::Gcs => Arc::new(
+                GoogleCloudStorageBuilder::from_env()
+                    .with_bucket_name(&url.bucket)
+                    .with_client_options(client_options())
+                    .with_retry(retries())
+                    .build()
+                    .map_err(failed)?,
+            ),
+            Service::Azure => Arc::new(
+                MicrosoftAzureBuilder::from_env()
+                    .with_container_name(&url.bucket)
+                    .with_client_options(client_options())
+                    .with_retry(retries())
+                    .build()
+                    .map_err(failed)?,
+            ),
+            Service::Folder => Arc::new(folder(url)?),
+        };
+        Ok(Self {
+            key: url.key(endpoint.as_deref()),
+            prefix: url.prefix.clone(),
+            url: url.clone(),
+            store,
+        })
+    }
+
+    /// The same bucket in another store.
+    #[cfg(test)]
+    pub(crate) fn with_store(url: &BucketUrl, store: Arc<dyn ObjectStore>) -> Self {
+        Self {
+            key: url.key(None),
+            prefix: url.prefix.clone(),
+            url: url.clone(),
+            store,
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn url(&self) -> &BucketUrl {
+        &self.url
+    }
+
+    /// Writes an object that must not be there.
+    pub(crate) async fn create(&self, path: &Path, bytes: Bytes) -> Result<(), RequestFailure> {
+        match self.put(path, bytes.clone(), PutMode::Create).await {
+            Err(RequestFailure::Unsupported) => {
+                // A store without conditional writes: a look first leaves a gap that only two writers of one run can hit.
+                match self.head(path).await {
+                    Ok(_) => Err(RequestFailure::Exists),
+                    Err(RequestFailure::Missing(_)) => self.put(path, bytes, PutMode::Overwrite).await,
+                    Err(failure) => Err(failure),
+                }
+            }
+            // Some stores say so instead.
+            Err(RequestFailure::Changed) => Err(RequestFailure::Exists),
+            done => done,
+        }
+    }
+
+    /// Replaces an object that is still what it was.
+    pub(crate) async fn replace(
+        &self,
+        path: &Path,
+        bytes: Bytes,
+        was: UpdateVersion,
+    ) -> Result<(), RequestFailure> {
+        match self.put(path, bytes.clone(), PutMode::Update(was)).await {
+            Err(RequestFailure::Unsupported) => self.put(path, bytes, PutMode::Overwrite).await,
+            Err(RequestFailure::Exists) => Err(RequestFailure::Changed),
+            done => done,
+        }
+    }
+
+    async fn put(&self, path: &Path, bytes: Bytes, mode: PutMode) -> Result<(), RequestFailure> {
+        let payload = PutPayload::from_bytes(bytes);
+        let options = PutOptions::from(mode);
+        self.store.put_opts(path, payload, options).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn head(&self, path: &Path) -> Result<ObjectMeta, RequestFailure> {
+        Ok(self.store.head(path).await?)
+    }
+
+    /// Reads an object of at most this many bytes.
+    pub(crate) async fn get(&self, path: &Path, max_bytes: u64) -> Result<FoundObject, RequestFailure> {
+        let found = self.store.get_opts(path, GetOptions::default()).await?;
+        if found.meta.size > max_bytes {
+            return Err(RequestFailure::Fatal(BucketError::Refused {
+                reason: format!(
+                    "{path} has {} bytes, and at most {max_bytes} are read",
+                    found.meta.size
+                ),
+            }));
+        }
+        let version = UpdateVersion {
+            e_tag: found.meta.e_tag.clone(),
+            version: found.meta.version.clone(),
+        };
+        let bytes = found.bytes().await?;
+        Ok(FoundObject { bytes, version })
+    }
+}
+
+impl fmt::Display for OpenBucket {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.url.fmt(formatter)
+    }
+}
+
+impl fmt::Debug for OpenBucket {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The store may show how it was configured.
+        write!(formatter, "OpenBucket({})", self.url)
+    }
+}
+
+fn client_options() -> ClientOptions {
+    ClientOptions::new()
+        .with_connect_timeout(CONNECT_TIMEOUT)
+        .with_timeout(REQUEST_TIMEOUT)
+}
+
+fn retries() -> RetryConfig {
+    RetryConfig {
+        max_retries: CLIENT_RETRIES,
+        retry_timeout: Duration::from_secs(30),
+        ..RetryConfig::default()
+    }
+}
+
+fn s3_endpoint(profile: &AwsProfile, variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
+    ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]
+        .iter()
+        .find_map(|name| variable(name))
+        .or_else(|| profile.get("endpoint_url").map(str::to_owned))
+}
+
+fn s3(
+    url: &BucketUrl,
+    endpoint: Option<&str>,
+    profile: &AwsProfile,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<AmazonS3Builder, BucketError> {
+    let mut builder = AmazonS3Builder::from_env()
+        .with_bucket_name(&url.bucket)
+        .with_retry(retries());
+    let mut options = client_options();
+    if let Some(endpoint) = endpoint {
+        builder = builder.with_endpoint(endpoint);
+        // Unencrypted to this machine itself; elsewhere the user has to ask for it.
+        let is_loopback = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
+            .iter()
+            .any(|start| {
+                endpoint
+                    .strip_prefix(start)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+            });
+        let is_asked = variable("AWS_ALLOW_HTTP").is_some_and(|value| value == "true" || value == "1");
+        options = options.with_allow_http(is_loopback || is_asked);
+    }
+    builder = builder.with_client_options(options);
+    if ["AWS_REGION", "AWS_DEFAULT_REGION"]
+        .iter()
+        .all(|name| variable(name).is_none())
+        && let Some(region) = profile.get("region")
+    {
+        builder = builder.with_region(region);
+    }
+    // What runs in a cloud has credentials of its own, which are preferred to a file that lies about.
+    let has_own = [
+        "AWS_ACCESS_KEY_ID",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    ]
+    .iter()
+    .any(|name| variable(name).is_some());
+    if has_own {
+        return Ok(builder);
+    }
+    match (
+        profile.get("aws_access_key_id"),
+        profile.get("aws_secret_access_key"),
+    ) {
+        (Some(id), Some(secret)) => {
+            builder = builder.with_access_key_id(id).with_secret_access_key(secret);
+            if let Some(token) = profile.get("aws_session_token") {
+                builder = builder.with_config(AmazonS3ConfigKey::Token, token);
+            }
+            Ok(builder)
+        }
+        _ if ["sso_session", "sso_start_url", "credential_process", "role_arn"]
+            .iter()
+            .any(|key| profile.get(key).is_some()) =>
+        {
+            Err(BucketError::Config {
+                reason: "the AWS profile logs in by other means than a key: export its credentials first, \
+                         `eval \"$(aws configure export-credentials --format env)\"`"
+                    .to_owned(),
+            })
+        }
+        _ => Ok(builder),
+    }
+}
+
+fn folder(url: &BucketUrl) -> Result<LocalFileSystem, BucketError> {
+    let unusable = |reason: String| BucketError::Config { reason };
+    std::fs::create_dir_all(&url.folder)
+        .map_err(|error| unusable(format!("the folder cannot be made: {error}")))?;
+    LocalFileSystem::new_with_prefix(&url.folder)
+        .map_err(|_| unusable("the folder cannot be used".to_owned()))
+}

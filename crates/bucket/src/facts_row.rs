@@ -1,0 +1,119 @@
+//! [`FactsRow`]: a run as a line of an object of facts: columns for SQL, and the facts and details that `tracer` keeps.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::Value;
+use tracer_facts::{FactsStore, ListedRun, RunDetails, RunFacts};
+use tracer_insight::status::RunStatus;
+use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::read::RunDirectory;
+use tracer_sdk::redaction::Redaction;
+
+/// Version of the lines.
+const VERSION: u32 = 1;
+
+/// The line of a run.
+#[derive(Debug, Serialize)]
+struct FactsRow<'a> {
+    version: u32,
+    trace_id: TraceId,
+    /// Which state of the run this is: of several lines of a run the highest counts.
+    generation: u64,
+    name: Option<&'a str>,
+    started_at: Option<Timestamp>,
+    duration_ms: Option<u64>,
+    status: &'static str,
+    is_trial: bool,
+    session: Option<&'a str>,
+    steps: u64,
+    llm_calls: u64,
+    tool_calls: u64,
+    errors: u64,
+    loop_warnings: u64,
+    failed_calls: u64,
+    retries: u64,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    total_tokens: Option<u64>,
+    cache_read_tokens: Option<u64>,
+    error: Option<&'a str>,
+    commit: Option<&'a str>,
+    models: Vec<&'a str>,
+    tools: Vec<&'a str>,
+    /// Bytes of its log.
+    bytes: u64,
+    facts: &'a RunFacts,
+    details: &'a RunDetails,
+}
+
+/// The line of a run that is stored; `None` when the run was deleted meanwhile.
+pub(crate) fn row(directory: &RunDirectory, generation: u64, bytes: u64) -> Option<Value> {
+    let run = FactsStore::read([directory.clone()]).pop()?;
+    of_listed(&run, generation, bytes)
+}
+
+/// The line with secrets taken out of its texts. Names of tools are keys here and say nothing of what is beside them, so
+/// only tags are redacted by their keys.
+pub(crate) fn without_secrets(mut row: Value, redaction: &Redaction) -> Value {
+    if let Some(tags) = row.pointer_mut("/details/g") {
+        *tags = redaction.value(tags.take()).0;
+    }
+    clean_texts(row, redaction)
+}
+
+fn clean_texts(value: Value, redaction: &Redaction) -> Value {
+    let clean = |text: String| match redaction.text(&text) {
+        Cow::Owned(clean) => clean,
+        Cow::Borrowed(_) => text,
+    };
+    match value {
+        Value::String(text) => Value::String(clean(text)),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| clean_texts(item, redaction))
+            .collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(key, value)| (clean(key), clean_texts(value, redaction)))
+            .collect(),
+        other => other,
+    }
+}
+
+fn of_listed(run: &ListedRun, generation: u64, bytes: u64) -> Option<Value> {
+    let details = run.details.as_ref()?;
+    let facts = &run.facts;
+    // A run that cannot be read is no completed one.
+    let status: RunStatus = run.status;
+    serde_json::to_value(FactsRow {
+        version: VERSION,
+        trace_id: run.directory.trace_id,
+        generation,
+        name: facts.name.as_deref(),
+        started_at: facts.started(),
+        duration_ms: facts.duration_us.map(|duration| duration / 1000),
+        status: status.as_str(),
+        is_trial: facts.is_trial,
+        session: facts.session.as_deref(),
+        steps: facts.steps,
+        llm_calls: facts.llm_calls,
+        tool_calls: facts.tool_calls,
+        errors: facts.errors,
+        loop_warnings: facts.loop_warnings,
+        failed_calls: facts.failed_calls,
+        retries: facts.retries,
+        input_tokens: facts.tokens.input,
+        output_tokens: facts.tokens.output,
+        total_tokens: facts.tokens.total,
+        cache_read_tokens: facts.tokens.cache_read,
+        error: details.error.as_deref(),
+        commit: details.commit(),
+        models: details.models.keys().map(String::as_str).collect(),
+        tools: details.tools.keys().map(String::as_str).collect(),
+        bytes,
+        facts,
+        details,
+    })
+    .ok()
+}

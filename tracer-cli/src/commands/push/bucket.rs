@@ -1,0 +1,220 @@
+//! `tracer push --to`: sends completed runs to a team's bucket.
+
+use tracer_bucket::{
+    BucketError, BucketUrl, OpenBucket, ShipEvent, ShipOptions, ShipSummary, ShippedRuns, Shipper,
+};
+use tracer_capture::push::{FollowedRuns, RetryPolicy};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
+use tracer_insight::text;
+use tracer_insight::units;
+
+use crate::error::CliError;
+use crate::outcome::CommandOutcome;
+use crate::runtime::{block_on, stop_signal};
+use crate::session::Session;
+use crate::terminal::run_list;
+
+/// Runs that were not sent that are listed; the rest are counted.
+const MAX_LISTED: usize = 20;
+
+pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let url: BucketUrl = url.parse().map_err(|error: BucketError| {
+        let hint = error.hint();
+        CliError::input(error.to_string()).with_hint(hint)
+    })?;
+    let runs = super::selected(args, session)?;
+    let settings = session.settings()?;
+    let mut options = ShipOptions::default();
+    options.is_compressed = args.compress;
+    options.again = args.again;
+    if args.follow {
+        options.retry = RetryPolicy::endless();
+    }
+    let bucket = OpenBucket::open(&url).map_err(|error| failed(&url, &error, 0))?;
+    let mut shipper = Shipper::open(&settings, bucket, options).map_err(|error| failed(&url, &error, 0))?;
+    if shipper.needs_confirmation() {
+        if !args.yes && !super::confirmed(args, &runs, &url.to_string(), session)? {
+            return Ok(CommandOutcome::Done);
+        }
+        shipper.confirm().map_err(|error| failed(&url, &error, 0))?;
+    }
+    if args.follow {
+        let line = format!("sending runs that end to {url}; stop with Ctrl-C");
+        session.ui.note(&Line::of(line, Tone::Muted));
+    }
+    let mut display = ShipDisplay {
+        session,
+        lists_runs: args.follow,
+        committed: 0,
+        is_waiting: false,
+    };
+    let outcome = block_on(async {
+        let mut observe = |event| display.show(event);
+        match runs {
+            FollowedRuns::These(runs) if args.follow => {
+                shipper
+                    .follow(&ShippedRuns::These(runs), stop_signal(), &mut observe)
+                    .await
+            }
+            FollowedRuns::These(runs) => shipper.push(&runs, stop_signal(), &mut observe).await,
+            FollowedRuns::All { since } => {
+                let runs = ShippedRuns::All { since };
+                shipper.follow(&runs, stop_signal(), &mut observe).await
+            }
+            _ => Ok(ShipSummary::default()),
+        }
+    })?;
+    let committed = display.committed;
+    session.ui.clear_status();
+    let summary = outcome.map_err(|error| failed(&url, &error, committed))?;
+    print_summary(args.follow, &summary, &url, session)
+}
+
+/// Shows what happens.
+struct ShipDisplay<'a> {
+    session: &'a mut Session,
+    /// Whether each run is listed when it is sent.
+    lists_runs: bool,
+    committed: u64,
+    /// Whether the store is waited for.
+    is_waiting: bool,
+}
+
+impl ShipDisplay<'_> {
+    fn show(&mut self, event: ShipEvent) {
+        let ui = &mut self.session.ui;
+        match event {
+            ShipEvent::Committed {
+                run,
+                name,
+                generation,
+                bytes,
+            } => {
+                self.committed += 1;
+                if self.lists_runs {
+                    let name = display_name(name.as_deref());
+                    let change = if generation > 1 { "  changed" } else { "" };
+                    let id = run_list::short_id(run, []);
+                    let rest = format!("{id}  {name}  {}{change}", units::bytes(bytes));
+                    let line = Line::of("✓ ", Tone::Good).with(rest, Tone::Plain);
+                    // A closed output does not stop what is sent.
+                    let _ = ui.lines(&[line]).and_then(|()| ui.flush());
+                } else {
+                    let sent = text::counted(self.committed, "run");
+                    ui.status(&Line::of(format!("{sent} sent"), Tone::Muted));
+                }
+            }
+            ShipEvent::Waiting { reason, delay } => {
+                let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+                // One line for an outage, however long it takes.
+                if !std::mem::replace(&mut self.is_waiting, true) {
+                    let line = format!("{reason}; trying again in {}", units::duration(micros));
+                    ui.note(&Line::of(line, Tone::Warning));
+                }
+            }
+            ShipEvent::Resumed if self.is_waiting => {
+                self.is_waiting = false;
+                ui.note(&Line::of("the store answers again", Tone::Muted));
+            }
+            ShipEvent::NotSent(not_sent) if self.lists_runs => {
+                let id = run_list::short_id(not_sent.run, []);
+                let line = format!("run {id} is not sent: {}", not_sent.reason);
+                ui.note(&Line::of(line, Tone::Warning));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn print_summary(
+    is_following: bool,
+    summary: &ShipSummary,
+    url: &BucketUrl,
+    session: &mut Session,
+) -> Result<CommandOutcome, CliError> {
+    let ui = &mut session.ui;
+    let mut warn = |line: String| ui.note(&Line::of(line, Tone::Warning));
+    if summary.is_unredacted {
+        warn("redaction is off in the settings: runs are sent as they are recorded".to_owned());
+    } else if summary.redacted_values > 0 {
+        let values = text::counted(summary.redacted_values, "secret");
+        warn(format!(
+            "the check before sending redacted {values}; the files of this machine still have them"
+        ));
+    }
+    if !is_following {
+        for not_sent in summary.not_sent.iter().take(MAX_LISTED) {
+            let id = run_list::short_id(not_sent.run, []);
+            warn(format!("run {id} is not sent: {}", not_sent.reason));
+        }
+        let hidden = summary.not_sent.len().saturating_sub(MAX_LISTED);
+        if hidden > 0 {
+            warn(format!("… and {hidden} more"));
+        }
+        if summary.is_stopped {
+            warn("stopped before everything was sent; push again to go on".to_owned());
+        }
+    }
+    if summary.runs == 0 && !is_following {
+        let line = match summary.runs_sent_before {
+            0 => "nothing to send".to_owned(),
+            before => format!(
+                "nothing to send: {} sent to {url} before",
+                text::counted(before, "run")
+            ),
+        };
+        ui.note(&Line::of(line, Tone::Plain));
+    } else {
+        let checked = if summary.is_unredacted {
+            ""
+        } else {
+            ", checked for secrets"
+        };
+        let mut line = format!(
+            "sent {} ({}{checked}) to {url}",
+            text::counted(summary.runs, "run"),
+            units::bytes(summary.bytes)
+        );
+        if summary.changed_runs > 0 {
+            line = format!("{line}; {} had changed", summary.changed_runs);
+        }
+        if !summary.not_sent.is_empty() {
+            line = format!("{line}; {} not sent", summary.not_sent.len());
+        }
+        let (sign, tone) = if summary.not_sent.is_empty() {
+            ("✓ ", Tone::Good)
+        } else {
+            ("✗ ", Tone::Bad)
+        };
+        ui.lines(&[Line::of(sign, tone).with(line, Tone::Plain)])?;
+    }
+    if summary.open_runs > 0 && !is_following && !summary.is_stopped {
+        let (runs, verb) = match summary.open_runs {
+            1 => ("1 run".to_owned(), "has"),
+            more => (text::counted(more, "run"), "have"),
+        };
+        let line = format!("{runs} {verb} not ended: a bucket gets runs that have");
+        ui.note(&Line::of(line, Tone::Warning));
+        let follow = session.command(&format!("push --follow --to {url}"));
+        let repair = session.command("repair");
+        session.ui.hint(&format!("send them when they end: {follow}"));
+        session
+            .ui
+            .hint(&format!("end those whose process died: {repair}"));
+    }
+    if !summary.not_sent.is_empty() || (summary.is_stopped && !is_following) {
+        return Ok(CommandOutcome::CheckFailed);
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn failed(url: &BucketUrl, error: &BucketError, committed: u64) -> CliError {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let reason = std::iter::once(error.to_string()).chain(causes.map(ToString::to_string));
+    let reason = reason.collect::<Vec<_>>().join(": ");
+    let before = (committed > 0).then(|| format!("{} sent before", text::counted(committed, "run")));
+    CliError::input(format!("failed to push to {url}: {reason}"))
+        .with_details(before)
+        .with_hint(error.hint())
+}
