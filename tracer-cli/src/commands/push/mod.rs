@@ -23,8 +23,8 @@ use crate::value_parsers::Since;
 #[derive(clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[command(after_help = "\
-Examples: tracer push --all --endpoint http://localhost:4318
-          tracer push --follow --to s3://team/agents
+Example: tracer push --all --endpoint http://localhost:4318
+         tracer push --follow --to s3://team/agents
 
 Obeyed variables, those of traces (OTEL_EXPORTER_OTLP_TRACES_…) first: OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS, \
 …_PROTOCOL, …_COMPRESSION, …_TIMEOUT, …_CERTIFICATE, …_CLIENT_KEY, …_CLIENT_CERTIFICATE.")]
