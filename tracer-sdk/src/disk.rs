@@ -15,7 +15,9 @@ use crate::format::{
     Timestamp, TraceId, names,
 };
 #[cfg(feature = "prices")]
-pub(crate) use crate::read::ModelCall;
+use crate::prices::{CallCost, Prices};
+#[cfg(feature = "prices")]
+use crate::read::CallToPrice;
 #[cfg(feature = "tracing")]
 use crate::read::child_type;
 use crate::read::{RunDirectory, RunReader, RunStore, Strictness};
@@ -41,6 +43,34 @@ pub(crate) fn is_running(data_directory: &Path, trace_id: TraceId) -> bool {
 #[cfg(feature = "tracing")]
 pub(crate) fn event_type(name: &str, attributes: &Map<String, Value>) -> EventType {
     child_type(name, attributes)
+}
+
+/// A model call of the log by what decides its cost, so that a limit counts what readers will say that the run cost.
+#[cfg(feature = "prices")]
+#[derive(Debug)]
+pub(crate) struct LoggedCall(CallToPrice);
+
+#[cfg(feature = "prices")]
+impl LoggedCall {
+    /// The call that a line holds, whoever recorded it.
+    pub(crate) fn read(line: &[u8]) -> Option<Self> {
+        CallToPrice::read(line).map(Self)
+    }
+
+    /// The call with what another span of it knows besides.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self(self.0.or(other.0))
+    }
+
+    /// What it costs.
+    pub(crate) fn cost(&self, prices: &Prices) -> CallCost {
+        self.0.cost(prices)
+    }
+
+    /// Whether it failed and nothing says that it used tokens: then nobody expects a price.
+    pub(crate) fn brought_nothing(&self) -> bool {
+        self.0.brought_nothing()
+    }
 }
 
 /// What the spans in a file add up to.

@@ -1,7 +1,7 @@
 //! [`RunCosts`]: what the model calls of a run cost, for the guardrail `max_cost_usd`.
 
 use super::warning;
-use crate::disk::ModelCall;
+use crate::disk::LoggedCall;
 use crate::format::{SpanId, TraceId};
 use crate::guardrails::CallSpend;
 use crate::prices::Prices;
@@ -16,7 +16,7 @@ const MAX_WAITING: usize = 256;
 pub(crate) struct RunCosts {
     prices: Prices,
     /// What a span within a call knows of it, by the ID of the span that the call counts at.
-    waiting: OwnLock<Vec<(SpanId, ModelCall)>>,
+    waiting: OwnLock<Vec<(SpanId, LoggedCall)>>,
 }
 
 impl RunCosts {
@@ -36,7 +36,7 @@ impl RunCosts {
         same_call: Option<SpanId>,
         line: &[u8],
     ) -> Option<CallSpend> {
-        let mut call = ModelCall::read(line);
+        let mut call = LoggedCall::read(line);
         if let Some(mut waiting) = self.waiting.lock() {
             while let Some(at) = waiting.iter().position(|(counted_at, _)| *counted_at == id) {
                 let (_, other) = waiting.swap_remove(at);

@@ -28,7 +28,7 @@ pub(crate) use file::open_run_file;
 pub use index::{IndexedSpan, LogIndex, PromotedRecord, TokenShares};
 pub use log::{LogPart, RecordHeader, read_log_part};
 #[cfg(feature = "prices")]
-pub(crate) use model_call::ModelCall;
+pub(crate) use model_call::CallToPrice;
 pub(crate) use parse::MAX_META_BYTES;
 #[cfg(feature = "tracing")]
 pub(crate) use project::child_type;

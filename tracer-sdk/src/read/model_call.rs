@@ -1,4 +1,4 @@
-//! [`ModelCall`]: what decides the cost of a model call, as readers understand its line.
+//! [`CallToPrice`]: what decides the cost of a model call, as readers understand its line.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::prices::{CallCost, CallPriceKey, Prices};
 
 /// A model call by what decides its cost. Of a call that several spans record, each may know a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ModelCall {
+pub(crate) struct CallToPrice {
     provider: String,
     model: String,
     response_model: Option<String>,
@@ -21,7 +21,7 @@ pub(crate) struct ModelCall {
     has_failed: bool,
 }
 
-impl ModelCall {
+impl CallToPrice {
     /// The call that a line of the log holds, whoever recorded it.
     pub(crate) fn read(line: &[u8]) -> Option<Self> {
         let reading = read_span::<KeyAttributes<'_>>(line.trim_ascii_end(), 0, &mut Vec::new()).ok()?;
