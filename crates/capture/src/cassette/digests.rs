@@ -1,5 +1,5 @@
 //! [`AgentDigests`]: what an agent asks its models with. The head of a cassette has them, so that a replay says what changed
-//! since it was recorded (capture facts, section E.5).
+//! since it was recorded (capture-facts, section E.5).
 
 use std::collections::BTreeSet;
 
