@@ -127,10 +127,10 @@ describe("a run", () => {
     await eventually(async () => assert.match(await inspector(page).locator(".differences tbody").innerText(), /^files_read\[0\]\s+not there\s+a\.rs$/));
   });
 
-  test("says that there is no such filter, and finds the text when it stands in quotes", async (t) => {
+  test("says that there is no such field, and finds the text when it stands in quotes", async (t) => {
     const { page } = await openRun(t, ok, { allow: /status of 400/ });
-    await find(page).fill("model:demo-model");
-    const reported = page.getByRole("alert").filter({ hasText: "Nothing was searched for: there is no filter `model:`" });
+    await find(page).fill("since:7d");
+    const reported = page.getByRole("alert").filter({ hasText: "Nothing was searched for: there is no field `since`" });
     await reported.waitFor();
     await find(page).fill("kind:llm");
     await page.locator("#tools output").filter({ hasText: "1 hit" }).waitFor();

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::super::{AllowedValues, Flush, SETTINGS};
 use super::*;
+#[cfg(feature = "prices")]
 use crate::format::Usd;
 use crate::guardrails::Guardrails;
 
@@ -413,6 +414,7 @@ fn seconds_may_have_a_fraction_and_may_be_whole() {
     assert_eq!(limit("1_000"), Some(Duration::from_secs(1000)));
 }
 
+#[cfg(feature = "prices")]
 #[test]
 fn dollars_are_exact() {
     let limit = |text: &str| {
