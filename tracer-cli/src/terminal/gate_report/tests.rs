@@ -29,7 +29,7 @@ fn a_trial_without_a_trace_shows_its_last_output() {
 
 #[test]
 fn a_trial_and_the_verdict_never_contradict_each_other() {
-    // gate-contract, section 15.3, E5: a trial counts as failed for what the verdict counts, and the checks tell the rest.
+    // gate-contract, section 15.3, E5: a trial counts as failed for what the verdict counts, and the checks say the rest.
     let policy =
         "version: 2\ntrials: 1\nmetrics:\n  step_count: {kind: measured, direction: upper, limit: 2}\n";
     let report = report(policy, None, &[trial(1, &good())]);
