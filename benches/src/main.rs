@@ -17,6 +17,7 @@ mod report;
 mod viewing;
 mod work;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use arguments::BenchCommand;
@@ -31,95 +32,16 @@ fn main() -> ExitCode {
             print!("{}", report::report(&plan, &all, style));
             ExitCode::SUCCESS
         }
-        Ok(BenchCommand::Layer { plan }) => match layering::measure(&plan) {
-            Ok((report, is_kept)) => {
-                print!("{report}");
-                if is_kept {
-                    ExitCode::SUCCESS
-                } else {
-                    ExitCode::FAILURE
-                }
-            }
-            Err(error) => {
-                eprintln!("\n{error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(BenchCommand::Read { plan, style }) => match reading::measure(&plan, style) {
-            Ok(report) => {
-                print!("{report}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("\n{error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(BenchCommand::Facts { plan, style }) => match facts::measure(&plan, style) {
-            Ok(report) => {
-                print!("{report}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("\n{error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(BenchCommand::View { plan, style }) => match viewing::measure(&plan, style) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("\n{error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(BenchCommand::Receive { plan, style }) => match receiving::measure(&plan, style) {
-            Ok(report) => {
-                print!("{report}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("\n{error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(BenchCommand::Redact { plan }) => match redacting::measure(&plan) {
-            Ok((report, true)) => {
-                print!("{report}");
-                ExitCode::SUCCESS
-            }
-            Ok((report, false)) => {
-                print!("{report}");
-                ExitCode::FAILURE
-            }
-            Err(error) => {
-                eprintln!("\n{error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(BenchCommand::Proxy { plan }) => match proxying::measure(&plan) {
-            Ok(report) => {
-                print!("{report}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("\n{error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(BenchCommand::Record { plan }) => match recording::measure(&plan) {
-            Ok((report, is_kept)) => {
-                print!("{report}");
-                if is_kept {
-                    ExitCode::SUCCESS
-                } else {
-                    ExitCode::FAILURE
-                }
-            }
-            Err(error) => {
-                eprintln!("\n{error}");
-                ExitCode::FAILURE
-            }
-        },
+        Ok(BenchCommand::Layer { plan }) => finish(layering::measure(&plan)),
+        Ok(BenchCommand::Read { plan, style }) => finish(reading::measure(&plan, style).map(kept)),
+        Ok(BenchCommand::Facts { plan, style }) => finish(facts::measure(&plan, style).map(kept)),
+        Ok(BenchCommand::View { plan, style }) => {
+            finish(viewing::measure(&plan, style).map(|()| kept(String::new())))
+        }
+        Ok(BenchCommand::Receive { plan, style }) => finish(receiving::measure(&plan, style).map(kept)),
+        Ok(BenchCommand::Redact { plan }) => finish(redacting::measure(&plan)),
+        Ok(BenchCommand::Proxy { plan }) => finish(proxying::measure(&plan).map(kept)),
+        Ok(BenchCommand::Record { plan }) => finish(recording::measure(&plan)),
         Ok(BenchCommand::RecordedCommand { task }) => match recording::recorded_command(&task) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
@@ -134,6 +56,29 @@ fn main() -> ExitCode {
         Err(message) => {
             eprintln!("{message}\n\n{}", arguments::HELP);
             ExitCode::from(2)
+        }
+    }
+}
+
+/// A report of a measurement that promises nothing.
+fn kept(report: String) -> (String, bool) {
+    (report, true)
+}
+
+/// Prints a report, and fails where it shows a promise that is not kept, or where nothing could be measured.
+fn finish(measured: Result<(String, bool), impl Display>) -> ExitCode {
+    match measured {
+        Ok((report, is_kept)) => {
+            print!("{report}");
+            if is_kept {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+        Err(error) => {
+            eprintln!("\n{error}");
+            ExitCode::FAILURE
         }
     }
 }
