@@ -4,6 +4,27 @@ use std::time::Duration;
 
 use tracer_sdk::format::TraceId;
 
+/// The store cannot be used for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitEvent {
+    /// A request failed and is repeated.
+    Waiting {
+        /// Why.
+        reason: String,
+        /// For how long.
+        delay: Duration,
+    },
+    /// The store answers again.
+    Resumed,
+}
+
+impl From<WaitEvent> for ShipEvent {
+    fn from(event: WaitEvent) -> Self {
+        Self::Wait(event)
+    }
+}
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -19,15 +40,8 @@ pub enum ShipEvent {
         /// Bytes of its log.
         bytes: u64,
     },
-    /// A request failed and is repeated.
-    Waiting {
-        /// Why.
-        reason: String,
-        /// For how long.
-        delay: Duration,
-    },
-    /// The store answers again.
-    Resumed,
+    /// The store is waited for.
+    Wait(WaitEvent),
     /// A run was not sent; the others are.
     NotSent(NotSent),
 }

@@ -11,10 +11,14 @@ mod committed_run;
 mod error;
 mod event;
 mod facts_row;
+mod facts_writer;
 mod layout;
 mod package;
+mod patience;
+mod run_sender;
 mod sent_run;
 mod shipper;
+mod store_clock;
 mod url;
 
 #[cfg(test)]
@@ -24,6 +28,6 @@ mod tests;
 
 pub use bucket::OpenBucket;
 pub use error::BucketError;
-pub use event::{NotSent, ShipEvent, ShipSummary};
+pub use event::{NotSent, ShipEvent, ShipSummary, WaitEvent};
 pub use shipper::{ShipOptions, ShippedRuns, Shipper};
 pub use url::BucketUrl;

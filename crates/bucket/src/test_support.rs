@@ -1,5 +1,7 @@
 //! A store in memory that fails when a test wants it to, and runs to send.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
@@ -16,9 +18,16 @@ use object_store::{
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tracer_sdk::read::{RunDirectory, RunStore};
+use tracer_sdk::settings::Settings;
 
 use crate::bucket::OpenBucket;
+use crate::committed_run::CommittedRun;
+use crate::error::BucketError;
+use crate::event::ShipSummary;
+use crate::package::hex;
+use crate::shipper::{ShipOptions, Shipper};
 use crate::url::BucketUrl;
 
 /// What becomes of a request.
@@ -170,8 +179,7 @@ pub(crate) fn bucket(store: impl ObjectStore) -> OpenBucket {
     OpenBucket::with_store(&url(), Arc::new(store))
 }
 
-/// All objects, by their names below the prefix.
-pub(crate) async fn objects(store: &InMemory) -> Vec<(String, Vec<u8>)> {
+async fn objects(store: &InMemory) -> Vec<(String, Vec<u8>)> {
     use object_store::ObjectStoreExt;
     let mut found = Vec::new();
     let mut listed = store.list(None);
@@ -247,6 +255,140 @@ impl Recorded {
     pub(crate) fn directories(&self) -> Vec<RunDirectory> {
         RunStore::new(self.path()).list_directories().unwrap()
     }
+}
+
+/// A machine with runs, and the bucket that it sends them to.
+pub(crate) struct Scene {
+    pub(crate) recorded: Recorded,
+    pub(crate) memory: Arc<InMemory>,
+}
+
+impl Scene {
+    pub(crate) fn new(runs: u32) -> Self {
+        Self {
+            recorded: Recorded::new(runs),
+            memory: Arc::new(InMemory::new()),
+        }
+    }
+
+    /// Another machine that sends the same runs to the same bucket.
+    pub(crate) fn other_machine(&self, runs: u32) -> Self {
+        Self {
+            recorded: Recorded::new(runs),
+            memory: Arc::clone(&self.memory),
+        }
+    }
+
+    pub(crate) fn bucket(&self) -> OpenBucket {
+        bucket(Arc::clone(&self.memory))
+    }
+
+    pub(crate) fn shipper(&self, bucket: OpenBucket, options: ShipOptions) -> Shipper {
+        Shipper::open(&Settings::with_data_dir(self.recorded.path()), bucket, options).unwrap()
+    }
+
+    /// Sends all runs through a store of the bucket.
+    pub(crate) async fn push_to(
+        &self,
+        store: impl ObjectStore,
+        options: ShipOptions,
+    ) -> std::result::Result<ShipSummary, BucketError> {
+        self.shipper(bucket(store), options)
+            .push(&self.recorded.directories(), std::future::pending(), &mut |_| {})
+            .await
+    }
+
+    pub(crate) async fn push_with(
+        &self,
+        options: ShipOptions,
+    ) -> std::result::Result<ShipSummary, BucketError> {
+        self.push_to(Arc::clone(&self.memory), options).await
+    }
+
+    pub(crate) async fn push(&self) -> std::result::Result<ShipSummary, BucketError> {
+        self.push_with(ShipOptions::default()).await
+    }
+
+    /// All objects, by their names below the prefix.
+    pub(crate) async fn objects(&self) -> Vec<(String, Vec<u8>)> {
+        objects(&self.memory).await
+    }
+
+    /// Each of this number of runs is there once, whole, and listed once.
+    pub(crate) async fn assert_whole(&self, runs: u32) {
+        let (found, listed) = readable(&self.objects().await);
+        assert_eq!(found.len(), runs as usize);
+        for number in 1..=runs {
+            let log = fs::read(self.recorded.run(number).join("spans.jsonl")).unwrap();
+            assert!(found[&id(number)] == log, "the log of run {number}");
+            assert_eq!(listed[&id(number)], [1], "the facts of run {number}");
+        }
+        assert_eq!(listed.len(), runs as usize);
+    }
+}
+
+/// Does work with a clock that does not wait.
+pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap()
+        .block_on(work)
+}
+
+/// Whoever is killed: from a request on, nothing is done.
+pub(crate) fn killed_at(kill: usize, done: bool) -> impl FnMut(&Request) -> Fate + Send {
+    move |request| match request.number.cmp(&kill) {
+        Ordering::Less => Fate::Done,
+        // Whether the last request arrived, nobody knows.
+        Ordering::Equal if done => Fate::AnswerLost,
+        _ => Fate::Lost(Kind::Denied),
+    }
+}
+
+/// What a reader finds: of each run that is committed its log, whole; and how often the facts list it.
+pub(crate) fn readable(
+    objects: &[(String, Vec<u8>)],
+) -> (BTreeMap<String, Vec<u8>>, BTreeMap<String, Vec<u64>>) {
+    let (mut runs, mut listed) = (BTreeMap::new(), BTreeMap::<String, Vec<u64>>::new());
+    let get = |name: &str| {
+        objects
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, bytes)| bytes.clone())
+    };
+    for (name, bytes) in objects {
+        let is_compressed = |name: &str| name.contains(".zst");
+        if let Some(folder) = name.strip_suffix("/meta.json") {
+            let stored = CommittedRun::parse(bytes).expect("a run");
+            let mut log = get(&format!("{folder}/{}", stored.stored.spans)).expect("its spans");
+            if is_compressed(&stored.stored.spans) {
+                log = zstd::decode_all(&*log).unwrap();
+            }
+            let hash = hex(&Sha256::digest(&log));
+            assert_eq!(
+                (hash, log.len() as u64),
+                (stored.stored.sha256, stored.stored.bytes)
+            );
+            runs.insert(folder.rsplit('/').next().unwrap().to_owned(), log);
+        } else if name.starts_with("facts/") {
+            let text = if is_compressed(name) {
+                zstd::decode_all(&**bytes).unwrap()
+            } else {
+                bytes.clone()
+            };
+            for line in String::from_utf8(text).unwrap().lines() {
+                let row: Value = serde_json::from_str(line).unwrap();
+                let run = row["trace_id"].as_str().unwrap().to_owned();
+                listed
+                    .entry(run)
+                    .or_default()
+                    .push(row["generation"].as_u64().unwrap());
+            }
+        }
+    }
+    (runs, listed)
 }
 
 pub(crate) fn id(number: u32) -> String {

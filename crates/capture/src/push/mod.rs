@@ -17,15 +17,18 @@ mod pusher;
 mod repeats;
 mod retry;
 mod settings;
+mod stopping;
 mod tail;
 
 pub use endpoint::PushEndpoint;
 pub use error::PushError;
 pub use event::{PushEvent, PushSummary};
 pub use headers::PushHeaders;
-// For `tracer-bucket`, which remembers what it sent in the same way; no promise to anybody else.
+// For `tracer-bucket`, which remembers what it sent and is stopped in the same way; no promise to anybody else.
 #[doc(hidden)]
 pub use journal::{Journal, JournalError};
 pub use pusher::{FollowedRuns, PushOptions, Pusher};
 pub use retry::RetryPolicy;
 pub use settings::{Protocol, PushOverrides, PushSettings, TlsFiles};
+#[doc(hidden)]
+pub use stopping::{Stopper, Stopping, until_stopped};

@@ -4,10 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::mem;
 use std::path::PathBuf;
-use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
 use tracer_sdk::format::{SpanId, SpanRecord, Timestamp, TraceId};
 use tracer_sdk::read::{RunDirectory, RunStore, StoreError};
 
@@ -22,11 +20,10 @@ use super::journal::{Journal, SentPart};
 use super::repeats::RepeatedSpans;
 use super::retry::RetryPolicy;
 use super::settings::{Protocol, PushSettings};
+use super::stopping::{Stopping, until_stopped};
 use super::tail::{RunTail, RunTailPart, log_bytes};
 use crate::otlp;
 
-/// How long a request that is under way may take once the push is stopped.
-const GRACE: Duration = Duration::from_secs(5);
 /// Failures to connect, before the endpoint has answered at all, with which a push gives up: it is not there.
 const MAX_FIRST_FAILURES: u32 = 3;
 /// Number of answers in a row by which the server reports a defect of its own.
@@ -127,7 +124,7 @@ pub struct Pusher {
     repeated_calls: HashMap<TraceId, RepeatedSpans>,
     /// Whether the endpoint has answered anything.
     has_answered: bool,
-    stopping: watch::Receiver<bool>,
+    stopping: Stopping,
 }
 
 /// What became of a request.
@@ -191,7 +188,7 @@ impl Pusher {
             unreadable_runs: HashSet::new(),
             repeated_calls: HashMap::new(),
             has_answered: false,
-            stopping: watch::channel(false).1,
+            stopping: Stopping::never(),
         })
     }
 
@@ -235,7 +232,7 @@ impl Pusher {
         stop: impl Future<Output = ()>,
         observe: &mut dyn FnMut(PushEvent),
     ) -> Result<PushSummary, PushError> {
-        let (stopper, stopping) = watch::channel(false);
+        let (stopper, stopping) = Stopping::pair();
         self.stopping = stopping;
         until_stopped(self.push_all(runs, observe), stop, stopper).await?;
         Ok(self.take_summary())
@@ -253,7 +250,7 @@ impl Pusher {
         stop: impl Future<Output = ()>,
         observe: &mut dyn FnMut(PushEvent),
     ) -> Result<PushSummary, PushError> {
-        let (stopper, stopping) = watch::channel(false);
+        let (stopper, stopping) = Stopping::pair();
         self.stopping = stopping;
         until_stopped(self.follow_all(runs, observe), stop, stopper).await?;
         Ok(self.take_summary())
@@ -271,7 +268,7 @@ impl Pusher {
     fn take_summary(&mut self) -> PushSummary {
         // What was not acknowledged is read again by the next push.
         self.batch = SpanBatch::default();
-        self.summary.is_stopped = self.is_stopping();
+        self.summary.is_stopped = self.stopping.is_stopping();
         self.summary.runs = mem::take(&mut self.sent_runs).len() as u64;
         mem::take(&mut self.summary)
     }
@@ -300,7 +297,7 @@ impl Pusher {
             self.summary.open_runs = open_runs;
             self.summary.runs_sent_before = 0;
             let is_over = open_runs == 0 && matches!(runs, FollowedRuns::These(_));
-            if is_over || self.pause(self.options.poll_interval).await {
+            if is_over || self.stopping.pause(self.options.poll_interval).await {
                 return Ok(());
             }
             look = look.wrapping_add(1);
@@ -338,7 +335,7 @@ impl Pusher {
             } = part;
             repeated.read(run, &spans);
             for span in spans {
-                if self.is_stopping() {
+                if self.stopping.is_stopping() {
                     return Ok(TailState::Open);
                 }
                 let counted_in = repeated.counted_in(span.span_id);
@@ -496,7 +493,7 @@ impl Pusher {
         let started = Instant::now();
         let (mut failures, mut server_failures) = (0, 0);
         loop {
-            if self.is_stopping() {
+            if self.stopping.is_stopping() {
                 return Ok(Delivery::Stopped);
             }
             let answer = self.client.send(body.clone(), self.protocol).await;
@@ -537,27 +534,9 @@ impl Pusher {
                 return Err(PushError::GaveUp { reason, after });
             }
             observe(PushEvent::Waiting { reason, delay });
-            if self.pause(delay).await {
+            if self.stopping.pause(delay).await {
                 return Ok(Delivery::Stopped);
             }
-        }
-    }
-
-    fn is_stopping(&self) -> bool {
-        *self.stopping.borrow()
-    }
-
-    /// Waits; `true` when it is stopped meanwhile.
-    async fn pause(&mut self, delay: Duration) -> bool {
-        let stopped = async {
-            // Without anybody who could stop it, it is never stopped.
-            if self.stopping.wait_for(|stopping| *stopping).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
-        tokio::select! {
-            () = tokio::time::sleep(delay) => false,
-            () = stopped => true,
         }
     }
 }
@@ -604,20 +583,4 @@ impl Selection {
         });
         Ok(directories)
     }
-}
-
-/// Does the work until it ends; once `stop` is ready, what is under way may end within the grace.
-async fn until_stopped(
-    work: impl Future<Output = Result<(), PushError>>,
-    stop: impl Future<Output = ()>,
-    stopper: watch::Sender<bool>,
-) -> Result<(), PushError> {
-    let mut work = pin!(work);
-    tokio::select! {
-        result = &mut work => return result,
-        () = stop => {}
-    }
-    // The work listens as long as it goes on.
-    let _ = stopper.send(true);
-    tokio::time::timeout(GRACE, work).await.unwrap_or(Ok(()))
 }

@@ -1,7 +1,7 @@
 //! `tracer push --to`: sends completed runs to a team's bucket.
 
 use tracer_bucket::{
-    BucketError, BucketUrl, OpenBucket, ShipEvent, ShipOptions, ShipSummary, ShippedRuns, Shipper,
+    BucketError, BucketUrl, OpenBucket, ShipEvent, ShipOptions, ShipSummary, ShippedRuns, Shipper, WaitEvent,
 };
 use tracer_capture::push::{FollowedRuns, RetryPolicy};
 use tracer_insight::line::{Line, Tone};
@@ -105,7 +105,7 @@ impl ShipDisplay<'_> {
                     ui.status(&Line::of(format!("{sent} sent"), Tone::Muted));
                 }
             }
-            ShipEvent::Waiting { reason, delay } => {
+            ShipEvent::Wait(WaitEvent::Waiting { reason, delay }) => {
                 let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
                 // One line for an outage, however long it takes.
                 if !std::mem::replace(&mut self.is_waiting, true) {
@@ -113,7 +113,7 @@ impl ShipDisplay<'_> {
                     ui.note(&Line::of(line, Tone::Warning));
                 }
             }
-            ShipEvent::Resumed if self.is_waiting => {
+            ShipEvent::Wait(WaitEvent::Resumed) if self.is_waiting => {
                 self.is_waiting = false;
                 ui.note(&Line::of("the store answers again", Tone::Muted));
             }
