@@ -71,7 +71,8 @@ class Store:
             self.start_volume(number)
         (self.folder / "filer").mkdir()
         self.start("filer", "filer", "-ip=127.0.0.1", f"-port={self.filer}", f"-master=127.0.0.1:{self.master}", "-s3", "-s3.port",
-                   str(self.s3), "-s3.config", str(self.folder / "s3.json"), f"-defaultStoreDir={self.folder / 'filer'}")
+                   str(self.s3), "-s3.port.iceberg", "0", "-s3.port.lance", "0", "-s3.config", str(self.folder / "s3.json"),
+                   f"-defaultStoreDir={self.folder / 'filer'}")
         self.until("the store", lambda: self.put_file("/buckets/team/ready", b"ready") and self.answers(self.s3))
         return self
 
