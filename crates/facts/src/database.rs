@@ -195,7 +195,7 @@ impl Database {
             .prepare(query)
             .and_then(|mut statement| {
                 statement
-                    .query_row(params![as_blob(trace_id), files], |row| {
+                    .query_row(params![trace_id.to_bytes(), files], |row| {
                         Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
                     })
                     .optional()
@@ -227,10 +227,10 @@ impl Database {
                 .prepare("INSERT OR REPLACE INTO details (number, details, checksum) VALUES (?1, ?2, ?3)")?;
             for run in runs {
                 let sum = checksum(run.trace_id, &run.files, &run.facts);
-                let number: i64 = upsert
-                    .query_row(params![as_blob(run.trace_id), run.files, run.facts, sum], |row| {
-                        row.get(0)
-                    })?;
+                let number: i64 = upsert.query_row(
+                    params![run.trace_id.to_bytes(), run.files, run.facts, sum],
+                    |row| row.get(0),
+                )?;
                 let sum = checksum(run.trace_id, &run.files, &run.details);
                 details.execute(params![number, run.details, sum])?;
             }
@@ -239,8 +239,8 @@ impl Database {
             )?;
             let mut forget = transaction.prepare("DELETE FROM runs WHERE trace_id = ?1")?;
             for trace_id in gone {
-                forget_details.execute(params![as_blob(*trace_id)])?;
-                forget.execute(params![as_blob(*trace_id)])?;
+                forget_details.execute(params![trace_id.to_bytes()])?;
+                forget.execute(params![trace_id.to_bytes()])?;
             }
         }
         transaction.commit()
@@ -357,24 +357,8 @@ fn damaged() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), None)
 }
 
-fn as_blob(trace_id: TraceId) -> Vec<u8> {
-    let text = trace_id.to_hex();
-    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0);
-    text.chunks(2)
-        .filter_map(|pair| match *pair {
-            [high, low] => u8::try_from(digit(high) << 4 | digit(low)).ok(),
-            _ => None,
-        })
-        .collect()
-}
-
 fn as_id(blob: &[u8]) -> Option<TraceId> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = blob.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-    let hex: String = digits
-        .filter_map(|digit| DIGITS.get(usize::from(digit)).copied().map(char::from))
-        .collect();
-    hex.parse().ok()
+    TraceId::from_u128(u128::from_be_bytes(blob.try_into().ok()?))
 }
 
 /// Of what belongs together: a row that another program changed, or that is torn, is not believed.

@@ -16,6 +16,9 @@ const FINE_CLOCK: Duration = Duration::ZERO;
 /// The same where times are whole seconds, as on FAT.
 const COARSE_CLOCK: Duration = Duration::from_secs(3);
 
+/// Room for two files whose numbers are as large as they usually are.
+const BYTES: usize = 80;
+
 /// Identity, size and times of the files of a run; a file that is missing has none.
 ///
 /// ```
@@ -40,13 +43,23 @@ impl FilesStamp {
     /// The stamp of the run in a directory, as it is now. `.live` matters while the run has not ended.
     #[must_use]
     pub fn of(directory: &Path, is_open: bool) -> Self {
-        let mut stamp = Self::default();
-        stamp.add(&directory.join(META_FILE));
-        stamp.log_bytes = stamp.add(&directory.join(SPANS_FILE));
+        let mut stamp = Self {
+            bytes: Vec::with_capacity(BYTES),
+            ..Self::default()
+        };
+        let mut path = directory.join(META_FILE);
+        stamp.add(&path);
+        path.set_file_name(SPANS_FILE);
+        stamp.log_bytes = stamp.add(&path);
         if is_open {
-            stamp.add(&directory.join(LIVE_FILE));
+            stamp.add_live_file(directory);
         }
         stamp
+    }
+
+    /// The same of a run that turns out not to have ended.
+    pub(crate) fn add_live_file(&mut self, directory: &Path) {
+        self.add(&directory.join(LIVE_FILE));
     }
 
     /// What is compared and kept.

@@ -13,10 +13,13 @@ use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::{ATTEMPT_OF, StepSource};
 use tracer_insight::{step_summary, text, units};
-use tracer_sdk::format::names::tag_key;
-use tracer_sdk::format::{Counts, Payload, Record, RunMeta, SpanRecord, Tags, Timestamp, Usage};
+use tracer_sdk::format::names::{self, tag_key};
+use tracer_sdk::format::{Counts, EventType, Payload, Record, RunMeta, SpanRecord, Tags, Timestamp, Usage};
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
-use tracer_sdk::read::{Liveness, RunDirectory, RunReader, RunSummary, Strictness, probe_liveness};
+use tracer_sdk::read::{
+    Liveness, RecordStream, RunDirectory, RunReader, RunSummary, SpanOutline, SpanSums, Strictness,
+    SummedSpans, probe_liveness,
+};
 
 use crate::latencies::Latencies;
 
@@ -262,6 +265,17 @@ pub struct CallTotals {
     pub cost: Option<CostSum>,
 }
 
+impl CallTotals {
+    /// Adds other calls of the same.
+    fn append(&mut self, others: Self) {
+        self.calls += others.calls;
+        self.failed += others.failed;
+        self.time_us = self.time_us.saturating_add(others.time_us);
+        self.latencies.merge(&others.latencies);
+        self.tokens.add(others.tokens);
+    }
+}
+
 /// Sums of tokens, each of the calls that say it; `None` where none does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenTotals {
@@ -352,6 +366,16 @@ pub(crate) struct FullReading {
 
 /// Reads all of a run, however it is damaged.
 pub(crate) fn read(directory: &RunDirectory) -> FullReading {
+    read_by(directory, true)
+}
+
+/// The same, every record whole: what sums are compared with.
+#[cfg(test)]
+pub(crate) fn read_records(directory: &RunDirectory) -> FullReading {
+    read_by(directory, false)
+}
+
+fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
     let summary = directory.clone().read_summary();
     let status = match summary.status() {
         // Whether its process lives is asked anew whenever it is listed.
@@ -359,17 +383,14 @@ pub(crate) fn read(directory: &RunDirectory) -> FullReading {
         status => status,
     };
     let mut reading = Reading::new(status);
-    let opened = RunReader::open(&directory.path, Strictness::Lenient);
     let mut counted = None;
-    if let Ok(mut run) = opened {
+    if let Ok((mut run, summed)) = RunReader::open_summed(&directory.path, Strictness::Lenient) {
         counted = Some(run.counts());
-        for number in 0..run.records.record_count() {
-            match run.records.read_record_with_span(number) {
-                Ok(Some((record, span))) => reading.add(number, &record, span.as_ref()),
-                Ok(None) => {}
-                Err(_) => reading.is_complete = false,
-            }
-        }
+        // Loops are found in the records themselves.
+        let summed = summed.filter(|_| is_summed && status != RunStatus::Looped);
+        reading = summed
+            .and_then(|summed| Reading::of_sums(status, &mut run, summed))
+            .unwrap_or_else(|| Reading::of_records(status, &mut run.records));
         if let Some(last) = reading.last_answered
             && let Ok(Some(record)) = run.records.read_record(last)
         {
@@ -378,6 +399,80 @@ pub(crate) fn read(directory: &RunDirectory) -> FullReading {
         reading.add_tags(&run.read_tags());
     }
     reading.finish(&summary, status, counted)
+}
+
+/// The calls of a run that did not fail, summed while its log goes by.
+#[derive(Debug, Default)]
+struct CallSums {
+    models: BTreeMap<String, CallTotals>,
+    tools: BTreeMap<String, CallTotals>,
+    /// Whether there are further names than these.
+    has_more_names: bool,
+    /// When the first span started that belongs to a session.
+    session_start: Option<Timestamp>,
+}
+
+impl SpanSums for CallSums {
+    fn add(&mut self, span: &SpanOutline<'_>) -> bool {
+        for key in span.keys() {
+            if SESSION_KEYS.contains(&key) && self.session_start.is_none_or(|first| span.start < first) {
+                // It may be the one that names the session of the run.
+                self.session_start = Some(span.start);
+                return false;
+            }
+            if tag_key(key).is_some() || names::META.is(key) {
+                return false;
+            }
+        }
+        let sums = match span.event_type {
+            _ if span.is_failed => return false,
+            EventType::LlmCall => &mut self.models,
+            EventType::ToolCall => &mut self.tools,
+            EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => return true,
+            EventType::RunStart | EventType::RunEnd | EventType::Error => return false,
+        };
+        let long;
+        let name = if span.name.len() <= MAX_TEXT_COLUMNS {
+            span.name
+        } else {
+            long = short(span.name);
+            &long
+        };
+        let has_all_names = sums.len() >= MAX_NAMES;
+        let calls = match sums.get_mut(name) {
+            Some(calls) => calls,
+            None if has_all_names => {
+                self.has_more_names = true;
+                return true;
+            }
+            None => sums.entry(name.to_owned()).or_default(),
+        };
+        calls.calls += 1;
+        calls.tokens.add(span.usage.into());
+        if let Some(duration) = span.duration_us {
+            calls.time_us = calls.time_us.saturating_add(duration);
+            calls.latencies.add(duration);
+        }
+        true
+    }
+
+    fn append(&mut self, following: Self) {
+        for (sums, following) in [
+            (&mut self.models, following.models),
+            (&mut self.tools, following.tools),
+        ] {
+            for (name, calls) in following {
+                if sums.len() < MAX_NAMES || sums.contains_key(&name) {
+                    sums.entry(name).or_default().append(calls);
+                } else {
+                    self.has_more_names = true;
+                }
+            }
+        }
+        self.has_more_names |= following.has_more_names;
+        let starts = self.session_start.into_iter().chain(following.session_start);
+        self.session_start = starts.min();
+    }
 }
 
 /// The sums while a run is read.
@@ -394,6 +489,8 @@ pub(crate) struct Reading {
     /// The last model call that did not fail.
     last_answered: Option<usize>,
     is_complete: bool,
+    /// Whether a record says that it belongs to a session, and not to which.
+    has_unnamed_session: bool,
 }
 
 impl Reading {
@@ -408,12 +505,76 @@ impl Reading {
             tags: Tags::default(),
             last_answered: None,
             is_complete: true,
+            has_unnamed_session: false,
+        }
+    }
+
+    /// The sums of all records, each read whole.
+    fn of_records(status: RunStatus, records: &mut RecordStream) -> Self {
+        let mut reading = Self::new(status);
+        for number in 0..records.record_count() {
+            reading.read(number, records);
+        }
+        reading
+    }
+
+    /// The same where the sums over most spans are known already: only the others are read, and the first whose content is
+    /// kept. `None` where the sums do not say enough.
+    fn of_sums(status: RunStatus, run: &mut RunReader, summed: SummedSpans<CallSums>) -> Option<Self> {
+        let mut reading = Self::new(status);
+        let mut left_out = summed.left_out.into_iter().peekable();
+        for number in 0..run.records.record_count() {
+            let header = run.records.header(number)?;
+            if left_out.next_if_eq(&number).is_some() {
+                reading.read(number, &mut run.records);
+                continue;
+            }
+            if header.event_type == EventType::LlmCall {
+                reading.last_answered = Some(number);
+            }
+            if !reading.preview.wants(header.event_type) {
+                reading.preview.add_step(header.event_type);
+                continue;
+            }
+            match run.records.read_record(number) {
+                Ok(Some(record)) => reading.add_content(&record),
+                Ok(None) => {}
+                Err(_) => reading.is_complete = false,
+            }
+        }
+        reading.details.model_calls = std::mem::take(&mut run.model_calls);
+        let CallSums {
+            models,
+            tools,
+            has_more_names,
+            ..
+        } = summed.sums;
+        for calls in models.values() {
+            reading.tokens.add(calls.tokens);
+        }
+        let details = &mut reading.details;
+        for (sums, called) in [(models, &mut details.models), (tools, &mut details.tools)] {
+            for (name, calls) in sums {
+                named(called, &name).append(calls);
+            }
+        }
+        // Which names are too many, and which of two sessions counts, depends on the order of all records.
+        let has_all_names = details.models.len().max(details.tools.len()) < MAX_NAMES;
+        (has_all_names && !has_more_names && !reading.has_unnamed_session).then_some(reading)
+    }
+
+    /// Reads a record, and adds it.
+    fn read(&mut self, number: usize, records: &mut RecordStream) {
+        match records.read_record_with_span(number) {
+            Ok(Some((record, span))) => self.add(number, &record, span.as_ref()),
+            Ok(None) => {}
+            Err(_) => self.is_complete = false,
         }
     }
 
     /// Adds the next record in the order of time.
     pub(crate) fn add(&mut self, number: usize, record: &Record, span: Option<&SpanRecord>) {
-        self.preview.add(record);
+        self.add_content(record);
         if let Some(span) = span {
             self.attributes(span);
         }
@@ -428,18 +589,12 @@ impl Reading {
             }
         }
         let totals = match &record.payload {
-            Payload::LlmCall {
-                model, usage, prompt, ..
-            } => {
+            Payload::LlmCall { model, usage, .. } => {
                 let tokens = TokenTotals::from(*usage);
                 self.tokens.add(tokens);
                 self.details.model_calls.add(record);
                 if !step_summary::failed(&record.payload) {
                     self.last_answered = Some(number);
-                }
-                if self.details.prompt.is_none() && !prompt.is_null() {
-                    let input = step_summary::StepSummary::from_payload(&record.payload).input;
-                    self.details.prompt = Some(text::one_line(&input, MAX_TEXT_COLUMNS));
                 }
                 let totals = named(&mut self.details.models, model);
                 totals.tokens.add(tokens);
@@ -467,6 +622,18 @@ impl Reading {
         self.retries += u64::from(record.meta.contains_key(ATTEMPT_OF));
     }
 
+    /// Adds what is kept of the content of the next record, beside its sums.
+    fn add_content(&mut self, record: &Record) {
+        self.preview.add(record);
+        if let Payload::LlmCall { prompt, .. } = &record.payload
+            && self.details.prompt.is_none()
+            && !prompt.is_null()
+        {
+            let input = step_summary::StepSummary::from_payload(&record.payload).input;
+            self.details.prompt = Some(text::one_line(&input, MAX_TEXT_COLUMNS));
+        }
+    }
+
     /// The number of the last model call that did not fail.
     pub(crate) fn last_answered(&self) -> Option<usize> {
         self.last_answered
@@ -490,6 +657,8 @@ impl Reading {
     fn attributes(&mut self, span: &SpanRecord) {
         if self.session.is_none() {
             self.session = session(&span.attributes);
+            let is_of_one = || SESSION_KEYS.iter().any(|key| span.attributes.contains_key(*key));
+            self.has_unnamed_session |= self.session.is_none() && is_of_one();
         }
         if !span.is_root() && span.attributes.keys().any(|key| tag_key(key).is_some()) {
             let mut tags = Tags::of_attributes(&span.attributes);

@@ -1,5 +1,6 @@
 //! [`FactsStore`]: the facts of every run of a data directory, as its files are now.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -205,8 +206,9 @@ struct UnreadRun {
 }
 
 /// What a look at the files of a run finds.
+#[expect(clippy::large_enum_variant, reason = "nearly all are of the large one")]
 enum Look {
-    Known(Box<ListedRun>),
+    Known(ListedRun),
     Unread(UnreadRun),
 }
 
@@ -295,44 +297,37 @@ impl FactsStore {
     ///
     /// [`StoreError`] when the folder of runs is missing or cannot be read.
     pub fn survey(&self, with_details: bool) -> Result<Survey, StoreError> {
-        let (directories, opened) = thread::scope(|scope| {
+        let (looks, opened) = thread::scope(|scope| {
             let loading = thread::Builder::new().spawn_scoped(scope, || self.load(with_details));
-            let directories = self.runs.list_directories();
+            // An ended run is the common case: what of the others matters besides is added to their stamps.
+            let look = |directory: RunDirectory| (FilesStamp::of(&directory.path, false), directory);
+            let looks = self.runs.list_directories().map(|directories| {
+                self.forget_indexes_but(&directories);
+                workers::map(directories, MAX_LOOKING, look)
+            });
             let loaded = loading.ok().and_then(|loading| loading.join().ok());
-            (directories, loaded.unwrap_or((Err(None), HashMap::new())))
+            (looks, loaded.unwrap_or((Err(None), HashMap::new())))
         });
-        let directories = directories?;
-        self.forget_indexes_but(&directories);
         let (database, mut kept) = opened;
-        let items: Vec<(RunDirectory, Option<KeptRun>)> = directories
+        let items: Vec<(FilesStamp, RunDirectory, Option<KeptRun>)> = looks?
             .into_iter()
-            .map(|directory| {
+            .map(|(files, directory)| {
                 let kept = kept.remove(&directory.trace_id);
-                (directory, kept)
+                (files, directory, kept)
             })
             .collect();
         let gone = kept.into_keys().collect();
-        let threads = items.len().div_ceil(64).min(MAX_LOOKING);
-        let (mut known, mut unread) = (Vec::with_capacity(items.len()), Vec::new());
-        workers::each(
-            &items,
-            threads,
-            &CancelToken::default(),
-            |(directory, kept)| look(directory, kept.as_ref(), with_details),
-            |_, found| match found {
-                Look::Known(run) => known.push(*run),
+        let looks = workers::map(items, workers::processors(), |(files, directory, kept)| {
+            look(files, directory, kept, with_details)
+        });
+        let (mut known, mut unread) = (Vec::with_capacity(looks.len()), Vec::new());
+        for look in looks {
+            match look {
+                Look::Known(run) => known.push(run),
                 Look::Unread(run) => unread.push(run),
-            },
-        );
-        Ok(Survey {
-            known,
-            unread: self.to_be_read(unread),
-            gone,
-            database,
-            with_details,
-            prices: self.prices.clone(),
-            followed: self.followed.clone(),
-        })
+            }
+        }
+        Ok(Survey::new(self, known, unread, gone, database, with_details))
     }
 
     /// The same where the runs were known before: what is kept of them is not read, and those that are as they were are
@@ -361,24 +356,15 @@ impl FactsStore {
         for run in gone.iter().filter(|_| self.keeps) {
             self.indexes().forget(*run);
         }
-        let threads = items.len().div_ceil(64).min(MAX_LOOKING);
-        let mut looks = vec![Again::Changed; items.len()];
-        workers::each(
-            &items,
-            threads,
-            &CancelToken::default(),
-            |(_, before)| before.map_or(Again::Changed, ListedRun::look_again),
-            |at, found| {
-                if let Some(look) = looks.get_mut(at) {
-                    *look = found;
-                }
-            },
-        );
-        if gone.is_empty() && looks.iter().all(|look| matches!(look, Again::Same)) {
+        let looks = workers::map(items, MAX_LOOKING, |(directory, before)| {
+            let look = before.map_or(Again::Changed, ListedRun::look_again);
+            (directory, before, look)
+        });
+        if gone.is_empty() && looks.iter().all(|(_, _, look)| matches!(look, Again::Same)) {
             return Ok(SnapshotLook::Same);
         }
-        let (mut known, mut unread) = (Vec::with_capacity(items.len()), Vec::new());
-        for ((directory, before), look) in items.into_iter().zip(looks) {
+        let (mut known, mut unread) = (Vec::with_capacity(looks.len()), Vec::new());
+        for (directory, before, look) in looks {
             match (before, look) {
                 (Some(run), Again::Same) => known.push(run.clone()),
                 (Some(run), Again::Status(status)) => known.push(ListedRun {
@@ -394,15 +380,8 @@ impl FactsStore {
         } else {
             Err(None)
         };
-        Ok(SnapshotLook::Changed(Survey {
-            known,
-            unread: self.to_be_read(unread),
-            gone,
-            database,
-            with_details,
-            prices: self.prices.clone(),
-            followed: self.followed.clone(),
-        }))
+        let survey = Survey::new(self, known, unread, gone, database, with_details);
+        Ok(SnapshotLook::Changed(survey))
     }
 
     fn load(
@@ -470,6 +449,25 @@ impl FactsStore {
 }
 
 impl Survey {
+    fn new(
+        store: &FactsStore,
+        known: Vec<ListedRun>,
+        unread: Vec<UnreadRun>,
+        gone: Vec<TraceId>,
+        database: Result<Database, Option<DatabaseError>>,
+        with_details: bool,
+    ) -> Self {
+        Self {
+            known,
+            unread: store.to_be_read(unread),
+            gone,
+            database,
+            with_details,
+            prices: store.prices.clone(),
+            followed: store.followed.clone(),
+        }
+    }
+
     /// Number of runs that have to be read, and the bytes of their logs.
     #[must_use]
     pub fn unread(&self) -> (usize, u64) {
@@ -540,10 +538,8 @@ impl Survey {
         for details in runs.iter_mut().filter_map(|run| run.details.as_mut()) {
             details.price(&self.prices);
         }
-        runs.sort_unstable_by(|one, other| {
-            let by_id = || one.directory.trace_id.cmp(&other.directory.trace_id);
-            other.placed.cmp(&one.placed).then_with(by_id)
-        });
+        // Each is moved once: it is large, and there are many.
+        runs.sort_by_cached_key(|run| (Reverse(run.placed), run.directory.trace_id));
         StoreFacts {
             runs,
             unread: left,
@@ -608,11 +604,13 @@ impl Keeping {
     }
 }
 
-/// A run as it is kept, when its files are still what they were.
-fn look(directory: &RunDirectory, kept: Option<&KeptRun>, with_details: bool) -> Look {
+/// A run as it is kept, when its files are still what they were; `files` is the stamp of one that has ended.
+fn look(mut files: FilesStamp, directory: RunDirectory, kept: Option<KeptRun>, with_details: bool) -> Look {
     let known = kept.and_then(|kept| {
         let facts: RunFacts = serde_json::from_str(&kept.facts).ok()?;
-        let files = FilesStamp::of(&directory.path, facts.is_open());
+        if facts.is_open() {
+            files.add_live_file(&directory.path);
+        }
         if files.bytes() != kept.files {
             return None;
         }
@@ -621,20 +619,20 @@ fn look(directory: &RunDirectory, kept: Option<&KeptRun>, with_details: bool) ->
             (None, true) => return None,
             (None, false) => None,
         };
-        Some(ListedRun {
-            status: facts.status_now(directory),
-            placed: placed(directory, &facts),
-            directory: directory.clone(),
+        Some((facts, details, kept.files))
+    });
+    match known {
+        Some((facts, details, files)) => Look::Known(ListedRun {
+            status: facts.status_now(&directory),
+            placed: placed(&directory, &facts),
+            directory,
             facts,
             details,
-            files: files.bytes().into(),
+            files: files.into(),
             unsettled: None,
-        })
-    });
-    if let Some(run) = known {
-        return Look::Known(Box::new(run));
+        }),
+        None => Look::Unread(UnreadRun::of(directory)),
     }
-    Look::Unread(UnreadRun::of(directory.clone()))
 }
 
 impl UnreadRun {

@@ -11,19 +11,24 @@ use tracer_insight::status::RunStatus;
 use tracer_sdk::read::{CancelToken, LogIndex, RunDirectory, RunStore, StoreError};
 
 use crate::test_support::{SampleRun, SampleSpan, Sandbox};
-use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, TokenTotals};
+use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, TokenTotals, run_facts};
 
 fn facts(sandbox: &Sandbox) -> Vec<ListedRun> {
     FactsStore::new(sandbox.path()).all(true).unwrap().runs
 }
 
-/// What a full reading gives.
+/// What a full reading gives, which is the same whether the log is read once, or every record of it whole.
 fn read(sandbox: &Sandbox) -> Vec<ListedRun> {
-    FactsStore::new(sandbox.path())
-        .without_database()
-        .all(true)
-        .unwrap()
-        .runs
+    let store = FactsStore::new(sandbox.path()).without_database();
+    let runs = store.all(true).unwrap().runs;
+    for run in &runs {
+        let whole = run_facts::read_records(&run.directory);
+        let mut details = whole.details;
+        details.price(store.prices());
+        assert_eq!(run.facts, whole.facts, "of {:?}", run.directory);
+        assert_eq!(run.details, Some(details), "of {:?}", run.directory);
+    }
+    runs
 }
 
 /// Number of runs that a listing would have to read.
@@ -92,6 +97,40 @@ fn facts_are_what_a_run_did() {
     let tool = &details.tools["refund_api"];
     assert_eq!((tool.calls, tool.failed, tool.time_us), (2, 1, 40_000));
     assert_eq!(details.failures["Timeout"].message, "no answer");
+}
+
+#[test]
+fn facts_of_a_log_in_several_parts_are_those_of_its_records() {
+    let sandbox = Sandbox::new();
+    let text = "x".repeat(2_000);
+    let sample = (0..600_u32).fold(SampleRun::new(1, "long"), |run, number| {
+        let span = match number % 5 {
+            0 => SampleSpan::model(number, "gpt-5", &text, "An answer").taking(number),
+            1 => SampleSpan::model(number, &format!("{text}-{}", number % 2), "A question", &text),
+            _ => SampleSpan::tool(number, "search", &json!({"text": text}), &json!({})).taking(number % 90),
+        };
+        let mut span = if number % 97 == 3 {
+            span.failed("Timeout", "late")
+        } else {
+            span
+        };
+        if number % 50 > 20 {
+            // The span that begins last is written first.
+            let second = 50 - number % 50;
+            span.0["start_time"] = json!(format!("2026-01-01T00:00:{second:02}Z"));
+            span.0["attributes"]["session.id"] = json!(format!("chat-{number}"));
+        }
+        if number == 300 {
+            span.0["attributes"]["tracer.meta"] = json!("{\"attempt_of\": \"another\"}");
+        }
+        run.span(span)
+    });
+    sandbox.write(&sample);
+    let run = &read(&sandbox)[0];
+    assert_eq!((run.facts.steps, run.facts.failed_calls), (600, 7));
+    assert_eq!(run.facts.session.as_deref(), Some("chat-49"));
+    let details = run.details.as_ref().unwrap();
+    assert_eq!((details.models.len(), details.tools["search"].calls), (2, 360));
 }
 
 #[test]
@@ -664,7 +703,12 @@ fn added_span(number: u32, (second, kind, has_failed, parent): Added) -> SampleS
         span.0["parent_span_id"] = json!(format!("{:016x}", parent + 1));
     }
     if kind == 4 {
-        span.0["attributes"]["session.id"] = json!(format!("chat-{number}"));
+        let session = if number % 3 == 0 {
+            String::new()
+        } else {
+            format!("chat-{number}")
+        };
+        span.0["attributes"]["session.id"] = json!(session);
         span.0["attributes"]["tracer.tag.part"] = json!(number.to_string());
     }
     if kind == 5 {

@@ -131,11 +131,27 @@ impl PreviewReading {
         }
     }
 
+    /// Adds the next record without its content, where [`PreviewReading::wants`] none of it.
+    pub fn add_step(&mut self, event_type: EventType) {
+        if !matches!(event_type, EventType::RunStart | EventType::RunEnd) {
+            self.kinds.push(StepKind::from(event_type));
+        }
+    }
+
+    /// Whether the content of a record of this type that did not fail matters, after those that were added.
+    #[must_use]
+    pub fn wants(&self, event_type: EventType) -> bool {
+        match event_type {
+            EventType::LlmCall => self.prompt.is_none(),
+            EventType::ToolCall => self.arguments.is_none(),
+            EventType::RunStart | EventType::RunEnd | EventType::Error => true,
+            EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => false,
+        }
+    }
+
     /// Adds the next record.
     pub fn add(&mut self, record: &Record) {
-        if !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
-            self.kinds.push(StepKind::from(record.event_type()));
-        }
+        self.add_step(record.event_type());
         match &record.payload {
             Payload::LlmCall { usage, prompt, .. } => {
                 totals::add(&mut self.tokens, usage);

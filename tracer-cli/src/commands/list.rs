@@ -243,9 +243,13 @@ const MAX_REMARKED: usize = 8;
 
 /// Prints to standard error which runs are incomplete, and which went on after their end.
 fn print_remarks(listed: &[ListedRun], runs: &[ListedRun], session: &mut Session) {
-    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let remarked = listed.iter().filter(|run| !run.facts.remarks.is_empty());
-    for run in remarked.take(MAX_REMARKED) {
+    let mut remarked = remarked.take(MAX_REMARKED).peekable();
+    if remarked.peek().is_none() {
+        return;
+    }
+    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+    for run in remarked {
         let id = run.directory.trace_id.to_string();
         let id = id.get(..id_length).unwrap_or(&id);
         let line = format!("{id}: {}", text::one_line(&run.facts.remarks.join("; "), 400));

@@ -35,7 +35,8 @@ pub(crate) use project::child_type;
 pub use project::{count_records, is_foreign_call, model_without_version, remove_usage, spans_to_events};
 pub use run::{
     InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordError, RecordStream, RunReader,
-    SpanStream, StartedSpan, Strictness, ValidationReport, probe_liveness, read_live_file, validate,
+    SpanOutline, SpanStream, SpanSums, StartedSpan, Strictness, SummedSpans, ValidationReport,
+    probe_liveness, read_live_file, validate,
 };
 pub use store::{
     Likeness, NamePattern, RunDirectory, RunFilter, RunStatus, RunStore, RunSummary, SelectError, StoreError,

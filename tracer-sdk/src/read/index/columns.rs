@@ -1,6 +1,5 @@
 //! Per-span columns of [`LogIndex`](super::LogIndex): name, duration, token counts, marks and call signature.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
@@ -18,9 +17,7 @@ use crate::prices::CallPriceKey;
 use crate::process::Computed;
 use crate::read::log::{KeptBytes, KeptCursor, LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{IndexedAttributes, ParsedSpan};
-use crate::read::project::{
-    CallFacts, Lookup, SpanView, is_call, is_own_call, model, text, tool_name, usage,
-};
+use crate::read::project::{CallFacts, SpanView, display_name, is_call, is_own_call, text, usage};
 use crate::read::run::{Promoted, promoted_records, span_header};
 use crate::read::vocabulary::{ARGUMENT_FIELDS, ARGUMENTS, Content, ContentForm, MESSAGE_EVENTS, PROMPT};
 
@@ -432,15 +429,6 @@ fn duration(span: &ParsedSpan<'_, IndexedAttributes<'_>>) -> Option<u64> {
     let (_, end) = span.end_time.as_ref()?;
     let exact = u64::try_from(end.microseconds_since(span.start_time.1)).ok();
     exact.or_else(|| span.duration_ms?.checked_mul(1_000))
-}
-
-/// The name in the projection: the model, the tool, or the span itself.
-fn display_name<'a>(name: &'a str, attributes: &'a impl Lookup, event_type: EventType) -> Cow<'a, str> {
-    match event_type {
-        EventType::LlmCall => model(name, attributes),
-        EventType::ToolCall => tool_name(name, attributes),
-        _ => Cow::Borrowed(name),
-    }
 }
 
 /// Equal for calls with the same arguments; 0 for spans without a call, state or error.

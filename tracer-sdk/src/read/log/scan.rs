@@ -200,6 +200,29 @@ impl<V: SpanVisitor> Merged<V> {
     }
 }
 
+impl<V> ScanResult<V> {
+    /// The same with a part of what the visitor holds, and the rest of that.
+    pub(crate) fn divided<Part, Rest>(
+        self,
+        divide: impl FnOnce(V) -> (Part, Rest),
+    ) -> (ScanResult<Part>, Rest) {
+        let (visitor, rest) = divide(self.visitor);
+        let result = ScanResult {
+            entries: self.entries,
+            problems: self.problems,
+            visitor,
+            span_count: self.span_count,
+            cut_tail: self.cut_tail,
+            is_whole: self.is_whole,
+            own_trace_id: self.own_trace_id,
+            is_read: self.is_read,
+            end: self.end,
+            failure: self.failure,
+        };
+        (result, rest)
+    }
+}
+
 impl<V: SpanVisitor> ScanResult<V> {
     fn append(&mut self, part: Self) {
         self.entries.extend(part.entries);

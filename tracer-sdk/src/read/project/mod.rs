@@ -24,7 +24,7 @@ pub(crate) use marks::is_replayed;
 pub(crate) use outcome::has_failed;
 #[cfg(feature = "prices")]
 pub(crate) use payload::{UNKNOWN_PROVIDER, provider, response_model};
-pub(crate) use payload::{model, promoted_type, tool_name};
+pub(crate) use payload::{display_name, model, promoted_type};
 pub use same_call::model_without_version;
 pub(crate) use same_call::{Ancestor, CallFacts, KeptNames, RepeatableTypes, SameCalls, is_own_call};
 pub use tokens::remove_usage;

@@ -234,6 +234,19 @@ pub(crate) fn tool_name<'a>(name: &'a str, attributes: &'a impl Lookup) -> Cow<'
     source_text(TOOL_NAME, attributes).unwrap_or(Cow::Borrowed(name))
 }
 
+/// The name in the projection: the model, the tool, or the span itself.
+pub(crate) fn display_name<'a>(
+    name: &'a str,
+    attributes: &'a impl Lookup,
+    event_type: EventType,
+) -> Cow<'a, str> {
+    match event_type {
+        EventType::LlmCall => model(name, attributes),
+        EventType::ToolCall => tool_name(name, attributes),
+        _ => Cow::Borrowed(name),
+    }
+}
+
 /// Adds what another span that recorded the same call knows.
 pub(super) fn fill(payload: &mut Payload, own_name: &str, other: &SpanRecord) {
     let is_null = |value: &Value| value.is_null();

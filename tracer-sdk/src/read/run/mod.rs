@@ -6,6 +6,7 @@ mod process;
 mod reader;
 mod records;
 mod scan;
+mod sums;
 mod tally;
 mod validate;
 
@@ -14,6 +15,7 @@ pub use liveness::{Liveness, probe_liveness};
 pub use reader::{InvalidRun, LoadedRun, RunReader, Strictness};
 pub use records::{RecordError, RecordStream, SpanStream};
 pub(crate) use scan::read_meta_file;
+pub use sums::{SpanOutline, SpanSums, SummedSpans};
 #[cfg(feature = "prices")]
 pub(crate) use tally::set_price_key;
 pub(crate) use tally::{Promoted, promoted_records, span_header};

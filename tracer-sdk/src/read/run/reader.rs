@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::live_file::{StartedSpan, read_live_file};
 use super::records::{RecordError, RecordOrder, RecordStream};
 use super::scan::{RunScan, locate};
+use super::sums::{SpanSums, SummedSpans, SummingTally};
 use super::tally::Tally;
 use crate::format::{
     Counts, EventType, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord, Tags,
@@ -89,6 +90,8 @@ pub struct RunReader {
     first_call: Option<usize>,
     /// What `.live` says of a run whose root is not in its log.
     live_tags: Tags,
+    /// Whether no call was recorded by several spans, and no ID is that of two.
+    has_a_record_for_each_span: bool,
 }
 
 impl RunReader {
@@ -118,6 +121,29 @@ impl RunReader {
         Self::from_scan(directory, scan, strictness)
     }
 
+    /// The same with sums over the spans, made in the same pass. There are none where the records are not one for each span: of
+    /// a call that several instrumentations recorded, or of an ID that two spans have.
+    ///
+    /// See [`SummedSpans`] for an example.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RunReader::open`].
+    pub fn open_summed<Sums: SpanSums>(
+        path: &Path,
+        strictness: Strictness,
+    ) -> Result<(Self, Option<SummedSpans<Sums>>), InvalidRun> {
+        let directory = locate(path).map_err(InvalidRun::at_path)?;
+        let scan = RunScan::<SummingTally<Sums>>::read(&directory);
+        let (scan, (sums, lines)) = scan.divided(|scanned| (scanned.tally, (scanned.sums, scanned.left_out)));
+        let run = Self::from_scan(directory, scan, strictness)?;
+        let summed = run.has_a_record_for_each_span.then(|| SummedSpans {
+            sums,
+            left_out: run.records.left_out(&lines),
+        });
+        Ok((run, summed))
+    }
+
     fn from_scan(directory: PathBuf, mut scan: RunScan, strictness: Strictness) -> Result<Self, InvalidRun> {
         let mut meta = scan.meta.meta.take();
         if strictness == Strictness::Strict && (meta.is_none() || !scan.problems.is_empty()) {
@@ -144,7 +170,6 @@ impl RunReader {
             .or_else(|| meta.as_ref().map(|meta| meta.trace_id));
         let (mut entries, mut tally) = (scan.log.entries, scan.log.visitor);
         let same_calls = join_same_calls(&mut entries, &mut tally, scan.lines.as_mut());
-        #[cfg(feature = "prices")]
         let has_repeats = !same_calls.is_empty();
         let (mut in_flight, live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
         let ended = ended_spans(&in_flight, &entries);
@@ -168,6 +193,7 @@ impl RunReader {
             .filter(|entry| is_call(entry.event_type()) && entry.is_failed())
             .count() as u64;
         let span_count = order.spans().len();
+        let has_a_record_for_each_span = !has_repeats && duplicates.is_empty();
         let mut records = RecordStream::new(order, same_calls, scan.lines);
         let first = |event_type| {
             (0..records.record_count()).find(|&number| {
@@ -178,10 +204,10 @@ impl RunReader {
         };
         let first_call = first(EventType::LlmCall).or_else(|| first(EventType::ToolCall));
         #[cfg(feature = "prices")]
-        let model_calls = if has_repeats || !duplicates.is_empty() {
-            calls_of_records(&mut records)
-        } else {
+        let model_calls = if has_a_record_for_each_span {
             tally.model_calls
+        } else {
+            calls_of_records(&mut records)
         };
         for duplicate in duplicates {
             // One that can no longer be read stays in the sum; the next reading reports it.
@@ -209,6 +235,7 @@ impl RunReader {
             records,
             first_call,
             live_tags,
+            has_a_record_for_each_span,
         })
     }
 

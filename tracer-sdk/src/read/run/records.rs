@@ -84,6 +84,17 @@ impl RecordStream {
         SpanStream::new(self)
     }
 
+    /// The numbers of the records that a span has beside its own, and of those whose spans are on these lines, the first line
+    /// first.
+    pub(super) fn left_out(&self, lines: &[u64]) -> Vec<usize> {
+        let is_left_out = |number: &usize| match self.order.get(*number) {
+            Some(RecordSource::Span(entry)) => lines.binary_search(&entry.line()).is_ok(),
+            Some(RecordSource::Promoted(_)) => true,
+            None => false,
+        };
+        (0..self.order.len()).filter(is_left_out).collect()
+    }
+
     pub(super) fn spans(&self) -> &[IndexEntry] {
         self.order.spans()
     }

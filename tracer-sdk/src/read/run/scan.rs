@@ -8,18 +8,18 @@ use super::tally::Tally;
 use crate::format::{META_FILE, Problem, ProblemCode, RecordedStatus, SPANS_FILE, TraceId};
 use crate::read::check::{Expectations, structure_problems};
 use crate::read::file::{self, OpenError};
-use crate::read::log::{LineReader, Problems, ScanOptions, ScanResult, first_trace_id, scan};
+use crate::read::log::{LineReader, Problems, ScanOptions, ScanResult, SpanVisitor, first_trace_id, scan};
 use crate::read::parse::{Location, MAX_META_BYTES, MetaReading, read_meta};
 
 /// The files of the `0.1` format.
 const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];
 
-/// A run directory, scanned.
+/// A run directory, scanned; `V` is what was made of its spans on the way.
 #[derive(Debug)]
-pub(super) struct RunScan {
+pub(super) struct RunScan<V = Tally> {
     pub(super) meta: MetaReading,
     /// The content of the log, its problems moved to the list below.
-    pub(super) log: ScanResult<Tally>,
+    pub(super) log: ScanResult<V>,
     /// The log itself; `None` when it could not be opened.
     pub(super) lines: Option<LineReader>,
     /// The problems of both files: `meta.json` first, then by line.
@@ -28,9 +28,9 @@ pub(super) struct RunScan {
     pub(super) more_problems: u64,
 }
 
-type LogScan = (ScanResult<Tally>, Option<LineReader>);
+type LogScan<V> = (ScanResult<V>, Option<LineReader>);
 
-impl RunScan {
+impl<V: SpanVisitor> RunScan<V> {
     /// Scans both files. A version that is not supported ends the scan: the spans of another version cannot be judged.
     pub(super) fn read(directory: &Path) -> Self {
         Self::new(read_meta_file(directory), |meta| read_log(directory, meta))
@@ -45,7 +45,10 @@ impl RunScan {
         })
     }
 
-    fn new(mut meta: MetaReading, scan_log: impl FnOnce(&MetaReading) -> Result<LogScan, OpenError>) -> Self {
+    fn new(
+        mut meta: MetaReading,
+        scan_log: impl FnOnce(&MetaReading) -> Result<LogScan<V>, OpenError>,
+    ) -> Self {
         let mut scan = Self {
             problems: std::mem::take(&mut meta.problems),
             log: ScanResult::default(),
@@ -82,6 +85,21 @@ impl RunScan {
         scan.problems.extend(kept);
         scan.more_problems = more;
         scan
+    }
+}
+
+impl<V> RunScan<V> {
+    /// The same with a part of what was made of the spans, and the rest of that.
+    pub(super) fn divided<Part, Rest>(self, divide: impl FnOnce(V) -> (Part, Rest)) -> (RunScan<Part>, Rest) {
+        let (log, rest) = self.log.divided(divide);
+        let scan = RunScan {
+            meta: self.meta,
+            log,
+            lines: self.lines,
+            problems: self.problems,
+            more_problems: self.more_problems,
+        };
+        (scan, rest)
     }
 
     /// Number of spans that can be read; `None` when there was no log to read.
@@ -178,7 +196,7 @@ pub(crate) fn read_meta_file(directory: &Path) -> MetaReading {
 }
 
 /// Scans the `spans.jsonl` of a run directory. A run that is running may not have one yet.
-fn read_log(directory: &Path, meta: &MetaReading) -> Result<LogScan, OpenError> {
+fn read_log<V: SpanVisitor>(directory: &Path, meta: &MetaReading) -> Result<LogScan<V>, OpenError> {
     let mut file: File = match file::open(&directory.join(SPANS_FILE)) {
         Err(OpenError::Missing) if meta.status == Some(RecordedStatus::Running) => {
             return Ok(LogScan::default());
@@ -189,7 +207,10 @@ fn read_log(directory: &Path, meta: &MetaReading) -> Result<LogScan, OpenError> 
     Ok((scan, Some(LineReader::new(file))))
 }
 
-fn scan_log(log: &mut (impl Read + Seek + Send), meta: &MetaReading) -> io::Result<ScanResult<Tally>> {
+fn scan_log<V: SpanVisitor>(
+    log: &mut (impl Read + Seek + Send),
+    meta: &MetaReading,
+) -> io::Result<ScanResult<V>> {
     let own_trace_id = match meta.trace_id {
         Some(trace_id) => Some(trace_id),
         None => first_trace_id(log)?,

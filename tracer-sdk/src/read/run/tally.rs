@@ -53,6 +53,37 @@ impl Promoted {
     }
 }
 
+impl Tally {
+    /// Adds a span of this run, with the tokens of a model call.
+    pub(super) fn add(
+        &mut self,
+        span: &ParsedSpan<'_, KeyAttributes<'_>>,
+        header: RecordHeader,
+        usage: Option<&Usage>,
+        place: LinePlace,
+    ) {
+        check::span_times(span, place.line, &mut self.warnings);
+        if let Some(usage) = usage {
+            self.tokens = self.tokens.and((*usage).into());
+            #[cfg(feature = "prices")]
+            {
+                set_price_key(&mut self.price_key, span);
+                self.model_calls.add_call(&self.price_key, usage);
+            }
+        }
+        if is_call(header.event_type) && !is_own_call(span) {
+            self.calls.extend(CallFacts::of(span, header.event_type, place));
+        }
+        if span.parent_span_id.is_none() {
+            self.root.get_or_insert(RootSpan {
+                start: header.instant,
+                status_code: span.status_code,
+            });
+            self.promoted.extend(promoted_records(span, place));
+        }
+    }
+}
+
 impl SpanVisitor for Tally {
     type Attributes<'a> = KeyAttributes<'a>;
 
@@ -64,26 +95,8 @@ impl SpanVisitor for Tally {
     ) -> RecordHeader {
         let header = span_header(&span);
         if !is_foreign {
-            check::span_times(&span, place.line, &mut self.warnings);
-            if header.event_type == EventType::LlmCall {
-                let usage = usage(&span.facts());
-                self.tokens = self.tokens.and(usage.into());
-                #[cfg(feature = "prices")]
-                {
-                    set_price_key(&mut self.price_key, &span);
-                    self.model_calls.add_call(&self.price_key, &usage);
-                }
-            }
-            if is_call(header.event_type) && !is_own_call(&span) {
-                self.calls.extend(CallFacts::of(&span, header.event_type, place));
-            }
-            if span.parent_span_id.is_none() {
-                self.root.get_or_insert(RootSpan {
-                    start: header.instant,
-                    status_code: span.status_code,
-                });
-                self.promoted.extend(promoted_records(&span, place));
-            }
+            let usage = (header.event_type == EventType::LlmCall).then(|| usage(&span.facts()));
+            self.add(&span, header, usage.as_ref(), place);
         }
         header
     }

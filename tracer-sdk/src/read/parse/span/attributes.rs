@@ -54,6 +54,11 @@ impl<'a> KeyAttributes<'a> {
         self.get(key)?.as_text()
     }
 
+    /// Every key, in the order of the line.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.kept.iter().map(|kept| &*kept.0)
+    }
+
     /// What the keys say by themselves: the groups of [`key_use`] of all of them.
     pub(crate) fn groups(&self) -> u8 {
         self.groups

@@ -1,0 +1,181 @@
+//! [`SpanSums`]: what a reader adds up over the spans of a run while its log goes by, so that it need not be read again.
+
+use super::tally::Tally;
+use crate::format::{EventType, Timestamp, Usage};
+use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
+use crate::read::parse::{KeyAttributes, ParsedSpan};
+use crate::read::project::{SpanView, display_name, usage};
+
+/// What the scan of a log knows of a span: everything but its content.
+///
+/// ```
+/// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+///
+/// #[derive(Default)]
+/// struct Names(Vec<String>);
+///
+/// impl SpanSums for Names {
+///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
+///         self.0.push(span.name.to_owned());
+///         true
+///     }
+///     fn append(&mut self, following: Self) {
+///         self.0.extend(following.0);
+///     }
+/// }
+///
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let (_, summed) = RunReader::open_summed::<Names>(&directory, Strictness::Lenient)?;
+/// assert_eq!(summed.unwrap().sums.0, ["search", "support-agent"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SpanOutline<'a> {
+    /// The type of its record.
+    pub event_type: EventType,
+    /// Whether it failed.
+    pub is_failed: bool,
+    /// When it started.
+    pub start: Timestamp,
+    /// The name of the model or the tool that was called, or else the span's.
+    pub name: &'a str,
+    /// The tokens of a model call.
+    pub usage: Usage,
+    /// How long it took, in microseconds; `None` when it did not end.
+    pub duration_us: Option<u64>,
+    attributes: &'a KeyAttributes<'a>,
+}
+
+impl SpanOutline<'_> {
+    /// The keys of its attributes.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{SpanOutline, SpanSums};
+    ///
+    /// #[derive(Default)]
+    /// struct Sessions(usize);
+    ///
+    /// impl SpanSums for Sessions {
+    ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
+    ///         self.0 += usize::from(span.keys().any(|key| key == "session.id"));
+    ///         true
+    ///     }
+    ///     fn append(&mut self, following: Self) {
+    ///         self.0 += following.0;
+    ///     }
+    /// }
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # use tracer_sdk::read::{RunReader, Strictness};
+    /// # let (_, summed) = RunReader::open_summed::<Sessions>(&directory, Strictness::Lenient)?;
+    /// # assert_eq!(summed.unwrap().sums.0, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.attributes.keys()
+    }
+}
+
+/// Sums over the spans of a run, made in the one pass over its log. Parts of a large log are read at the same time: each
+/// has sums of its own, which are appended in the order of the log.
+///
+/// See [`SpanOutline`] for an example.
+pub trait SpanSums: Default + Send {
+    /// Adds a span of this run; `false` when it is left out, since more has to be known of it.
+    fn add(&mut self, span: &SpanOutline<'_>) -> bool;
+
+    /// Adds the sums of the part of the log that follows.
+    fn append(&mut self, following: Self);
+}
+
+/// The sums over the spans of a run, see [`RunReader::open_summed`](super::RunReader::open_summed).
+///
+/// ```
+/// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+///
+/// #[derive(Default)]
+/// struct ToolCalls(usize);
+///
+/// impl SpanSums for ToolCalls {
+///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
+///         let is_one = span.event_type == tracer_sdk::format::EventType::ToolCall;
+///         self.0 += usize::from(is_one);
+///         is_one
+///     }
+///     fn append(&mut self, following: Self) {
+///         self.0 += following.0;
+///     }
+/// }
+///
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let (run, summed) = RunReader::open_summed::<ToolCalls>(&directory, Strictness::Lenient)?;
+/// let summed = summed.unwrap();
+/// assert_eq!(summed.sums.0, 1);
+/// // The start and the end of the run, which are both in the span of its root.
+/// assert_eq!(summed.left_out, [0, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SummedSpans<Sums> {
+    /// The sums.
+    pub sums: Sums,
+    /// The numbers of the records that are not in them, in their order: of spans that were left out, and of what lies in the
+    /// span of a root.
+    pub left_out: Vec<usize>,
+}
+
+/// The tally of a scan, and the sums that somebody wants beside it.
+#[derive(Debug, Default)]
+pub(super) struct SummingTally<Sums> {
+    pub(super) tally: Tally,
+    pub(super) sums: Sums,
+    /// The lines of the spans that were left out.
+    pub(super) left_out: Vec<u64>,
+}
+
+impl<Sums: SpanSums> SpanVisitor for SummingTally<Sums> {
+    type Attributes<'a> = KeyAttributes<'a>;
+
+    fn visit(
+        &mut self,
+        span: ParsedSpan<'_, KeyAttributes<'_>>,
+        place: LinePlace,
+        is_foreign: bool,
+    ) -> RecordHeader {
+        let header = super::span_header(&span);
+        if is_foreign {
+            return header;
+        }
+        let facts = span.facts();
+        let usage = (header.event_type == EventType::LlmCall).then(|| usage(&facts));
+        let name = display_name(&span.name, &facts, header.event_type);
+        let outline = SpanOutline {
+            event_type: header.event_type,
+            is_failed: header.is_failed,
+            start: header.instant,
+            name: &name,
+            usage: usage.unwrap_or_default(),
+            duration_us: duration(&span),
+            attributes: &span.attributes,
+        };
+        if !self.sums.add(&outline) {
+            self.left_out.push(place.line);
+        }
+        self.tally.add(&span, header, usage.as_ref(), place);
+        header
+    }
+
+    fn append(&mut self, following: Self) {
+        self.tally.append(following.tally);
+        self.sums.append(following.sums);
+        self.left_out.extend(following.left_out);
+    }
+}
+
+/// As the times say it, or else the emitter.
+fn duration<A>(span: &ParsedSpan<'_, A>) -> Option<u64> {
+    let end = span.end_time.as_ref().map(|(_, end)| *end);
+    let exact = end.and_then(|end| u64::try_from(end.microseconds_since(span.start_time.1)).ok());
+    exact.or_else(|| span.duration_ms?.checked_mul(1_000))
+}
