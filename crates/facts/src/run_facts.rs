@@ -267,7 +267,7 @@ pub struct CallTotals {
 
 impl CallTotals {
     /// Adds other calls of the same.
-    fn append(&mut self, others: Self) {
+    fn append(&mut self, others: &Self) {
         self.calls += others.calls;
         self.failed += others.failed;
         self.time_us = self.time_us.saturating_add(others.time_us);
@@ -463,7 +463,7 @@ impl SpanSums for CallSums {
         ] {
             for (name, calls) in following {
                 if sums.len() < MAX_NAMES || sums.contains_key(&name) {
-                    sums.entry(name).or_default().append(calls);
+                    sums.entry(name).or_default().append(&calls);
                 } else {
                     self.has_more_names = true;
                 }
@@ -555,7 +555,7 @@ impl Reading {
         let details = &mut reading.details;
         for (sums, called) in [(models, &mut details.models), (tools, &mut details.tools)] {
             for (name, calls) in sums {
-                named(called, &name).append(calls);
+                named(called, &name).append(&calls);
             }
         }
         // Which names are too many, and which of two sessions counts, depends on the order of all records.

@@ -26,7 +26,9 @@ pub(crate) use outcome::has_failed;
 pub(crate) use payload::{UNKNOWN_PROVIDER, provider, response_model};
 pub(crate) use payload::{display_name, model, promoted_type};
 pub use same_call::model_without_version;
-pub(crate) use same_call::{Ancestor, CallFacts, KeptNames, RepeatableTypes, SameCalls, is_own_call};
+pub(crate) use same_call::{
+    Ancestor, CallFacts, KeptNames, PackedCalls, RepeatableTypes, SameCalls, is_own_call,
+};
 pub use tokens::remove_usage;
 pub(crate) use tokens::usage;
 pub(crate) use values::{Lookup, text};

@@ -359,24 +359,40 @@ fn join_same_calls(
     tally: &mut Tally,
     lines: Option<&mut LineReader>,
 ) -> SameCalls {
-    let mut facts = std::mem::take(&mut tally.calls);
-    let entry_at =
-        |entries: &[IndexEntry], line: u64| entries.binary_search_by_key(&line, IndexEntry::line).ok();
-    facts.retain(|call| {
-        let entry = entry_at(entries, call.place.line).and_then(|at| entries.get(at));
-        entry.is_some_and(IndexEntry::is_shown)
-    });
-    let (false, Some(lines)) = (facts.is_empty(), lines) else {
+    let calls = std::mem::take(&mut tally.calls);
+    let (false, Some(lines)) = (calls.is_empty(), lines) else {
         return SameCalls::default();
     };
-    let repeatable = RepeatableTypes::of(facts.iter().map(|call| call.event_type));
-    let found = facts.len();
+    let entry_at =
+        |entries: &[IndexEntry], line: u64| entries.binary_search_by_key(&line, IndexEntry::line).ok();
+    let is_shown = |entries: &[IndexEntry], call: &CallFacts| {
+        let entry = entry_at(entries, call.place.line).and_then(|at| entries.get(at));
+        entry.is_some_and(IndexEntry::is_shown)
+    };
+    let shown_calls = || calls.iter().filter(|call| is_shown(entries, call));
+    let repeatable = RepeatableTypes::of(shown_calls().map(|call| call.event_type));
+    let found = shown_calls().count();
+    let mut table = IdTable::with_room_for(entries.len());
+    for position in 0..u32::try_from(entries.len()).unwrap_or(u32::MAX) {
+        if entries.get(position as usize).is_some_and(IndexEntry::is_shown) {
+            table.insert(entries, position);
+        }
+    }
+    let ancestor = |span| {
+        let entry = entries.get(table.find(entries, span)? as usize);
+        entry.map(Ancestor::from)
+    };
+    let is_repeatable = |entry: &&IndexEntry| entry.is_shown() && repeatable.contains(entry.event_type());
+    // Most runs have one emitter for each type of call, which recorded each of them once.
+    if entries.iter().filter(is_repeatable).count() == found && !calls.may_repeat(ancestor) {
+        return SameCalls::default();
+    }
+    let mut facts: Vec<CallFacts> = shown_calls().collect();
     let is_found = |facts: &[CallFacts], line: u64| {
         let found = facts.get(..found).unwrap_or_default();
         found.binary_search_by_key(&line, |call| call.place.line).is_ok()
     };
-    let shown = || entries.iter().filter(|entry| entry.is_shown());
-    for entry in shown().filter(|entry| repeatable.contains(entry.event_type())) {
+    for entry in entries.iter().filter(is_repeatable) {
         if is_found(&facts, entry.line()) {
             continue;
         }
@@ -387,17 +403,7 @@ fn join_same_calls(
         );
     }
     facts.sort_by_key(|call| call.place);
-    let mut table = IdTable::with_room_for(entries.len());
-    for position in 0..u32::try_from(entries.len()).unwrap_or(u32::MAX) {
-        if entries.get(position as usize).is_some_and(IndexEntry::is_shown) {
-            table.insert(entries, position);
-        }
-    }
-    let same = SameCalls::find(&facts, |span| {
-        entries
-            .get(table.find(entries, span)? as usize)
-            .map(Ancestor::from)
-    });
+    let same = SameCalls::find(&facts, ancestor);
     if same.is_empty() {
         return same;
     }

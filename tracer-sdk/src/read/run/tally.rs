@@ -7,7 +7,8 @@ use crate::read::check::{self, RootSpan};
 use crate::read::log::{LinePlace, Problems, RecordHeader, SpanVisitor};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
 use crate::read::project::{
-    CallFacts, Lookup, SpanView, has_failed, is_call, is_own_call, promoted_type, span_type, usage,
+    CallFacts, Lookup, PackedCalls, SpanView, has_failed, is_call, is_own_call, promoted_type, span_type,
+    usage,
 };
 #[cfg(feature = "prices")]
 use crate::read::project::{is_replayed, model, provider, response_model};
@@ -23,8 +24,10 @@ pub(super) struct Tally {
     pub(super) promoted: Vec<Promoted>,
     /// Spans whose times disagree.
     pub(super) warnings: Problems,
-    /// The calls that other emitters recorded, which may be recorded more than once.
-    pub(super) calls: Vec<CallFacts>,
+    /// The calls that other emitters recorded, which may be recorded more than once: those of the parts that were appended.
+    pub(super) calls: PackedCalls,
+    /// The same of this part.
+    calls_of_part: Vec<CallFacts>,
     /// The model calls by what decides their price.
     #[cfg(feature = "prices")]
     pub(super) model_calls: CallGroups,
@@ -72,7 +75,8 @@ impl Tally {
             }
         }
         if is_call(header.event_type) && !is_own_call(span) {
-            self.calls.extend(CallFacts::of(span, header.event_type, place));
+            let call = CallFacts::of(span, header.event_type, place);
+            self.calls_of_part.extend(call);
         }
         if span.parent_span_id.is_none() {
             self.root.get_or_insert(RootSpan {
@@ -106,7 +110,12 @@ impl SpanVisitor for Tally {
         self.root = self.root.or(following.root);
         self.promoted.extend(following.promoted);
         self.warnings.append(following.warnings);
-        self.calls.extend(following.calls);
+        let before = std::mem::take(&mut self.calls_of_part);
+        let following_calls = following.calls.iter().chain(following.calls_of_part);
+        before
+            .into_iter()
+            .chain(following_calls)
+            .for_each(|call| self.calls.push(&call));
         #[cfg(feature = "prices")]
         self.model_calls.append(following.model_calls);
     }

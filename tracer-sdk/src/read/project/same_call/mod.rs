@@ -6,8 +6,10 @@
 //! once, so two of its spans that do not nest are two calls, whatever they share. Everything is linear in the number of
 //! calls, and nothing is done for calls of a kind of which no other emitter recorded one.
 
+mod packed;
 mod pairs;
 
+pub(crate) use packed::PackedCalls;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

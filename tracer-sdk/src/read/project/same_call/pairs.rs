@@ -63,24 +63,27 @@ fn is_type(facts: &[CallFacts], at: usize, event_type: EventType) -> bool {
     facts.get(at).is_some_and(|call| call.event_type == event_type)
 }
 
+/// The nearest call around a call, when it is of the same type.
+pub(super) fn call_around(call: &CallFacts, ancestor: impl Fn(SpanId) -> Option<Ancestor>) -> Option<SpanId> {
+    let mut around = call.parent;
+    for _ in 0..MAX_BETWEEN {
+        let span_id = around?;
+        let outer = ancestor(span_id)?;
+        if let Some(event_type) = outer.call {
+            return (span_id != call.span_id && event_type == call.event_type).then_some(span_id);
+        }
+        around = outer.parent;
+    }
+    None
+}
+
 /// Joins calls that nest in each other, when they agree and the outer one has but one call of its kind in it.
 fn join_nested(facts: &[CallFacts], ancestor: impl Fn(SpanId) -> Option<Ancestor>, sets: &mut Sets) {
     // The calls within each call.
     let mut inner: HashMap<SpanId, Vec<usize>> = HashMap::new();
     for (at, call) in facts.iter().enumerate() {
-        let mut around = call.parent;
-        for _ in 0..MAX_BETWEEN {
-            let Some((span_id, outer)) = around.and_then(|span_id| Some((span_id, ancestor(span_id)?)))
-            else {
-                break;
-            };
-            if let Some(event_type) = outer.call {
-                if span_id != call.span_id && event_type == call.event_type {
-                    inner.entry(span_id).or_default().push(at);
-                }
-                break;
-            }
-            around = outer.parent;
+        if let Some(outer) = call_around(call, &ancestor) {
+            inner.entry(outer).or_default().push(at);
         }
     }
     if inner.is_empty() {

@@ -1,0 +1,128 @@
+//! [`PackedCalls`]: the calls of other emitters in a fifth of their room, while nobody knows whether any was recorded twice.
+
+use super::{Ancestor, CallFacts, KeptNames, pairs};
+use crate::format::{EventType, SpanId, Timestamp};
+use crate::read::log::{EntryBefore, IndexEntry, KeptBytes, KeptCursor, RecordHeader};
+use crate::read::parse::Identity;
+
+/// Calls in the order of their lines, as they are kept beside an index.
+#[derive(Debug, Default)]
+pub(crate) struct PackedCalls {
+    bytes: KeptBytes,
+    names: KeptNames,
+    before: EntryBefore,
+}
+
+impl PackedCalls {
+    /// Adds a call behind the others.
+    pub(crate) fn push(&mut self, call: &CallFacts) {
+        let identity = Identity {
+            trace_id: None,
+            span_id: call.span_id,
+            parent_span_id: call.parent,
+        };
+        let header = RecordHeader {
+            event_type: call.event_type,
+            instant: Timestamp::from_unix_microseconds(call.start),
+            is_failed: call.is_failed,
+        };
+        let entry = IndexEntry::new(identity, call.place, Some(header), false);
+        entry.write_kept(&self.before, &mut self.bytes);
+        call.write_kept(&entry, &mut self.names, &mut self.bytes);
+        self.before = (&entry).into();
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.len() == 0
+    }
+
+    /// The calls, as they were added.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = CallFacts> {
+        let mut cursor = KeptCursor::new(self.bytes.as_slice());
+        let mut names = KeptNames::default();
+        let mut before = EntryBefore::default();
+        std::iter::from_fn(move || {
+            let entry = IndexEntry::read_kept(&before, &mut cursor)?;
+            before = (&entry).into();
+            CallFacts::read_kept(&entry, &mut names, &mut cursor)
+        })
+    }
+
+    /// Whether any two of them may be one call, where these are all calls of their types in the run.
+    pub(crate) fn may_repeat(&self, ancestor: impl Fn(SpanId) -> Option<Ancestor>) -> bool {
+        let mut sources: [Option<u64>; 2] = [None; 2];
+        self.iter().any(|call| {
+            let [of_models, of_tools] = &mut sources;
+            let source = match call.event_type {
+                EventType::LlmCall => of_models,
+                _ => of_tools,
+            };
+            *source.get_or_insert(call.source) != call.source
+                || call.is_derived
+                || pairs::call_around(&call, &ancestor).is_some()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::log::LinePlace;
+    use crate::read::parse::parse_span;
+
+    /// A model call that another emitter recorded.
+    fn call(number: u64, parent: u64, scope: &str) -> CallFacts {
+        let line = format!(
+            r#"{{"trace_id":"10000000000000000000000000000001","span_id":"{number:016x}","parent_span_id":"{parent:016x}","name":"chat","kind":"CLIENT","start_time":"2026-01-01T00:{:02}:{:02}.000123Z","end_time":null,"duration_ms":null,"attributes":{{"gen_ai.operation.name":"chat","gen_ai.request.model":"gpt-{}","gen_ai.usage.input_tokens":{number},"gen_ai.response.id":"r{number}","otel.scope.name":"{scope}"}},"events":[],"status_code":"OK","status_description":""}}"#,
+            number / 60 % 60,
+            number % 60,
+            number % 3,
+        );
+        let place = LinePlace {
+            offset: number * 1_000,
+            length: 900,
+            line: number,
+        };
+        CallFacts::of(&parse_span(line.as_bytes()).unwrap(), EventType::LlmCall, place).unwrap()
+    }
+
+    fn packed(calls: &[CallFacts]) -> PackedCalls {
+        let mut packed = PackedCalls::default();
+        calls.iter().for_each(|call| packed.push(call));
+        packed
+    }
+
+    #[test]
+    fn packed_calls_are_what_they_were_in_less_than_a_third_of_the_room() {
+        let calls: Vec<CallFacts> = (1..500)
+            .map(|number| {
+                call(
+                    number,
+                    1 + number % 2,
+                    if number % 7 == 0 { "one" } else { "two" },
+                )
+            })
+            .collect();
+        let packed = packed(&calls);
+        let unpacked: Vec<CallFacts> = packed.iter().collect();
+        assert_eq!(format!("{unpacked:?}"), format!("{calls:?}"));
+        assert!(packed.bytes.len() * 3 < size_of_val(calls.as_slice()));
+        assert!(PackedCalls::default().is_empty() && !packed.is_empty());
+    }
+
+    #[test]
+    fn calls_may_repeat_each_other_across_emitters_and_within_each_other() {
+        let nobody = |_: SpanId| None;
+        let a_call = |_: SpanId| {
+            Some(Ancestor {
+                call: Some(EventType::LlmCall),
+                parent: None,
+            })
+        };
+        let alone = [call(5, 1, "one"), call(6, 1, "one")];
+        assert!(!packed(&alone).may_repeat(nobody));
+        assert!(packed(&alone).may_repeat(a_call), "they are within a call");
+        let two = [call(5, 1, "one"), call(6, 1, "two")];
+        assert!(packed(&two).may_repeat(nobody));
+    }
+}
