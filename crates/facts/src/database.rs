@@ -17,9 +17,9 @@ use tracer_sdk::format::TraceId;
 /// The folder in the data directory for what can be computed again.
 pub(crate) const CACHE_FOLDER: &str = "cache";
 /// The file, by the version of what is in it: an older and a newer `tracer` each have their own.
-const FILE: &str = "facts-2.sqlite";
+const FILE: &str = "facts-3.sqlite";
 /// The version of what is in the file, stored in it.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 /// How long another process is waited for.
 #[cfg(not(test))]
 const MAX_WAIT: Duration = Duration::from_secs(1);

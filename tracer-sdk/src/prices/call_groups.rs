@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::rates::CallTokens;
+use super::refused::is_refused;
 use super::{CallCost, CostSum, NoPrice, Price, Prices};
 use crate::format::{Payload, Record, StoredTime, Timestamp, Usage, Usd};
 
@@ -97,6 +98,9 @@ impl CallPriceKey {
         else {
             return None;
         };
+        if is_refused(record) {
+            return None;
+        }
         let at: Option<StoredTime> = record.ts.parse().ok();
         let at = at.map(|time| time.instant());
         Some(Self::new(

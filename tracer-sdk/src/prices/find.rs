@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::own::{self, OwnPrice};
 use super::rates::CallTokens;
+use super::refused::is_refused;
 use super::table::{Model, PriceTable, PricedProvider, Release};
 use super::{CallCost, Day, NoPrice, Rates};
 use crate::format::{Payload, Record, StoredTime, Timestamp, Usage, Usd};
@@ -322,7 +323,7 @@ impl Prices {
     }
 
     /// What a model call costs, by its record: at the price of the model that answered, or else of the one that was asked.
-    /// `None` for a record that is no model call.
+    /// `None` for a record that is no model call, or one that a guardrail refused before it was made.
     ///
     /// ```
     /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
@@ -345,6 +346,9 @@ impl Prices {
         else {
             return None;
         };
+        if is_refused(record) {
+            return None;
+        }
         let time: Option<StoredTime> = record.ts.parse().ok();
         let priced = time.ok_or(NoPrice::NoTime).and_then(|time| {
             self.cost_of_call(provider, model, response_model.as_deref(), usage, time.instant())

@@ -25,6 +25,7 @@ mod no_price;
 mod own;
 mod period;
 mod rates;
+mod refused;
 mod table;
 
 pub use call_cost::{CallCost, CostSum};
@@ -36,6 +37,7 @@ pub use own::OwnPrice;
 pub(crate) use own::WILDCARD;
 pub use period::Day;
 pub use rates::{Rate, RateKind, Rates};
+pub(crate) use refused::is_refusal;
 pub use table::Release;
 
 #[cfg(test)]

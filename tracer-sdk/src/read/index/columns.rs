@@ -18,6 +18,8 @@ use crate::process::Computed;
 use crate::read::log::{KeptBytes, KeptCursor, LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{IndexedAttributes, ParsedSpan};
 use crate::read::project::{CallFacts, SpanView, display_name, is_call, is_own_call, text, usage};
+#[cfg(feature = "prices")]
+use crate::read::run::is_refused;
 use crate::read::run::{Promoted, promoted_records, span_header};
 use crate::read::vocabulary::{ARGUMENT_FIELDS, ARGUMENTS, Content, ContentForm, MESSAGE_EVENTS, PROMPT};
 
@@ -142,10 +144,9 @@ impl SpanVisitor for Columns {
             self.calls.extend(CallFacts::of(&span, event_type, place));
         }
         #[cfg(feature = "prices")]
-        if event_type == EventType::LlmCall {
+        if let Some(tokens) = tokens.as_ref().filter(|tokens| !is_refused(&span, tokens)) {
             self.prices.set_of_span(self.spans.len(), &span);
-            self.prices
-                .set_tokens(self.spans.len(), &tokens.unwrap_or_default());
+            self.prices.set_tokens(self.spans.len(), tokens);
         }
         self.spans.push(SpanColumns {
             duration: duration(&span).unwrap_or(NO_DURATION),

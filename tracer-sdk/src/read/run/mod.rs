@@ -17,6 +17,6 @@ pub use records::{RecordError, RecordStream, SpanStream};
 pub(crate) use scan::read_meta_file;
 pub use sums::{SpanOutline, SpanSums, SummedSpans};
 #[cfg(feature = "prices")]
-pub(crate) use tally::set_price_key;
+pub(crate) use tally::{is_refused, set_price_key};
 pub(crate) use tally::{Promoted, promoted_records, span_header};
 pub use validate::{ValidationReport, validate};

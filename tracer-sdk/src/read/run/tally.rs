@@ -2,7 +2,9 @@
 
 use crate::format::{EventType, Timestamp, Usage};
 #[cfg(feature = "prices")]
-use crate::prices::{CallGroups, CallPriceKey};
+use crate::format::names;
+#[cfg(feature = "prices")]
+use crate::prices::{CallGroups, CallPriceKey, is_refusal};
 use crate::read::check::{self, RootSpan};
 use crate::read::log::{LinePlace, Problems, RecordHeader, SpanVisitor};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
@@ -11,7 +13,7 @@ use crate::read::project::{
     usage,
 };
 #[cfg(feature = "prices")]
-use crate::read::project::{is_replayed, model, provider, response_model};
+use crate::read::project::{is_replayed, model, provider, response_model, text};
 
 /// Sums over the spans that belong to the run. A duplicate of an ID is in it until it is taken out again.
 #[derive(Debug, Default)]
@@ -69,7 +71,7 @@ impl Tally {
         if let Some(usage) = usage {
             self.tokens = self.tokens.and((*usage).into());
             #[cfg(feature = "prices")]
-            {
+            if !is_refused(span, usage) {
                 set_price_key(&mut self.price_key, span);
                 self.model_calls.add_call(&self.price_key, usage);
             }
@@ -132,6 +134,12 @@ pub(crate) fn set_price_key(key: &mut CallPriceKey, span: &impl SpanView) {
         Some(span.times().0),
         is_replayed(span.attributes()),
     );
+}
+
+/// Whether a guardrail refused a model call before it was made.
+#[cfg(feature = "prices")]
+pub(crate) fn is_refused<A: Lookup>(span: &ParsedSpan<'_, A>, usage: &Usage) -> bool {
+    is_refusal(text(names::ERROR_TYPE, &span.attributes), span.duration_ms, usage)
 }
 
 /// The header of a span's own record.
