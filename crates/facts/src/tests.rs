@@ -703,7 +703,7 @@ fn added_span(number: u32, (second, kind, has_failed, parent): Added) -> SampleS
         span.0["parent_span_id"] = json!(format!("{:016x}", parent + 1));
     }
     if kind == 4 {
-        let session = if number % 3 == 0 {
+        let session = if number.is_multiple_of(3) {
             String::new()
         } else {
             format!("chat-{number}")

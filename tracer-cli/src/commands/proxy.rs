@@ -85,6 +85,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Ok(CommandOutcome::Done);
     }
     let interrupted = runtime::interrupts()?;
+    let prices = session.prices()?;
     let collector = open_collector(args, session)?;
     let sink: Arc<dyn OtlpSink> = Arc::clone(&collector) as Arc<dyn OtlpSink>;
     let grouping = RunGrouping {
@@ -96,13 +97,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let store = RunStore::new(session.data_dir()?);
     while let Err(RecvTimeoutError::Timeout) = interrupted.recv_timeout(POLL_INTERVAL) {
         for trace_id in collector.take_completed() {
-            completed(&store, trace_id, false, session)?;
+            completed(&store, &prices, trace_id, false, session)?;
         }
     }
     let summary = proxy.shut_down();
     let collected = collector.close();
     for trace_id in collector.take_completed() {
-        completed(&store, trace_id, false, session)?;
+        completed(&store, &prices, trace_id, false, session)?;
     }
     let sentence = format!(
         "recorded {} in {}",

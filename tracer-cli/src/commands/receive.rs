@@ -5,17 +5,18 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::read::{RunDirectory, RunStore, RunSummary};
+use tracer_sdk::prices::Prices;
+use tracer_sdk::read::{RunDirectory, RunReader, RunStore, RunSummary, Strictness};
 
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::receiver::{Received, ReceiverArgs, RunningReceiver};
 use crate::runtime;
 use crate::session::Session;
+use tracer_insight::cost;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_entry::RunEntry;
 use tracer_insight::run_head::display_name;
-use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::Signs as _;
 use tracer_insight::text::{counted, one_line, path_below_home};
 use tracer_insight::units;
@@ -85,20 +86,21 @@ pub(crate) enum ReceiveLine<'a> {
 /// Receives until Ctrl-C.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let interrupted = runtime::interrupts()?;
+    let prices = session.prices()?;
     let receiver = RunningReceiver::start(&args.receiver, session)?;
     let store = RunStore::new(session.data_dir()?);
     announce(args, &receiver, session)?;
     let mut shown = None;
     while let Err(RecvTimeoutError::Timeout) = interrupted.recv_timeout(POLL_INTERVAL) {
         for trace_id in receiver.take_completed() {
-            completed(&store, trace_id, args.json, session)?;
+            completed(&store, &prices, trace_id, args.json, session)?;
         }
         show_status(&receiver, &mut shown, session);
     }
     session.ui.clear_status();
     let (summary, last) = receiver.end();
     for trace_id in last {
-        completed(&store, trace_id, args.json, session)?;
+        completed(&store, &prices, trace_id, args.json, session)?;
     }
     ended(args, &summary, session)?;
     Ok(CommandOutcome::Done)
@@ -135,6 +137,7 @@ fn announce(args: &Args, receiver: &RunningReceiver, session: &mut Session) -> R
 /// Prints a completed run.
 pub(super) fn completed(
     store: &RunStore,
+    prices: &Prices,
     trace_id: TraceId,
     as_json: bool,
     session: &mut Session,
@@ -146,15 +149,15 @@ pub(super) fn completed(
     let run = RunDirectory::read_summary(directory);
     if !as_json {
         session.ui.clear_status();
-        session.ui.lines(&[row(&run)])?;
+        session.ui.lines(&[row(&run, prices)])?;
     } else if let Some(run) = RunEntry::of(&run) {
         session.ui.json(&ReceiveLine::Completed { run })?;
     }
     session.ui.flush()
 }
 
-/// `✓ ok  4bf92f35  support-agent  5.2s  3 model calls, 2 tool calls, 1204 tokens`
-fn row(run: &RunSummary) -> Line {
+/// `✓ ok  4bf92f35  support-agent  5.2s  3 model calls, 2 tool calls, 1204 tokens, $0.0021`
+fn row(run: &RunSummary, prices: &Prices) -> Line {
     let status = run.status();
     let id: String = run
         .directory
@@ -171,11 +174,11 @@ fn row(run: &RunSummary) -> Line {
         counted(meta.counts.llm_calls, "model call"),
         counted(meta.counts.tool_calls, "tool call"),
     ];
-    if let Some(preview) = RunPreview::read(run)
-        && let Some(tokens) = preview.tokens
+    if let Ok(read) = RunReader::open(&run.directory.path, Strictness::Lenient)
+        && let Some(tokens) = read.tokens.total_tokens
     {
-        let more = if preview.is_whole { "" } else { "+" };
-        words.push(format!("{}{more} tokens", units::quantity(tokens)));
+        words.push(format!("{} tokens", units::quantity(tokens)));
+        words.extend(cost::words(&read.model_calls.cost(prices)));
     }
     if meta.counts.errors > 0 {
         words.push(counted(meta.counts.errors, "error"));
@@ -224,4 +227,32 @@ fn ended(args: &Args, received: &Received, session: &mut Session) -> Result<(), 
         session.ui.hint(&format!("show the newest: {show}"));
     }
     session.ui.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use tracer_sdk::{Config, Run, Usage, llm_call};
+
+    use super::*;
+
+    #[test]
+    fn a_completed_run_shows_what_its_tokens_cost() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::new().data_dir(folder.path());
+        let run = Run::new("support-agent").config(&config).start();
+        let call = |model: &'static str| {
+            let usage = Usage::new(12_000, 800);
+            llm_call(model).provider("openai").usage(usage).record().unwrap();
+        };
+        call("gpt-4o");
+        let words = || {
+            let run = RunStore::new(folder.path()).newest().unwrap().read_summary();
+            row(&run, &Prices::default()).text()
+        };
+        assert!(words().ends_with("12.8k tokens, $0.038"), "{}", words());
+        call("nobody's");
+        let known_in_part = "25.6k tokens, at least $0.038, 1 of 2 calls has no price";
+        assert!(words().ends_with(known_in_part), "{}", words());
+        run.finish();
+    }
 }

@@ -16,7 +16,7 @@ pub use reader::{InvalidRun, LoadedRun, RunReader, Strictness};
 pub use records::{RecordError, RecordStream, SpanStream};
 pub(crate) use scan::read_meta_file;
 pub use sums::{SpanOutline, SpanSums, SummedSpans};
+pub(crate) use tally::{Promoted, promoted_records, span_header};
 #[cfg(feature = "prices")]
 pub(crate) use tally::{is_refused, set_price_key};
-pub(crate) use tally::{Promoted, promoted_records, span_header};
 pub use validate::{ValidationReport, validate};

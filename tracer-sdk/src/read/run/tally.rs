@@ -1,8 +1,8 @@
 //! Sums over a run while its log goes by: [`Tally`], what its roots promote, and warnings about times that disagree.
 
-use crate::format::{EventType, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::format::names;
+use crate::format::{EventType, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::prices::{CallGroups, CallPriceKey, is_refusal};
 use crate::read::check::{self, RootSpan};
@@ -112,12 +112,10 @@ impl SpanVisitor for Tally {
         self.root = self.root.or(following.root);
         self.promoted.extend(following.promoted);
         self.warnings.append(following.warnings);
-        let before = std::mem::take(&mut self.calls_of_part);
-        let following_calls = following.calls.iter().chain(following.calls_of_part);
-        before
-            .into_iter()
-            .chain(following_calls)
-            .for_each(|call| self.calls.push(&call));
+        let own = std::mem::take(&mut self.calls_of_part).into_iter();
+        for call in own.chain(following.calls.iter()).chain(following.calls_of_part) {
+            self.calls.push(&call);
+        }
         #[cfg(feature = "prices")]
         self.model_calls.append(following.model_calls);
     }

@@ -88,7 +88,9 @@ mod tests {
 
     fn packed(calls: &[CallFacts]) -> PackedCalls {
         let mut packed = PackedCalls::default();
-        calls.iter().for_each(|call| packed.push(call));
+        for call in calls {
+            packed.push(call);
+        }
         packed
     }
 
