@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::stream;
+use futures_util::{StreamExt, TryStreamExt};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
@@ -155,10 +157,35 @@ impl OpenBucket {
         }
     }
 
+    /// Writes an object, whatever is there.
+    pub(crate) async fn overwrite(&self, path: &Path, bytes: Bytes) -> Result<(), RequestFailure> {
+        self.put(path, bytes, PutMode::Overwrite).await
+    }
+
     async fn put(&self, path: &Path, bytes: Bytes, mode: PutMode) -> Result<(), RequestFailure> {
         let payload = PutPayload::from_bytes(bytes);
         let options = PutOptions::from(mode);
         self.store.put_opts(path, payload, options).await?;
+        Ok(())
+    }
+
+    /// All objects below a folder.
+    pub(crate) async fn list(&self, folder: &Path) -> Result<Vec<ObjectMeta>, RequestFailure> {
+        Ok(self.store.list(Some(folder)).try_collect().await?)
+    }
+
+    /// Removes objects, many with one request where the store can. One that is not there is removed already.
+    pub(crate) async fn remove(&self, paths: Vec<Path>) -> Result<(), RequestFailure> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut removed = self.store.delete_stream(stream::iter(paths).map(Ok).boxed());
+        while let Some(path) = removed.next().await {
+            match path.map_err(RequestFailure::from) {
+                Ok(_) | Err(RequestFailure::Missing(_)) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
         Ok(())
     }
 
@@ -292,6 +319,8 @@ fn folder(url: &BucketUrl) -> Result<LocalFileSystem, BucketError> {
     let unusable = |reason: String| BucketError::Config { reason };
     std::fs::create_dir_all(&url.folder)
         .map_err(|error| unusable(format!("the folder cannot be made: {error}")))?;
-    LocalFileSystem::new_with_prefix(&url.folder)
-        .map_err(|_| unusable("the folder cannot be used".to_owned()))
+    let folder = LocalFileSystem::new_with_prefix(&url.folder)
+        .map_err(|_| unusable("the folder cannot be used".to_owned()))?;
+    // A run that is removed leaves no empty folder.
+    Ok(folder.with_automatic_cleanup(true))
 }

@@ -19,6 +19,12 @@ pub enum WaitEvent {
     Resumed,
 }
 
+impl From<WaitEvent> for PruneEvent {
+    fn from(event: WaitEvent) -> Self {
+        Self::Wait(event)
+    }
+}
+
 impl From<WaitEvent> for ShipEvent {
     fn from(event: WaitEvent) -> Self {
         Self::Wait(event)
@@ -44,6 +50,24 @@ pub enum ShipEvent {
     Wait(WaitEvent),
     /// A run was not sent; the others are.
     NotSent(NotSent),
+}
+
+/// Something that happened while a bucket was pruned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PruneEvent {
+    /// Runs are gone, and the facts say so.
+    Removed {
+        /// How many.
+        runs: u64,
+    },
+    /// The facts of a day were written anew.
+    Compacted {
+        /// The day.
+        date: String,
+    },
+    /// The store is waited for.
+    Wait(WaitEvent),
 }
 
 /// A run that was not sent.

@@ -11,7 +11,7 @@ use tracer_sdk::read::RunDirectory;
 use tracer_sdk::redaction::Redaction;
 
 /// Version of the lines.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// The line of a run.
 #[derive(Debug, Serialize)]

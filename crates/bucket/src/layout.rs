@@ -4,11 +4,22 @@
 //! runs/<trace_id>/spans.jsonl               the spans of a run; further states are spans-<hash>.jsonl; .zst when compressed
 //! runs/<trace_id>/meta.json                 commits a run: it names the spans that belong to it
 //! facts/date=2026-11-23/142233.123456-<shipper>-<random>.jsonl      a batch of runs, a line for each
+//! facts/date=2026-11-23/235959.999999-compacted-<hash>.jsonl        the lines of a day that has passed
+//! baselines/<name>.json                     a baseline of the gate, whose runs stay
+//! pruned.json                               when it was pruned
 //! ```
 
 use object_store::path::Path;
 use tracer_sdk::format::{META_FILE, RUNS_FOLDER, SPANS_FILE, Timestamp, TraceId};
 
+/// Folder of the baselines, whose runs stay.
+const BASELINES_FOLDER: &str = "baselines";
+/// The object that says when the bucket was last pruned.
+const PRUNED_FILE: &str = "pruned.json";
+/// In the name of an object of facts, what wrote it: compaction.
+const COMPACTION: &str = "compacted";
+/// The time of a day in the name of what compaction wrote: after everything else of the day.
+const END_OF_DAY: &str = "235959.999999";
 /// Folder of the objects of facts.
 pub(crate) const FACTS_FOLDER: &str = "facts";
 /// Ending of what is compressed.
@@ -21,9 +32,14 @@ pub(crate) fn meta(prefix: &Path, run: TraceId) -> Path {
     of_run(prefix, run, META_FILE)
 }
 
+/// The folder of a run.
+pub(crate) fn run_folder(prefix: &Path, run: TraceId) -> Path {
+    prefix.clone().join(RUNS_FOLDER).join(run.to_string())
+}
+
 /// An object of a run.
 pub(crate) fn of_run(prefix: &Path, run: TraceId, name: &str) -> Path {
-    prefix.clone().join(RUNS_FOLDER).join(run.to_string()).join(name)
+    run_folder(prefix, run).join(name)
 }
 
 /// The name of a run's spans: the plain one, or one of their own for a further state.
@@ -67,6 +83,39 @@ pub(crate) fn facts_name(at: Timestamp, shipper: &str, random: u64, is_compresse
     format!("date={date}/{time}-{shipper}-{random:016x}.jsonl{ending}")
 }
 
+/// The name below [`facts`] of lines that compaction keeps of a day, which their hash distinguishes.
+pub(crate) fn compacted_name(date: &str, hash: &str, is_compressed: bool) -> String {
+    let hash = hash.get(..HASH_DIGITS).unwrap_or(hash);
+    let ending = if is_compressed { COMPRESSED } else { "" };
+    format!("date={date}/{END_OF_DAY}-{COMPACTION}-{hash}.jsonl{ending}")
+}
+
+/// Whether a name is of what compaction wrote.
+pub(crate) fn is_compacted(name: &str) -> bool {
+    name.contains(&format!("/{END_OF_DAY}-{COMPACTION}-"))
+}
+
+/// The day in the name of an object of facts.
+pub(crate) fn facts_date(name: &str) -> Option<&str> {
+    let (date, _) = name.strip_prefix("date=")?.split_once('/')?;
+    Some(date)
+}
+
+/// Whether what has this name is compressed.
+pub(crate) fn is_compressed(name: &str) -> bool {
+    name.ends_with(COMPRESSED)
+}
+
+/// The folder of a bucket's baselines.
+pub(crate) fn baselines(prefix: &Path) -> Path {
+    prefix.clone().join(BASELINES_FOLDER)
+}
+
+/// The object that says when the bucket was last pruned.
+pub(crate) fn pruned(prefix: &Path) -> Path {
+    prefix.clone().join(PRUNED_FILE)
+}
+
 /// The object of facts with a name.
 pub(crate) fn facts_object(prefix: &Path, name: &str) -> Path {
     name.split('/').fold(facts(prefix), Path::join)
@@ -103,6 +152,20 @@ mod tests {
     #[case::empty("", false)]
     fn only_names_of_spans_are_spans(#[case] name: &str, #[case] expected: bool) {
         assert_eq!(is_spans_name(name), expected);
+    }
+
+    #[test]
+    fn what_is_compacted_sorts_last_in_its_day() {
+        let name = compacted_name("2026-11-23", &"ab".repeat(32), true);
+        assert_eq!(
+            name,
+            "date=2026-11-23/235959.999999-compacted-abababababababab.jsonl.zst"
+        );
+        assert!(is_compacted(&name) && is_compressed(&name));
+        assert_eq!(facts_date(&name), Some("2026-11-23"));
+        let last: Timestamp = "2026-11-23T23:59:59.999999Z".parse().unwrap();
+        let other = facts_name(last, "5f3a09c1", u64::MAX, false);
+        assert!(other < name && !is_compacted(&other), "{other}");
     }
 
     #[test]

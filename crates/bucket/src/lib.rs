@@ -2,7 +2,7 @@
 //! No server of ours, no database to run.
 //!
 //! [`BucketUrl`] names a bucket and a prefix in it, [`OpenBucket`] is the open bucket, and a [`Shipper`] sends the completed
-//! runs of a data directory. What lies in the bucket is described in `docs/a-teams-runs-in-one-bucket.md`: a run is its
+//! runs of a data directory. A [`BucketPruner`] removes old ones. What lies in the bucket is described in `docs/a-teams-runs-in-one-bucket.md`: a run is its
 //! spans and then its `meta.json`, which commits it, and each batch of runs has one object of facts that lists them.
 
 mod aws_files;
@@ -15,6 +15,7 @@ mod facts_writer;
 mod layout;
 mod package;
 mod patience;
+mod retention;
 mod run_sender;
 mod sent_run;
 mod shipper;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use bucket::OpenBucket;
 pub use error::BucketError;
-pub use event::{NotSent, ShipEvent, ShipSummary, WaitEvent};
+pub use event::{NotSent, PruneEvent, ShipEvent, ShipSummary, WaitEvent};
+pub use retention::{BucketPrunePlan, BucketPruner, BucketRemoval, RetentionOptions, RetentionSummary};
 pub use shipper::{ShipOptions, ShippedRuns, Shipper};
 pub use url::BucketUrl;

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutPayload};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 use tracer_sdk::read::RunDirectory;
 use tracer_sdk::redaction::Redaction;
@@ -14,7 +15,7 @@ use crate::error::{BucketError, RequestFailure};
 use crate::event::ShipEvent;
 use crate::facts_row;
 use crate::layout;
-use crate::package::{NoPackage, PackageParts, RunPackage};
+use crate::package::{NoPackage, PackageParts, RunPackage, hex};
 use crate::patience::{Halt, Patience, SharedObserver};
 use crate::sent_run::SentRun;
 use crate::store_clock::StoreClock;
@@ -160,15 +161,37 @@ impl RunSender {
                     spans = Some(stored.stored.spans.clone());
                 }
             }
+            // What was sent and is not there any more was removed, and whoever removes it may not be done: the spans have a
+            // name that nobody has listed.
+            let is_sent_anew = stored.is_none() && before.is_some();
+            let hash = if is_sent_anew {
+                hex(&Sha256::digest(format!(
+                    "{} {}",
+                    package.sha256,
+                    fastrand::u64(..)
+                )))
+            } else {
+                package.sha256.clone()
+            };
+            let is_first = stored.is_none() && !is_sent_anew;
+            if is_sent_anew {
+                // What was written before that is gone with the rest.
+                spans = None;
+            }
             let name = match &spans {
                 Some(name) => name.clone(),
-                None => match self.write_spans(run, package, stored.is_none(), observe).await? {
+                None => match self.write_spans(run, package, &hash, is_first, observe).await? {
                     Some(name) => name,
                     None => return Ok(None),
                 },
             };
             spans = Some(name.clone());
-            let generation = stored.map_or(1, |stored| stored.stored.generation.saturating_add(1));
+            let generation = match (stored, before) {
+                (Some(stored), _) => stored.stored.generation.saturating_add(1),
+                (None, None) => 1,
+                // It was removed, and the facts say so of the generation that would come next.
+                (None, Some(before)) => before.generation.saturating_add(2),
+            };
             let meta = CommittedRun {
                 meta: package.meta.clone(),
                 stored: StoredSpans::new(generation, name, package.bytes, package.sha256.clone()),
@@ -203,11 +226,12 @@ impl RunSender {
         &self,
         run: &RunDirectory,
         package: &RunPackage,
+        hash: &str,
         is_first: bool,
         observe: &SharedObserver<'_, ShipEvent>,
     ) -> Result<Option<String>, Halt> {
         let is_compressed = self.is_compressed;
-        let own_name = layout::spans_name(Some(&package.sha256), is_compressed);
+        let own_name = layout::spans_name(Some(hash), is_compressed);
         let path_of = |name: &str| layout::of_run(&self.bucket.prefix, run.trace_id, name);
         let Some(whole) = &package.whole else {
             // In parts, an object cannot be written only where there is none: it has the name of its contents, and

@@ -45,6 +45,11 @@ impl StoreClock {
         }
     }
 
+    /// The time now.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_unix_microseconds(self.now_us())
+    }
+
     /// The time now, but later than what this gave before.
     pub(crate) fn next(&self) -> Timestamp {
         let mut state = self.0.get();

@@ -26,6 +26,7 @@ use crate::bucket::OpenBucket;
 use crate::committed_run::CommittedRun;
 use crate::error::BucketError;
 use crate::event::ShipSummary;
+use crate::layout;
 use crate::package::hex;
 use crate::shipper::{ShipOptions, Shipper};
 use crate::url::BucketUrl;
@@ -127,6 +128,8 @@ impl fmt::Display for FaultyStore {
 #[async_trait]
 impl ObjectStore for FaultyStore {
     async fn put_opts(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        // Whoever else works at the same time goes on.
+        tokio::task::yield_now().await;
         let is_conditional = options.mode != object_store::PutMode::Overwrite;
         let is_answered = self.fate(true, is_conditional)?;
         let result = self.inner.put_opts(path, payload, options).await?;
@@ -147,12 +150,22 @@ impl ObjectStore for FaultyStore {
     }
 
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
+        tokio::task::yield_now().await;
         self.fate(false, false)?;
         self.inner.get_opts(path, options).await
     }
 
     fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(paths)
+        // One request for all of them.
+        match self.fate(true, false) {
+            Ok(true) => self.inner.delete_stream(paths),
+            Ok(false) => self
+                .inner
+                .delete_stream(paths)
+                .map(|_| Err(failure(Kind::SlowDown)))
+                .boxed(),
+            Err(error) => stream::iter([Err(error)]).boxed(),
+        }
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
@@ -314,6 +327,20 @@ impl Scene {
         objects(&self.memory).await
     }
 
+    /// Makes all facts those of a day that has passed.
+    pub(crate) async fn age_facts(&self, date: &str) {
+        use object_store::ObjectStoreExt;
+        for (name, bytes) in self.objects().await {
+            let is_recent = name.starts_with("facts/") && !name.contains(date);
+            if let Some((_, rest)) = name.rsplit_once('/').filter(|_| is_recent) {
+                let old = Path::from(format!("agents/{name}"));
+                let new = Path::from(format!("agents/facts/date={date}/{rest}"));
+                self.memory.put(&new, bytes.into()).await.unwrap();
+                self.memory.delete(&old).await.unwrap();
+            }
+        }
+    }
+
     /// Each of this number of runs is there once, whole, and listed once.
     pub(crate) async fn assert_whole(&self, runs: u32) {
         let (found, listed) = readable(&self.objects().await);
@@ -347,6 +374,37 @@ pub(crate) fn killed_at(kill: usize, done: bool) -> impl FnMut(&Request) -> Fate
     }
 }
 
+/// The runs that the facts list, with their generations: of several lines the highest generation counts.
+pub(crate) fn listed_now(objects: &[(String, Vec<u8>)]) -> BTreeMap<String, u64> {
+    let mut states = BTreeMap::<String, (u64, bool)>::new();
+    for row in facts_rows(objects) {
+        let run = row["trace_id"].as_str().unwrap().to_owned();
+        let state = (row["generation"].as_u64().unwrap(), row["removed"] == true);
+        let known = states.entry(run).or_default();
+        *known = state.max(*known);
+    }
+    let there = states.into_iter().filter(|(_, (_, is_removed))| !is_removed);
+    there.map(|(run, (generation, _))| (run, generation)).collect()
+}
+
+/// All lines of facts that this version understands.
+pub(crate) fn facts_rows(objects: &[(String, Vec<u8>)]) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (name, bytes) in objects.iter().filter(|(name, _)| name.starts_with("facts/")) {
+        let text = if layout::is_compressed(name) {
+            zstd::decode_all(&**bytes).unwrap()
+        } else {
+            bytes.clone()
+        };
+        let text = String::from_utf8(text).unwrap();
+        let parsed = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.extend(parsed.filter(|row| row["version"] == 1));
+    }
+    rows
+}
+
 /// What a reader finds: of each run that is committed its log, whole; and how often the facts list it.
 pub(crate) fn readable(
     objects: &[(String, Vec<u8>)],
@@ -372,21 +430,12 @@ pub(crate) fn readable(
                 (stored.stored.sha256, stored.stored.bytes)
             );
             runs.insert(folder.rsplit('/').next().unwrap().to_owned(), log);
-        } else if name.starts_with("facts/") {
-            let text = if is_compressed(name) {
-                zstd::decode_all(&**bytes).unwrap()
-            } else {
-                bytes.clone()
-            };
-            for line in String::from_utf8(text).unwrap().lines() {
-                let row: Value = serde_json::from_str(line).unwrap();
-                let run = row["trace_id"].as_str().unwrap().to_owned();
-                listed
-                    .entry(run)
-                    .or_default()
-                    .push(row["generation"].as_u64().unwrap());
-            }
         }
+    }
+    for row in facts_rows(objects) {
+        let run = row["trace_id"].as_str().unwrap().to_owned();
+        let generation = row["generation"].as_u64().unwrap();
+        listed.entry(run).or_default().push(generation);
     }
     (runs, listed)
 }

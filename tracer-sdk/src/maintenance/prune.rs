@@ -41,6 +41,22 @@ impl PruneRules {
         *self == Self::default()
     }
 
+    /// The positions of the runs to remove, the oldest first, among all runs of a store, the newest first. A run that may be
+    /// live is never removed. Without a rule about age or size, every run that the others leave is.
+    ///
+    /// ```
+    /// use tracer_sdk::maintenance::{PruneCandidate, PruneRules};
+    /// use tracer_sdk::read::RunStatus;
+    ///
+    /// let run = PruneCandidate { status: RunStatus::Ok, may_be_live: false, started: None, bytes: 10 };
+    /// let rules = PruneRules { keep: Some(1), ..PruneRules::default() };
+    /// assert_eq!(rules.choose(&[run, run, run]), [2, 1]);
+    /// ```
+    #[must_use]
+    pub fn choose(&self, runs: &[PruneCandidate]) -> Vec<usize> {
+        choose(runs, self)
+    }
+
     fn concerns(&self, run: &PruneCandidate) -> bool {
         if self.statuses.is_empty() {
             run.status != RunStatus::Damaged
@@ -271,14 +287,26 @@ impl Error for PruneError {
     }
 }
 
-/// A run as the rules see it.
+/// A run as [`PruneRules`] see it.
+///
+/// ```
+/// use tracer_sdk::maintenance::{PruneCandidate, PruneRules};
+/// use tracer_sdk::read::RunStatus;
+///
+/// let run = PruneCandidate { status: RunStatus::Ok, may_be_live: true, started: None, bytes: 10 };
+/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
+/// assert!(rules.choose(&[run]).is_empty());
+/// ```
 #[derive(Debug, Clone, Copy)]
-struct PruneCandidate {
-    status: RunStatus,
+pub struct PruneCandidate {
+    /// Its status.
+    pub status: RunStatus,
     /// Whether somebody records it, or may do so.
-    may_be_live: bool,
-    started: Option<Timestamp>,
-    bytes: u64,
+    pub may_be_live: bool,
+    /// When it started, if that is known.
+    pub started: Option<Timestamp>,
+    /// Bytes of its files.
+    pub bytes: u64,
 }
 
 /// The positions of the runs to remove, the oldest first.
