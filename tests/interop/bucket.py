@@ -161,6 +161,10 @@ class Shippers:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env=self.environment | environment)
 
+    def start_prune(self, *rules):
+        return subprocess.Popen([self.tracer, "prune", "--store", "s3://team/agents", "--yes", *rules], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+
     def push(self, data_dir, *arguments, code=0, **options):
         process = self.start(data_dir, *arguments, **options)
         output, errors = process.communicate(timeout=180)
@@ -193,6 +197,16 @@ def listed_runs(store, prefix):
                 run = json.loads(line)["trace_id"]
                 listed[run] = listed.get(run, 0) + 1
     return listed
+
+
+def removed_runs(store, prefix):
+    """The runs that the facts say were removed."""
+    removed = set()
+    for date in store.names(f"{prefix}/facts"):
+        for name in store.names(f"{prefix}/facts/{date}"):
+            lines = map(json.loads, store.get(f"{prefix}/facts/{date}/{name}").splitlines())
+            removed |= {line["trace_id"] for line in lines if line.get("removed")}
+    return removed
 
 
 def assert_all(store, data_dirs, prefix="/buckets/team/agents"):
@@ -263,6 +277,30 @@ def check(arguments, store, folder):
     assert waiting.returncode == 0, output + errors
     assert_all(store, [first, second])
     print("20 runs during the outage of a volume server: each once and whole")
+
+    # Pruners are killed, beside a shipper; what a baseline names stays, and in the end the rules hold.
+    needed = f"{1:08x}" + "0" * 23 + "1"
+    store.put_file("/buckets/team/agents/baselines/first.json", json.dumps({"source_run_ids": [needed]}).encode())
+    for number in range(arguments.runs + 20, arguments.runs + 60):
+        record(first, number + 1)
+    other = shippers.start(first, "--all")
+    for _ in range(4):
+        killed = shippers.start_prune("--keep", "10")
+        time.sleep(random.uniform(0.05, 0.8))
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+        whole_runs(store, "/buckets/team/agents")
+    output, errors = other.communicate(timeout=180)
+    assert other.returncode == 0, output + errors
+    pruned = shippers.start_prune("--keep", "10")
+    output, errors = pruned.communicate(timeout=180)
+    assert pruned.returncode == 0 and "removed" in output, output + errors
+    runs, removed = whole_runs(store, "/buckets/team/agents"), removed_runs(store, "/buckets/team/agents")
+    assert len(runs) == 11 and needed in runs and not removed & set(runs), (runs, errors)
+    # What the killed ones have left of a run may be what a shipper is writing: it is left for a while.
+    left = arguments.runs + 60 - len(removed) - len(runs)
+    assert left == 0 or f"left {left} run" in errors, (left, errors)
+    print(f"{len(removed)} runs removed by a pruner that was killed 4 times, {len(runs)} kept, one of them for a baseline")
 
     # A large run goes in parts, compressed, to a prefix of its own.
     large = folder / "large"

@@ -29,6 +29,7 @@ mod runtime;
 mod schemas;
 pub mod session;
 mod tags;
+mod team_bucket;
 pub mod terminal;
 pub mod ui;
 mod value_parsers;

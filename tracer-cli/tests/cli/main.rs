@@ -29,6 +29,7 @@ mod odd_files;
 mod output_files;
 mod policy_reference;
 mod prices;
+mod prune_bucket;
 mod push;
 mod push_to_bucket;
 mod receive;

@@ -1,8 +1,6 @@
 //! `tracer push --to`: sends completed runs to a team's bucket.
 
-use tracer_bucket::{
-    BucketError, BucketUrl, OpenBucket, ShipEvent, ShipOptions, ShipSummary, ShippedRuns, Shipper, WaitEvent,
-};
+use tracer_bucket::{BucketError, BucketUrl, ShipEvent, ShipOptions, ShipSummary, ShippedRuns, Shipper};
 use tracer_capture::push::{FollowedRuns, RetryPolicy};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
@@ -13,16 +11,17 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::runtime::{block_on, stop_signal};
 use crate::session::Session;
+use crate::team_bucket::{self, WaitDisplay};
 use crate::terminal::run_list;
 
+/// What is done, as a part of an error.
+const ACTION: &str = "push to";
 /// Runs that were not sent that are listed; the rest are counted.
 const MAX_LISTED: usize = 20;
 
 pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let url: BucketUrl = url.parse().map_err(|error: BucketError| {
-        let hint = error.hint();
-        CliError::input(error.to_string()).with_hint(hint)
-    })?;
+    let bucket = team_bucket::open(url, ACTION)?;
+    let url = bucket.url().clone();
     let runs = super::selected(args, session)?;
     let settings = session.settings()?;
     let mut options = ShipOptions::default();
@@ -31,7 +30,6 @@ pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Resul
     if args.follow {
         options.retry = RetryPolicy::endless();
     }
-    let bucket = OpenBucket::open(&url).map_err(|error| failed(&url, &error, 0))?;
     let mut shipper = Shipper::open(&settings, bucket, options).map_err(|error| failed(&url, &error, 0))?;
     if shipper.needs_confirmation() {
         if !args.yes && !super::confirmed(args, &runs, &url.to_string(), session)? {
@@ -47,7 +45,7 @@ pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Resul
         session,
         lists_runs: args.follow,
         committed: 0,
-        is_waiting: false,
+        wait: WaitDisplay::default(),
     };
     let outcome = block_on(async {
         let mut observe = |event| display.show(event);
@@ -77,8 +75,7 @@ struct ShipDisplay<'a> {
     /// Whether each run is listed when it is sent.
     lists_runs: bool,
     committed: u64,
-    /// Whether the store is waited for.
-    is_waiting: bool,
+    wait: WaitDisplay,
 }
 
 impl ShipDisplay<'_> {
@@ -105,18 +102,7 @@ impl ShipDisplay<'_> {
                     ui.status(&Line::of(format!("{sent} sent"), Tone::Muted));
                 }
             }
-            ShipEvent::Wait(WaitEvent::Waiting { reason, delay }) => {
-                let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
-                // One line for an outage, however long it takes.
-                if !std::mem::replace(&mut self.is_waiting, true) {
-                    let line = format!("{reason}; trying again in {}", units::duration(micros));
-                    ui.note(&Line::of(line, Tone::Warning));
-                }
-            }
-            ShipEvent::Wait(WaitEvent::Resumed) if self.is_waiting => {
-                self.is_waiting = false;
-                ui.note(&Line::of("the store answers again", Tone::Muted));
-            }
+            ShipEvent::Wait(event) => self.wait.show(event, ui),
             ShipEvent::NotSent(not_sent) if self.lists_runs => {
                 let id = run_list::short_id(not_sent.run, []);
                 let line = format!("run {id} is not sent: {}", not_sent.reason);
@@ -210,11 +196,6 @@ fn print_summary(
 }
 
 fn failed(url: &BucketUrl, error: &BucketError, committed: u64) -> CliError {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    let reason = std::iter::once(error.to_string()).chain(causes.map(ToString::to_string));
-    let reason = reason.collect::<Vec<_>>().join(": ");
     let before = (committed > 0).then(|| format!("{} sent before", text::counted(committed, "run")));
-    CliError::input(format!("failed to push to {url}: {reason}"))
-        .with_details(before)
-        .with_hint(error.hint())
+    team_bucket::failed(ACTION, url, error).with_details(before)
 }

@@ -1,5 +1,7 @@
 //! `tracer prune`: removes runs by age, count, size and status after a confirmation.
 
+mod bucket;
+
 use tracer_facts::FactsStore;
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
@@ -33,7 +35,7 @@ const ENDED: [RunStatus; 5] = [
 /// Options of `tracer prune`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example: tracer prune --older-than 30d --keep 100 --dry-run\n\nA run that is, or may be, still recording is never removed; a damaged run only with --status damaged."
+    after_help = "Example: tracer prune --older-than 30d --keep 100 --dry-run\n         tracer prune --store s3://team/agents --older-than 90d\n\nA run that is, or may be, still recording is never removed; a damaged run only with --status damaged."
 )]
 pub struct Args {
     /// Remove runs that started before WHEN, an age or a date [example: 30d or 2026-11-01]
@@ -51,6 +53,17 @@ pub struct Args {
     /// Remove only runs with this status [example: failed,interrupted]
     #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = value_parsers::status_parser(ENDED))]
     status: Vec<RunStatus>,
+
+    /// Remove runs of the team's bucket at URL instead, for everybody [example: s3://team/agents]
+    ///
+    /// Runs that a baseline in the bucket names stay. The facts of days that have passed are compacted, too. Credentials come
+    /// from the environment and the files that your cloud's own tools use.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+
+    /// Compact the facts of the bucket, and without a rule remove no run
+    #[arg(long, requires = "store")]
+    compact: bool,
 
     /// Print what would be removed, and remove nothing
     #[arg(long)]
@@ -75,10 +88,13 @@ impl Args {
 /// Prunes the store.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let rules = args.rules(now());
-    if rules.is_empty() {
+    if rules.is_empty() && !args.compact {
         return Err(CliError::input("no rule selects the runs to remove")
             .with_hint("give a rule: --older-than 30d, --keep 100, --max-size 2GB or --status failed")
             .with_hint("preview it with --dry-run"));
+    }
+    if let Some(url) = &args.store {
+        return bucket::run(url, &rules, args, session);
     }
     let store = RunStore::new(session.data_dir()?);
     let runs = store.list().map_err(|error| session.store_error(&error))?;
@@ -142,20 +158,32 @@ fn plan_rows(plan: &PrunePlan, runs: &[RunSummary]) -> Vec<Line> {
 
 fn removal_row(removal: &PlannedRemoval, id_length: usize) -> Line {
     let run = &removal.run;
-    let id: String = run
-        .directory
-        .trace_id
-        .to_string()
-        .chars()
-        .take(id_length)
-        .collect();
     let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
-    let started = run.started().map(units::moment).unwrap_or_default();
+    row(
+        run.directory.trace_id,
+        id_length,
+        removal.status,
+        removal.bytes,
+        run.started(),
+        display_name(name),
+    )
+}
+
+/// A run that a plan removes, wherever it is.
+fn row(
+    run: TraceId,
+    id_length: usize,
+    status: RunStatus,
+    bytes: u64,
+    started: Option<Timestamp>,
+    name: impl std::fmt::Display,
+) -> Line {
+    let id: String = run.to_string().chars().take(id_length).collect();
+    let started = started.map(units::moment).unwrap_or_default();
     let rest = format!(
-        "{:11}  {:>8}  {started}  {}",
-        removal.status.as_str(),
-        units::bytes(removal.bytes),
-        display_name(name)
+        "{:11}  {:>8}  {started}  {name}",
+        status.as_str(),
+        units::bytes(bytes)
     );
     Line::of(format!("  {id}  {rest}"), Tone::Plain)
 }

@@ -1,0 +1,169 @@
+//! `tracer prune --store`: removes runs of a team's bucket, and compacts its facts.
+
+use tracer_bucket::{BucketPrunePlan, BucketPruner, BucketRemoval, PruneEvent, RetentionOptions};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
+use tracer_insight::{text, units};
+use tracer_sdk::maintenance::PruneRules;
+
+use super::{MAX_LISTED_RUNS, confirmed};
+use crate::error::CliError;
+use crate::outcome::CommandOutcome;
+use crate::runtime::{block_on, stop_signal};
+use crate::session::Session;
+use crate::team_bucket::{self, WaitDisplay};
+use crate::terminal::run_list;
+
+/// What is done, as a part of an error.
+const ACTION: &str = "prune";
+
+pub(super) fn run(
+    url: &str,
+    rules: &PruneRules,
+    args: &super::Args,
+    session: &mut Session,
+) -> Result<CommandOutcome, CliError> {
+    let bucket = team_bucket::open(url, ACTION)?;
+    let url = bucket.url().clone();
+    let failed = |error| team_bucket::failed(ACTION, &url, &error);
+    let mut pruner = BucketPruner::new(bucket, RetentionOptions::default());
+    let mut display = PruneDisplay {
+        session,
+        wait: WaitDisplay::default(),
+        removed: 0,
+    };
+    let mut plan = BucketPrunePlan::default();
+    if !rules.is_empty() {
+        plan = block_on(pruner.plan(rules, &mut |event| display.show(event)))?.map_err(failed)?;
+        if !is_wanted(&plan, args, display.session)? {
+            return Ok(CommandOutcome::Done);
+        }
+    } else if args.dry_run {
+        let line = format!("would compact the facts of the days that have passed in {url}");
+        display.session.ui.lines(&[Line::of(line, Tone::Warning)])?;
+        return Ok(CommandOutcome::Done);
+    }
+    let removed = block_on(pruner.apply(&plan, stop_signal(), &mut |event| display.show(event)))?;
+    display.session.ui.clear_status();
+    let removed = removed.map_err(failed)?;
+    let ui = &mut display.session.ui;
+    if !plan.removals.is_empty() {
+        let runs = text::counted(plan.runs, "run");
+        let bytes = units::bytes(removed.removed_bytes);
+        let line = format!("removed {} of {runs}, {bytes}, from {url}", removed.removed_runs);
+        ui.lines(&[Line::of("✓ ", Tone::Good).with(line, Tone::Plain)])?;
+    }
+    if removed.left_runs > 0 && !removed.is_stopped {
+        let line = format!(
+            "left {}: a baseline needs them now, a newer tracer wrote them, or they are not whole yet",
+            text::counted(removed.left_runs, "run")
+        );
+        ui.note(&Line::of(line, Tone::Warning));
+    }
+    if removed.is_stopped {
+        let line = "stopped before everything was removed; the same rules find the rest";
+        ui.note(&Line::of(line, Tone::Warning));
+        return Ok(CommandOutcome::CheckFailed);
+    }
+    let compacted = block_on(pruner.compact(stop_signal(), &mut |event| display.show(event)))?;
+    display.session.ui.clear_status();
+    let compacted = compacted.map_err(failed)?;
+    let ui = &mut display.session.ui;
+    if compacted.compacted_days + compacted.removed_objects > 0 {
+        let line = format!(
+            "facts: wrote {} anew, removed {} that others replace",
+            text::counted(compacted.compacted_days, "day"),
+            text::counted(compacted.removed_objects, "object")
+        );
+        ui.lines(&[Line::of("✓ ", Tone::Good).with(line, Tone::Plain)])?;
+    } else if plan.removals.is_empty() {
+        ui.note(&Line::of("facts: nothing to compact", Tone::Plain));
+    }
+    Ok(CommandOutcome::Done)
+}
+
+/// Whether runs are to be removed, or the facts compacted where none are.
+fn is_wanted(plan: &BucketPrunePlan, args: &super::Args, session: &mut Session) -> Result<bool, CliError> {
+    let planned = format!(
+        "{} of {}, {}",
+        plan.removals.len(),
+        text::counted(plan.runs, "run"),
+        units::bytes(plan.bytes())
+    );
+    if plan.needed_runs > 0 {
+        let line = format!(
+            "kept {} that baselines in the bucket need",
+            text::counted(plan.needed_runs, "run")
+        );
+        session.ui.note(&Line::of(line, Tone::Muted));
+    }
+    if plan.removals.is_empty() {
+        session
+            .ui
+            .note(&Line::of(format!("nothing to remove: {planned}"), Tone::Plain));
+        return Ok(!args.dry_run);
+    }
+    let rows = plan_rows(plan);
+    if args.dry_run {
+        session.ui.lines(&rows)?;
+        session
+            .ui
+            .lines(&[Line::of(format!("would remove {planned}"), Tone::Warning)])?;
+        return Ok(false);
+    }
+    if args.yes {
+        return Ok(true);
+    }
+    confirmed(
+        rows,
+        &format!("remove {planned} permanently, for the whole team?"),
+        session,
+    )
+}
+
+fn plan_rows(plan: &BucketPrunePlan) -> Vec<Line> {
+    let id_length = run_list::id_length(plan.removals.iter().map(|removal| removal.run));
+    let listed = plan.removals.iter().take(MAX_LISTED_RUNS);
+    let mut rows: Vec<Line> = listed.map(|removal| removal_row(removal, id_length)).collect();
+    let hidden = plan.removals.len().saturating_sub(MAX_LISTED_RUNS);
+    if hidden > 0 {
+        rows.push(Line::of(format!("  … and {hidden} more"), Tone::Muted));
+    }
+    rows
+}
+
+fn removal_row(removal: &BucketRemoval, id_length: usize) -> Line {
+    super::row(
+        removal.run,
+        id_length,
+        removal.status,
+        removal.bytes,
+        removal.started,
+        display_name(removal.name.as_deref()),
+    )
+}
+
+/// Shows what happens.
+struct PruneDisplay<'a> {
+    session: &'a mut Session,
+    wait: WaitDisplay,
+    removed: u64,
+}
+
+impl PruneDisplay<'_> {
+    fn show(&mut self, event: PruneEvent) {
+        let ui = &mut self.session.ui;
+        match event {
+            PruneEvent::Removed { runs } => {
+                self.removed += runs;
+                let removed = text::counted(self.removed, "run");
+                ui.status(&Line::of(format!("{removed} removed"), Tone::Muted));
+            }
+            PruneEvent::Compacted { date } => {
+                ui.status(&Line::of(format!("facts of {date} compacted"), Tone::Muted));
+            }
+            PruneEvent::Wait(event) => self.wait.show(event, ui),
+            _ => {}
+        }
+    }
+}

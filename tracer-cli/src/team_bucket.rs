@@ -1,0 +1,50 @@
+//! What the commands share that work with a team's bucket: its URL, its errors, and how waiting for it is shown.
+
+use tracer_bucket::{BucketError, BucketUrl, OpenBucket, WaitEvent};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::units;
+
+use crate::error::CliError;
+use crate::ui::Ui;
+
+/// The bucket at a URL that a user gave.
+pub(crate) fn open(url: &str, action: &str) -> Result<OpenBucket, CliError> {
+    let url: BucketUrl = url.parse().map_err(|error: BucketError| {
+        let hint = error.hint();
+        CliError::input(error.to_string()).with_hint(hint)
+    })?;
+    OpenBucket::open(&url).map_err(|error| failed(action, &url, &error))
+}
+
+/// Says that an action, such as `push to`, failed.
+pub(crate) fn failed(action: &str, url: &BucketUrl, error: &BucketError) -> CliError {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let reason = std::iter::once(error.to_string()).chain(causes.map(ToString::to_string));
+    let reason = reason.collect::<Vec<_>>().join(": ");
+    CliError::input(format!("failed to {action} {url}: {reason}")).with_hint(error.hint())
+}
+
+/// Shows that the store is waited for: one line for an outage, however long it takes.
+#[derive(Debug, Default)]
+pub(crate) struct WaitDisplay {
+    is_waiting: bool,
+}
+
+impl WaitDisplay {
+    pub(crate) fn show(&mut self, event: WaitEvent, ui: &mut Ui) {
+        match event {
+            WaitEvent::Waiting { reason, delay } => {
+                let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+                if !std::mem::replace(&mut self.is_waiting, true) {
+                    let line = format!("{reason}; trying again in {}", units::duration(micros));
+                    ui.note(&Line::of(line, Tone::Warning));
+                }
+            }
+            WaitEvent::Resumed if self.is_waiting => {
+                self.is_waiting = false;
+                ui.note(&Line::of("the store answers again", Tone::Muted));
+            }
+            _ => {}
+        }
+    }
+}
