@@ -12,6 +12,7 @@
 pub mod args;
 mod cassettes;
 pub mod commands;
+mod confirmation;
 mod demo_agent;
 pub mod error;
 pub mod export;

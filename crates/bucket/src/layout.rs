@@ -6,6 +6,7 @@
 //! facts/date=2026-11-23/142233.123456-<shipper>-<random>.jsonl      a batch of runs, a line for each
 //! facts/date=2026-11-23/235959.999999-compacted-<hash>.jsonl        the lines of a day that has passed
 //! baselines/<name>.json                     a baseline of the gate, whose runs stay
+//! reports/<id>.json                         what a gate found
 //! pruned.json                               when it was pruned
 //! ```
 
@@ -14,6 +15,8 @@ use tracer_sdk::format::{META_FILE, RUNS_FOLDER, SPANS_FILE, Timestamp, TraceId}
 
 /// Folder of the baselines, whose runs stay.
 const BASELINES_FOLDER: &str = "baselines";
+/// Folder of the reports of gates.
+const REPORTS_FOLDER: &str = "reports";
 /// The object that says when the bucket was last pruned.
 const PRUNED_FILE: &str = "pruned.json";
 /// In the name of an object of facts, what wrote it: compaction.
@@ -109,6 +112,11 @@ pub(crate) fn is_compressed(name: &str) -> bool {
 /// The folder of a bucket's baselines.
 pub(crate) fn baselines(prefix: &Path) -> Path {
     prefix.clone().join(BASELINES_FOLDER)
+}
+
+/// The folder of the reports of gates.
+pub(crate) fn reports(prefix: &Path) -> Path {
+    prefix.clone().join(REPORTS_FOLDER)
 }
 
 /// The object that says when the bucket was last pruned.

@@ -12,6 +12,7 @@ mod error;
 mod event;
 mod facts_row;
 mod facts_writer;
+mod gate_files;
 mod layout;
 mod package;
 mod patience;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::CliError;
+use crate::gate::push::PushArgs;
 use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
@@ -26,10 +27,14 @@ pub struct Args {
     /// Overwrite an existing file, and accept a report that did not pass or a failed run
     #[arg(long)]
     force: bool,
+
+    #[command(flatten)]
+    push: PushArgs,
 }
 
 /// Writes a baseline.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let push = args.push.prepare(session)?;
     let allowed = AllowedOutcomes {
         failed_report: args.force,
         failed_run: args.force,
@@ -52,6 +57,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session
         .ui
         .lines(&[Line::of("✓ ", Tone::Good).with(message, Tone::Plain)])?;
+    if let Some(push) = push {
+        let name = path.file_stem().map(|name| name.to_string_lossy());
+        push.baseline(&baseline, &name.unwrap_or_default(), args.force, session)?;
+    }
     let next = session.command(&format!("run --baseline {} -- COMMAND", quoted(&path)));
     session
         .ui

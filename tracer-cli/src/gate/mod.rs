@@ -2,5 +2,6 @@
 
 pub(crate) mod outputs;
 pub(crate) mod provenance;
+pub(crate) mod push;
 pub(crate) mod sample;
 pub(crate) mod stored_run;

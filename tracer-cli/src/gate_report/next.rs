@@ -35,9 +35,19 @@ pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<NextStep> {
     steps
 }
 
-/// The steps that need no run of this machine: for a comment, which is read elsewhere.
+/// The steps that need no run of this machine: for a comment, which is read elsewhere. Runs in a bucket can be seen from anywhere.
 pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<NextStep> {
-    to_go_on(report, report_file, in_repository)
+    let seen = report
+        .gate
+        .store
+        .as_ref()
+        .zip(telling_trial(report))
+        .map(|(store, run)| NextStep {
+            what: "what it did",
+            arguments: format!("show {run} --store {}", shell_quoted(store)),
+        });
+    let others = to_go_on(report, report_file, in_repository);
+    seen.into_iter().chain(others).collect()
 }
 
 /// The commands that judge again and accept; `place` maps a path to where the reader has the file.

@@ -17,6 +17,7 @@ mod for_llm;
 mod formats;
 mod gate;
 mod gate_pending;
+mod gate_push;
 mod import;
 mod init;
 mod list;

@@ -1,6 +1,8 @@
 //! What pruning and compaction leave in a bucket, whenever requests fail or they are killed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -46,12 +48,12 @@ async fn prune_with(
 }
 
 async fn prune(scene: &Scene, rules: &PruneRules) -> (BucketPrunePlan, RetentionSummary) {
-    let mut pruner = pruner(std::sync::Arc::clone(&scene.memory), None);
+    let mut pruner = pruner(Arc::clone(&scene.memory), None);
     prune_with(&mut pruner, rules).await.unwrap()
 }
 
 async fn compact(scene: &Scene) -> RetentionSummary {
-    pruner(std::sync::Arc::clone(&scene.memory), None)
+    pruner(Arc::clone(&scene.memory), None)
         .compact(std::future::pending(), &mut |_| {})
         .await
         .unwrap()
@@ -112,7 +114,7 @@ fn age_status_and_size_are_the_rules_of_a_data_directory() {
         scene.recorded.write(2, "error", &["search"]);
         scene.push().await.unwrap();
         let planned = async |rules: &PruneRules| {
-            let mut pruner = pruner(std::sync::Arc::clone(&scene.memory), None);
+            let mut pruner = pruner(Arc::clone(&scene.memory), None);
             let plan = pruner.plan(rules, &mut |_| {}).await.unwrap();
             let mut runs: Vec<String> = plan.removals.iter().map(|run| run.run.to_string()).collect();
             runs.sort();
@@ -192,7 +194,7 @@ fn a_baseline_that_comes_after_the_plan_counts() {
     run(async {
         let scene = Scene::new(2);
         scene.push().await.unwrap();
-        let mut pruner = pruner(std::sync::Arc::clone(&scene.memory), None);
+        let mut pruner = pruner(Arc::clone(&scene.memory), None);
         let plan = pruner.plan(&keep(0), &mut |_| {}).await.unwrap();
         put(&scene, "baselines/late.json", &format!(r#"["{}"]"#, id(1))).await;
         let summary = pruner
@@ -210,7 +212,7 @@ fn nothing_is_removed_where_a_baseline_cannot_be_read() {
         let scene = Scene::new(1);
         scene.push().await.unwrap();
         put(&scene, "baselines/damaged.json", "{").await;
-        let mut pruner = pruner(std::sync::Arc::clone(&scene.memory), None);
+        let mut pruner = pruner(Arc::clone(&scene.memory), None);
         let error = prune_with(&mut pruner, &keep(0)).await.unwrap_err();
         assert!(error.to_string().contains("baselines/damaged.json"), "{error}");
         assert_eq!(seen(&scene).await.0, ids([1]));
@@ -498,4 +500,25 @@ fn a_day_with_many_lines_is_a_few_objects() {
         assert!(names.iter().all(|name| name.ends_with(".jsonl.zst")));
         assert_eq!(facts_rows(&objects).len(), 60, "each line once");
     });
+}
+
+#[test]
+fn removing_a_run_takes_a_read_and_a_listing() {
+    // What the simulation of growth counts: tests/interop/growth.py.
+    let of_runs = |runs: u32| {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&requests);
+        run(async {
+            let scene = Scene::new(runs);
+            scene.push().await.unwrap();
+            let counting = FaultyStore::new(&scene.memory, move |request| {
+                counter.store(request.number + 1, Ordering::Relaxed);
+                Fate::Done
+            });
+            prune_with(&mut pruner(counting, None), &keep(0)).await.unwrap();
+        });
+        requests.load(Ordering::Relaxed)
+    };
+    // Facts are listed and read, the mark is written, baselines are listed twice, objects are removed twice, facts are written.
+    assert_eq!((of_runs(1), of_runs(9)), (9 + 2, 9 + 18));
 }

@@ -12,6 +12,7 @@ use tracer_insight::text;
 use tracer_insight::units::{self, now};
 use tracer_sdk::read::{RunDirectory, RunFilter, RunStore};
 
+use crate::confirmation;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::runtime::{block_on, stop_signal};
@@ -165,12 +166,6 @@ fn selected(args: &Args, session: &mut Session) -> Result<FollowedRuns, CliError
 
 /// Asks whether runs may leave this machine.
 fn confirmed(args: &Args, runs: &FollowedRuns, host: &str, session: &mut Session) -> Result<bool, CliError> {
-    if !session.ui.can_ask() {
-        return Err(CliError::input(format!(
-            "sending runs to {host} needs a confirmation, and there is no terminal to ask on"
-        ))
-        .with_hint("confirm with --yes; it is remembered"));
-    }
     let what = match runs {
         FollowedRuns::These(runs) => text::counted(runs.len() as u64, "run"),
         _ => "all runs, now and later,".to_owned(),
@@ -180,9 +175,7 @@ fn confirmed(args: &Args, runs: &FollowedRuns, host: &str, session: &mut Session
     } else {
         "with their messages, arguments and results"
     };
-    session
-        .ui
-        .ask(&format!("send {what} {content} to {host}? It is asked once."))
+    confirmation::may_send(&format!("{what} {content}"), host, session)
 }
 
 /// Shows what happens.

@@ -12,6 +12,7 @@ use std::path::Path;
 use tracer_capture::cassette::ReplayOutcome;
 use tracer_gate::policy::{OnInconclusive, Policy};
 use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
+use tracer_sdk::format::TraceId;
 use tracer_sdk::read::RunStore;
 
 use crate::cassettes;
@@ -61,6 +62,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         files::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
     }
     outputs::prepare(&args.output)?;
+    let push = args.push.prepare(session)?;
     let environment = environment::fingerprint(&command.workspace, replayed.as_deref())?;
     let notices = files::notices(&policy, &gate);
     for notice in &notices {
@@ -82,6 +84,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if made.was_interrupted {
         judgement.abort_reason = Some("interrupted".to_owned());
     }
+    // Whoever interrupts it does not want to wait.
+    let pushed = push
+        .as_ref()
+        .filter(|_| !made.was_interrupted)
+        .map(|push| (push, runs_of(&made.trials)))
+        .filter(|(_, runs)| !runs.is_empty())
+        .map(|(push, runs)| push.runs(&runs, session));
+    let store = pushed.as_ref().and_then(|pushed| pushed.store.clone());
+    let said = pushed.into_iter().map(|pushed| pushed.sentence).collect();
     let outcomes = replay.as_ref().map(TrialReplay::outcomes).unwrap_or_default();
     let aged = replayed
         .zip(policy.cassette_max_age)
@@ -91,12 +102,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         ended_at: Some(now().to_string()),
         policy: policy_file,
         baseline: baseline_file,
+        store,
         notices: [
             evidence_notice(args).into_iter().collect(),
             replay_notices(&outcomes),
             aged.into_iter().collect(),
             notices,
             made.notices,
+            said,
             missing_trace_advice(args, &made.trials),
         ]
         .concat(),
@@ -109,7 +122,17 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     } else {
         policy.on_inconclusive
     };
-    outputs::publish(&report, on_inconclusive, &args.output, session)
+    let outcome = outputs::publish(&report, on_inconclusive, &args.output, session)?;
+    if let Some(push) = &push {
+        push.report(&report, session);
+    }
+    Ok(outcome)
+}
+
+/// The runs that trials have left.
+fn runs_of(trials: &[Trial]) -> Vec<TraceId> {
+    let named = trials.iter().filter_map(|trial| trial.trace_id.as_deref());
+    named.filter_map(|run| run.parse().ok()).collect()
 }
 
 /// What the evidence of replayed trials covers, and what it can show.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tracer_gate::policy::{Bound, Overrides};
 
 use crate::gate::outputs::{Inconclusive, OutputArgs};
+use crate::gate::push::PushArgs;
 use crate::tags::TagArgs;
 use crate::value_parsers;
 
@@ -88,6 +89,9 @@ pub struct Args {
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(super) push: PushArgs,
 
     /// Command to run in each trial, in any language
     #[arg(last = true, required = true, value_name = "COMMAND")]

@@ -1,0 +1,99 @@
+//! What the gate keeps in a team's bucket beside the runs: baselines, which keep their runs from being removed, and reports.
+
+use bytes::Bytes;
+use object_store::path::Path;
+use tracer_capture::push::RetryPolicy;
+
+use crate::bucket::OpenBucket;
+use crate::error::{BucketError, RequestFailure};
+use crate::event::WaitEvent;
+use crate::layout;
+use crate::patience::{Halt, Patience, SharedObserver};
+
+impl OpenBucket {
+    /// Writes the baseline of a name, and gives the object's name.
+    ///
+    /// ```
+    /// use tracer_bucket::{BucketError, OpenBucket};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
+    /// assert_eq!(bucket.write_baseline("agent", b"{}".to_vec(), false).await?, "baselines/agent.json");
+    /// let other = bucket.write_baseline("agent", b"[]".to_vec(), false).await;
+    /// assert!(matches!(other, Err(BucketError::Exists { .. })));
+    /// bucket.write_baseline("agent", b"[]".to_vec(), true).await?;
+    /// # Ok::<(), BucketError>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BucketError::Exists`]: there is another one, and it is not to be replaced.
+    pub async fn write_baseline(
+        &self,
+        name: &str,
+        json: Vec<u8>,
+        replace: bool,
+    ) -> Result<String, BucketError> {
+        let path = layout::baselines(&self.prefix).join(format!("{name}.json"));
+        self.write_shared(path, json, replace).await
+    }
+
+    /// Writes the report of a gate with an ID, and gives the object's name.
+    ///
+    /// ```
+    /// use tracer_bucket::OpenBucket;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
+    /// assert_eq!(bucket.write_report("5f3a09c1", b"{}".to_vec()).await?, "reports/5f3a09c1.json");
+    /// # Ok::<(), tracer_bucket::BucketError>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BucketError`]
+    pub async fn write_report(&self, id: &str, json: Vec<u8>) -> Result<String, BucketError> {
+        let path = layout::reports(&self.prefix).join(format!("{id}.json"));
+        self.write_shared(path, json, true).await
+    }
+
+    async fn write_shared(&self, path: Path, json: Vec<u8>, replace: bool) -> Result<String, BucketError> {
+        let bytes = Bytes::from(json);
+        let put = || async {
+            let done = if replace {
+                self.overwrite(&path, bytes.clone()).await
+            } else {
+                self.create(&path, bytes.clone()).await
+            };
+            match done {
+                Ok(()) => Ok(true),
+                // An answer that was lost, or another one.
+                Err(RequestFailure::Exists) => {
+                    let found = self.get(&path, bytes.len() as u64).await;
+                    Ok(found.is_ok_and(|found| found.bytes == bytes))
+                }
+                Err(failure) => Err(failure),
+            }
+        };
+        let mut ignore = |_: WaitEvent| {};
+        let observe = SharedObserver::new(&mut ignore);
+        let name = path
+            .as_ref()
+            .strip_prefix(self.prefix.as_ref())
+            .unwrap_or_default()
+            .trim_start_matches('/')
+            .to_owned();
+        match Patience::new(RetryPolicy::default())
+            .patiently(put, &observe)
+            .await
+        {
+            Ok(true) => Ok(name),
+            Ok(false) => Err(BucketError::Exists { name }),
+            Err(Halt::Error(error)) => Err(error),
+            // Nobody stops it.
+            Err(Halt::Stopped) => Err(RequestFailure::Changed.into_error()),
+        }
+    }
+}
