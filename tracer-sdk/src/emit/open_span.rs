@@ -15,7 +15,6 @@ use super::conventions::{
 use super::error::ErrorInfo;
 use super::in_context::{InContext, TraceFutureExt};
 use super::panic::{self, watched};
-use super::pool::{self, SignatureBuffers};
 use super::progress::WrittenRecord;
 use super::recording::RecordingGuard;
 use super::run_state::{CallRefusal, RecordOutcome, registry};
@@ -26,7 +25,7 @@ use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
-use crate::loops::{self, Asked, TrailKind, WrittenText};
+use crate::loops::{self, Asked, Signature, TrailKind, WrittenText};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
 use crate::write::open_entries::OpenEntry;
@@ -574,21 +573,20 @@ impl SpanPlace {
             // Structure is no event, and its end returns nothing that a guardrail could say.
             return Ok(());
         };
-        pool::with_signature_buffers(|buffers| {
-            let asked = asked(self.event_type, content, buffers);
-            let written = WrittenRecord {
-                id: self.id,
-                kind,
-                // The limits protect the program for as long as it works; a loop would change what the run said.
-                signature: asked
-                    .filter(|_| recorded == RecordOutcome::InRun)
-                    .map(|asked| (buffers.signature.as_slice(), asked)),
-                reservation,
-                #[cfg(feature = "prices")]
-                spend,
-            };
-            run.observe(written, end)
-        })
+        // The limits protect the program for as long as it works; a loop would change what the run said.
+        let signature = match recorded {
+            RecordOutcome::InRun => asked(self.event_type, content),
+            _ => None,
+        };
+        let written = WrittenRecord {
+            id: self.id,
+            kind,
+            signature,
+            reservation,
+            #[cfg(feature = "prices")]
+            spend,
+        };
+        run.observe(written, end)
     }
 }
 
@@ -783,7 +781,7 @@ impl SpanEditor<'_> {
     pub(crate) fn arguments<T: Serialize + ?Sized>(&mut self, value: &T) {
         let (draft, redactor) = self.redacted();
         draft.event(events::TOOL_ARGUMENTS, EventTime::Start);
-        draft.event_json(event_keys::ARGUMENTS, value, redactor);
+        draft.event_numbered_json(event_keys::ARGUMENTS, value, redactor);
     }
 
     /// Sets the result of a tool: always JSON text.
@@ -822,58 +820,71 @@ fn add_message<T: Serialize + ?Sized>(
     }
 }
 
-/// The part of a span that loop detection compares, its signature left in the buffers; `None` for other kinds of spans.
-fn asked(event_type: EventType, content: &SpanContent, buffers: &mut SignatureBuffers) -> Option<Asked> {
+/// What loop detection compares of a span; `None` for other kinds of spans.
+fn asked(event_type: EventType, content: &SpanContent) -> Option<(Signature<'_>, Asked)> {
     let draft = &content.draft;
-    let is_json = |event| {
-        draft.event_text_of(event, event_keys::FORMAT)
-            == Some(WrittenText::Alone(event_keys::FORMAT_JSON.as_bytes()))
-    };
     let failed = content.error.is_some();
     Some(match event_type {
         EventType::LlmCall => {
-            loops::llm_signature(content.called(), &mut buffers.signature);
-            let text_of = |event| draft.event_text_of(event, event_keys::CONTENT);
-            let mut prompt =
-                text_of(events::PROMPT).and_then(|text| buffers.prompt(text, is_json(events::PROMPT)));
-            if prompt.is_none() {
-                prompt = sent_text(draft, names::INPUT_MESSAGES).and_then(|text| buffers.prompt(text, true));
-            }
+            let of_message = |event| message_numbers(draft, event);
+            let prompt = of_message(events::PROMPT).or_else(|| {
+                let text = sent_text(draft, names::INPUT_MESSAGES)?;
+                prompt_numbers(text, true)
+            });
             // Without a prompt, answers are compared.
-            let mut response = || buffers.prompt(text_of(events::RESPONSE)?, is_json(events::RESPONSE));
-            let came = if prompt.is_none() { response() } else { None };
-            Asked {
+            let came = if prompt.is_none() {
+                of_message(events::RESPONSE)
+            } else {
+                None
+            };
+            let asked = Asked {
                 kind: TrailKind::Model,
                 asked: prompt.map(|(whole, _)| whole),
                 last_message: prompt.map(|(_, last)| last),
                 came: came.map(|(whole, _)| whole),
                 failed,
                 is_cut: false,
-            }
+            };
+            (Signature::of_model(content.called()), asked)
         }
         EventType::ToolCall => {
             let arguments = draft
-                .event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS)
-                .or_else(|| sent_text(draft, names::TOOL_CALL_ARGUMENTS));
-            let asked = buffers.tool_signature(content.called(), arguments);
-            let mut result = || buffers.number(draft.event_text_of(events::TOOL_RESULT, event_keys::RESULT)?);
-            Asked {
+                .event_numbered_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS)
+                .or_else(|| Some((sent_text(draft, names::TOOL_CALL_ARGUMENTS)?, None)));
+            let (signature, arguments) = Signature::of_tool(content.called(), arguments);
+            let result = || {
+                let text = draft.event_text_of(events::TOOL_RESULT, event_keys::RESULT)?;
+                (text.bytes() != b"null").then(|| loops::number_of_json(text))?
+            };
+            let asked = Asked {
                 kind: TrailKind::Tool,
-                asked,
+                asked: arguments,
                 last_message: None,
-                came: if asked.is_none() { result() } else { None },
+                came: if arguments.is_none() { result() } else { None },
                 failed,
                 is_cut: false,
-            }
+            };
+            (signature, asked)
         }
-        EventType::StateUpdate => {
-            buffers
-                .signature
-                .extend_from_slice(loops::STATE_SIGNATURE.as_bytes());
-            Asked::STATE
-        }
+        EventType::StateUpdate => (Signature::of_state(), Asked::STATE),
         _ => return None,
     })
+}
+
+/// The numbers of a prompt or a response and of its last message.
+fn message_numbers(draft: &Draft, event: Name) -> Option<(u64, u64)> {
+    let text = draft.event_text_of(event, event_keys::CONTENT)?;
+    let format = draft.event_text_of(event, event_keys::FORMAT);
+    let is_json = format == Some(WrittenText::Alone(event_keys::FORMAT_JSON.as_bytes()));
+    prompt_numbers(text, is_json)
+}
+
+fn prompt_numbers(text: WrittenText<'_>, is_json: bool) -> Option<(u64, u64)> {
+    if is_json {
+        return (text.bytes() != b"null").then(|| loops::of_prompt(text))?;
+    }
+    let number = loops::of_text(text.bytes());
+    Some((number, number))
 }
 
 /// What a library sent as an attribute where a recorder has an event.

@@ -7,7 +7,7 @@ use crate::format::{SpanId, Timestamp};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded, Monitor};
-use crate::loops::{Asked, LoopDetector, LoopWarning};
+use crate::loops::{Asked, LoopDetector, LoopWarning, Signature};
 use crate::settings::Settings;
 
 /// How many errors of its own a run keeps.
@@ -31,7 +31,7 @@ pub(crate) struct WrittenRecord<'a> {
     /// What the limits count it as.
     pub(crate) kind: EventKind,
     /// What the loop detector knows it by.
-    pub(crate) signature: Option<(&'a [u8], Asked)>,
+    pub(crate) signature: Option<(Signature<'a>, Asked)>,
     /// The place that was kept for it when it started.
     pub(crate) reservation: Option<CallReservation>,
     /// What it cost, where a limit counts that.
@@ -96,11 +96,12 @@ impl RunProgress {
         if let Some(spend) = written.spend {
             self.monitor.spend(spend);
         }
-        let warning = written
-            .signature
-            .and_then(|(signature, asked)| self.loops.observe(signature, asked, written.id));
-        if warning.is_none() && written.signature.is_some() {
-            self.loop_goes_on();
+        let mut warning = None;
+        if let Some((signature, asked)) = written.signature {
+            warning = self.loops.observe(signature, asked, written.id);
+            if warning.is_none() {
+                self.loop_goes_on();
+            }
         }
         self.keep_trip(now);
         warning

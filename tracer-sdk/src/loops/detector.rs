@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::asked::{Asked, TrailKind};
+use super::signature::{KeptSignature, Signature};
 use super::{LoopWarning, PatternType};
 use crate::format::SpanId;
 
@@ -33,8 +34,10 @@ pub(crate) struct LoopDetector<Id = SpanId> {
 
 #[derive(Debug)]
 struct Observed<Id> {
-    /// UTF-8.
-    signature: Vec<u8>,
+    /// The number of its signature.
+    signature: u64,
+    /// The signature itself, for a warning.
+    written: KeptSignature,
     asked: Asked,
     id: Id,
 }
@@ -82,23 +85,30 @@ impl<Id: Clone> LoopDetector<Id> {
     #[must_use = "a warning is reported once"]
     pub(crate) fn observe(
         &mut self,
-        signature: &(impl AsRef<[u8]> + ?Sized),
+        mut signature: Signature<'_>,
         asked: Asked,
         id: Id,
     ) -> Option<LoopWarning<Id>> {
-        let signature = signature.as_ref();
         if self.window < 2 || self.repetitions < 2 {
             return None;
         }
         if let Some(before) = self.records.back_mut()
-            && before.signature == signature
+            && before.signature == signature.number
             && asked.tries_again(&before.asked)
         {
             before.asked = asked;
             before.id = id;
             return None;
         }
-        self.push(signature, asked, id);
+        if signature.is_long()
+            && let Some(same) = self
+                .records
+                .iter()
+                .rfind(|record| record.signature == signature.number)
+        {
+            signature.read_long(&same.written);
+        }
+        self.push(&signature, asked, id);
         let period = self.period(Observed::looks_like);
         let goes_on = period.is_some() && period == self.current.map(|current| current.period);
         self.current = self.streak(self.current, period, Observed::looks_like);
@@ -132,7 +142,12 @@ impl<Id: Clone> LoopDetector<Id> {
 
     /// Whether a record of this kind is in the block that the window ends with.
     fn has(&self, period: usize, kind: TrailKind) -> bool {
-        self.tail(period).any(|record| record.asked.kind == kind)
+        // Mostly it is the last one.
+        let is_last = self
+            .records
+            .back()
+            .is_some_and(|record| record.asked.kind == kind);
+        is_last || self.tail(period).any(|record| record.asked.kind == kind)
     }
 
     /// A block that repeats, after one more record: the one before goes on, or another one begins.
@@ -191,20 +206,25 @@ impl<Id: Clone> LoopDetector<Id> {
     }
 
     /// Adds a record, in the memory of the one that leaves the window.
-    fn push(&mut self, signature: &[u8], asked: Asked, id: Id) {
-        let oldest = if self.records.len() < self.window {
-            None
-        } else {
-            self.records.pop_front()
-        };
-        let mut text = oldest.map(|oldest| oldest.signature).unwrap_or_default();
-        text.clear();
-        text.extend_from_slice(signature);
-        self.records.push_back(Observed {
-            signature: text,
-            asked,
-            id,
-        });
+    fn push(&mut self, signature: &Signature<'_>, asked: Asked, id: Id) {
+        if self.records.len() < self.window {
+            let mut written = KeptSignature::default();
+            written.keep(signature);
+            self.records.push_back(Observed {
+                signature: signature.number,
+                written,
+                asked,
+                id,
+            });
+            return;
+        }
+        self.records.rotate_left(1);
+        if let Some(oldest) = self.records.back_mut() {
+            oldest.signature = signature.number;
+            oldest.written.keep(signature);
+            oldest.asked = asked;
+            oldest.id = id;
+        }
     }
 
     /// The length of the shortest block that repeats often enough at the end of the window.
@@ -255,7 +275,7 @@ impl<Id: Clone> LoopDetector<Id> {
             self.tail(2 * period)
                 .skip(start)
                 .take(period)
-                .map(|record| record.signature.as_slice())
+                .map(|record| record.signature)
         };
         let least = (0..period).min_by(|a, b| rotation(*a).cmp(rotation(*b)));
         let mut hasher = DefaultHasher::new();
@@ -264,10 +284,7 @@ impl<Id: Clone> LoopDetector<Id> {
     }
 
     fn warning(&self, period: usize) -> LoopWarning<Id> {
-        let block: Vec<_> = self
-            .tail(period)
-            .map(|record| String::from_utf8_lossy(&record.signature))
-            .collect();
+        let block: Vec<_> = self.tail(period).map(|record| record.written.written()).collect();
         LoopWarning {
             pattern: block.join(" -> "),
             pattern_type: if period == 1 {

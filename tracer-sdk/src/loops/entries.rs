@@ -48,10 +48,6 @@ pub(super) struct OpenObject {
 }
 
 impl ObjectEntries {
-    pub(super) fn clear(&mut self) {
-        self.entries.clear();
-    }
-
     /// An object starts at the end of `out`.
     pub(super) fn begin(&mut self, out: &[u8]) -> OpenObject {
         OpenObject {

@@ -1,27 +1,29 @@
 //! Loop detection (decisions, section 7): the shape of a call's arguments, the signature of a record, what records are
 //! compared by, and the search for a block of records that repeats.
 //!
-//! Pure: no clock, no file, no global. The emitter feeds a `LoopDetector` one record at a time, a reader does it again
+//! Pure: no clock, no file, no global. The emitter numbers the arguments of a call while it writes them, and feeds a `LoopDetector` one record at a time, a reader does it again
 //! with what is stored, and the gate compares the same way without a window.
 
 mod asked;
 mod detector;
 mod entries;
 mod limits;
+mod numbers;
 mod reader;
 mod shape;
 mod signature;
+mod tokens;
 mod trail;
 mod value;
 mod warning;
 
 pub use asked::{Asked, Likeness, TrailKind};
 pub(crate) use detector::LoopDetector;
-pub(crate) use reader::WrittenText;
-pub(crate) use shape::ShapeWriter;
 #[cfg(test)]
-pub(crate) use shape::shape_of_value;
-pub(crate) use signature::{STATE_SIGNATURE, llm_signature, tool_signature};
+pub(crate) use numbers::of_json as numbers_of_json;
+pub(crate) use numbers::{Numbers, ValueNumbers, of_prompt, of_value as number_of_json};
+pub(crate) use signature::Signature;
+pub(crate) use tokens::WrittenText;
 pub(crate) use trail::{ATTEMPT_OF, compare_repetitions, first_loop, has_loop, is_attempt};
 pub use trail::{Judged, Trail, TrailEntry};
 pub use value::{of_scalar, of_text, of_value};

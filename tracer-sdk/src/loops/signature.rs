@@ -1,68 +1,289 @@
-//! The text by which records are compared in loop detection (decisions, section 7).
+//! What records are compared by in loop detection (decisions, section 7): a text, and for most purposes the number of it.
 
-use super::shape::shape_of_value;
+use std::borrow::Cow;
+
+use super::limits::MAX_SHAPE_BYTES;
+use super::numbers::{self, Numbers};
+use super::shape::{append_shape, shape_of_value};
+use super::tokens::WrittenText;
+use super::value;
 use crate::format::{EventType, Payload, Record};
 
 /// The name of a model or tool without one.
 const UNKNOWN: &str = "UNKNOWN";
 
-/// The signature of a state update: its record type.
-pub(crate) const STATE_SIGNATURE: &str = EventType::StateUpdate.as_str();
+/// The longest arguments that are kept as they are until a warning wants their shape, in bytes.
+const MAX_KEPT_BYTES: usize = 1024;
 
-/// Appends the signature of a model call, `LLM_CALL:<model>`; an empty model is `UNKNOWN`.
-pub(crate) fn llm_signature(model: &str, out: &mut Vec<u8>) {
-    append_named(EventType::LlmCall, model, out);
+/// The signature of a record: `LLM_CALL:<model>`, `TOOL_CALL:<tool>` with ` args:<shape>` where arguments are present, or its
+/// record type. An empty model or tool is `UNKNOWN`.
+#[derive(Debug)]
+pub(crate) struct Signature<'a> {
+    /// The same for equal signatures, as good as never for others.
+    pub(super) number: u64,
+    begins: Beginning,
+    name: &'a str,
+    arguments: Arguments<'a>,
 }
 
-/// Appends the signature of a tool call, `TOOL_CALL:<tool>`, and ` args:<shape>` where arguments are present; an empty
-/// tool is `UNKNOWN`.
-pub(crate) fn tool_signature(tool: &str, shape: Option<&[u8]>, out: &mut Vec<u8>) {
-    append_named(EventType::ToolCall, tool, out);
-    if let Some(shape) = shape {
-        out.extend_from_slice(b" args:");
-        out.extend_from_slice(shape);
+/// What a signature begins with.
+#[derive(Debug, Clone, Copy, Default)]
+enum Beginning {
+    /// The name is all of it.
+    #[default]
+    Name,
+    Model,
+    Tool,
+}
+
+/// What is known of the arguments of a tool.
+#[derive(Debug)]
+enum Arguments<'a> {
+    None,
+    Json(WrittenText<'a>),
+    /// Too long to be kept.
+    Long(WrittenText<'a>),
+    /// Their shape, which had to be cut.
+    Shape(Vec<u8>),
+}
+
+impl<'a> Signature<'a> {
+    /// That of a state update: its record type.
+    pub(crate) fn of_state() -> Self {
+        Self::stored(EventType::StateUpdate.as_str())
+    }
+
+    /// One that is there as a text.
+    pub(crate) fn stored(text: &'a str) -> Self {
+        Self::named(Beginning::Name, text)
+    }
+
+    /// That of a model call.
+    pub(crate) fn of_model(model: &'a str) -> Self {
+        Self::named(Beginning::Model, model)
+    }
+
+    /// That of a tool call with these arguments, JSON text, and the number of the arguments, whose numbers may be known. What is
+    /// null is no arguments, and what is not one JSON value has no shape.
+    pub(crate) fn of_tool(
+        tool: &'a str,
+        arguments: Option<(WrittenText<'a>, Option<Numbers>)>,
+    ) -> (Self, Option<u64>) {
+        let mut signature = Self::named(Beginning::Tool, tool);
+        let read = arguments
+            .filter(|(text, _)| text.bytes() != b"null")
+            .and_then(|(text, known)| Some((text, known.or_else(|| numbers::of_json(text))?)));
+        let Some((text, numbers)) = read else {
+            return (signature, None);
+        };
+        let mut shape = numbers.shape;
+        signature.arguments = if text.bytes().len() <= MAX_KEPT_BYTES {
+            Arguments::Json(text)
+        } else {
+            Arguments::Long(text)
+        };
+        if numbers.shape_bytes > MAX_SHAPE_BYTES {
+            let mut written = Vec::new();
+            if append_shape(text, &mut written) == Some(true) {
+                // What was left out does not count.
+                shape = value::of_text(&written);
+                signature.arguments = Arguments::Shape(written);
+            }
+        }
+        signature.number = value::mix(signature.number, shape);
+        (signature, Some(numbers.value))
+    }
+
+    /// Reads the shape of arguments that are too long to be kept: the signature has come before, and a warning may want it.
+    /// `same` is what was kept of it.
+    pub(super) fn read_long(&mut self, same: &KeptSignature) {
+        if let Arguments::Long(text) = self.arguments {
+            let mut shape = Vec::new();
+            if matches!(same.arguments, KeptArguments::Shape) {
+                shape.extend_from_slice(same.parts().1);
+            } else {
+                append_shape(text, &mut shape);
+            }
+            self.arguments = Arguments::Shape(shape);
+        }
+    }
+
+    pub(super) fn is_long(&self) -> bool {
+        matches!(self.arguments, Arguments::Long(_))
+    }
+
+    fn named(begins: Beginning, name: &'a str) -> Self {
+        Self {
+            number: value::of_text(name.as_bytes()).wrapping_add(begins as u64),
+            begins,
+            name,
+            arguments: Arguments::None,
+        }
+    }
+}
+
+/// What a signature can be written from later.
+#[derive(Debug, Default)]
+pub(super) struct KeptSignature {
+    begins: Beginning,
+    /// The name, and behind it what is kept of the arguments. UTF-8.
+    text: Vec<u8>,
+    name_bytes: usize,
+    arguments: KeptArguments,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum KeptArguments {
+    #[default]
+    None,
+    Alone,
+    InString,
+    Shape,
+}
+
+impl KeptSignature {
+    /// Keeps `signature` in the memory of another one.
+    pub(super) fn keep(&mut self, signature: &Signature<'_>) {
+        self.text.clear();
+        self.text.extend_from_slice(signature.name.as_bytes());
+        self.begins = signature.begins;
+        self.name_bytes = signature.name.len();
+        let (arguments, bytes) = match &signature.arguments {
+            Arguments::None | Arguments::Long(_) => (KeptArguments::None, &[][..]),
+            Arguments::Json(WrittenText::Alone(text)) => (KeptArguments::Alone, *text),
+            Arguments::Json(WrittenText::InString(text)) => (KeptArguments::InString, *text),
+            Arguments::Shape(shape) => (KeptArguments::Shape, shape.as_slice()),
+        };
+        self.arguments = arguments;
+        self.text.extend_from_slice(bytes);
+    }
+
+    /// The name, and what is kept of the arguments.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        self.text.split_at_checked(self.name_bytes).unwrap_or_default()
+    }
+
+    /// Where it is kept.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> *const u8 {
+        self.text.as_ptr()
+    }
+
+    /// The signature.
+    pub(super) fn written(&self) -> String {
+        let (name, arguments) = self.parts();
+        let event_type = match self.begins {
+            Beginning::Name => None,
+            Beginning::Model => Some(EventType::LlmCall),
+            Beginning::Tool => Some(EventType::ToolCall),
+        };
+        let shape_of = |text| {
+            let mut shape = Vec::new();
+            append_shape(text, &mut shape).map(|_| Cow::Owned(shape))
+        };
+        let shape = match self.arguments {
+            KeptArguments::None => None,
+            KeptArguments::Alone => shape_of(WrittenText::Alone(arguments)),
+            KeptArguments::InString => shape_of(WrittenText::InString(arguments)),
+            KeptArguments::Shape => Some(Cow::Borrowed(arguments)),
+        };
+        let name = String::from_utf8_lossy(name);
+        match event_type {
+            Some(event_type) => named(event_type, &name, shape.as_deref()),
+            None => name.into_owned(),
+        }
     }
 }
 
 /// The signature of a record that was read; empty for what loop detection does not look at.
 pub(crate) fn signature_of(record: &Record) -> String {
-    let mut out = Vec::new();
     match &record.payload {
-        Payload::LlmCall { model, .. } => llm_signature(model, &mut out),
+        Payload::LlmCall { model, .. } => named(EventType::LlmCall, model, None),
         Payload::ToolCall { tool_name, args, .. } => {
             let shape = (!args.is_null()).then(|| shape_of_value(args));
-            tool_signature(tool_name, shape.as_deref().map(str::as_bytes), &mut out);
+            named(
+                EventType::ToolCall,
+                tool_name,
+                shape.as_deref().map(str::as_bytes),
+            )
         }
-        Payload::StateUpdate { .. } => out.extend_from_slice(STATE_SIGNATURE.as_bytes()),
-        _ => {}
+        Payload::StateUpdate { .. } => EventType::StateUpdate.as_str().to_owned(),
+        _ => String::new(),
     }
-    // Its parts are texts.
-    String::from_utf8(out).unwrap_or_default()
 }
 
-fn append_named(event_type: EventType, name: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(event_type.as_str().as_bytes());
-    out.push(b':');
-    out.extend_from_slice(if name.is_empty() { UNKNOWN } else { name }.as_bytes());
+fn named(event_type: EventType, name: &str, shape: Option<&[u8]>) -> String {
+    let event_type = event_type.as_str();
+    let name = if name.is_empty() { UNKNOWN } else { name };
+    match shape {
+        Some(shape) => format!("{event_type}:{name} args:{}", String::from_utf8_lossy(shape)),
+        None => format!("{event_type}:{name}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn written(signature: &Signature<'_>) -> String {
+        let mut kept = KeptSignature::default();
+        kept.keep(&Signature::stored(
+            "what was kept before, which is longer than all of these",
+        ));
+        kept.keep(signature);
+        kept.written()
+    }
+
+    fn of_tool(tool: &str, arguments: &str) -> String {
+        written(&Signature::of_tool(tool, Some((WrittenText::Alone(arguments.as_bytes()), None))).0)
+    }
+
     #[test]
     fn a_missing_name_is_unknown_and_absent_arguments_leave_no_shape() {
-        let mut out = b"kept ".to_vec();
-        llm_signature("", &mut out);
-        assert_eq!(out, b"kept LLM_CALL:UNKNOWN");
+        assert_eq!(written(&Signature::of_model("")), "LLM_CALL:UNKNOWN");
+        assert_eq!(written(&Signature::of_tool("", None).0), "TOOL_CALL:UNKNOWN");
+        assert_eq!(of_tool("", "null"), "TOOL_CALL:UNKNOWN");
+        assert_eq!(of_tool("read", "{}"), "TOOL_CALL:read args:{}");
+        assert_eq!(of_tool("read", "{] no JSON"), "TOOL_CALL:read");
+        assert_eq!(written(&Signature::of_state()), "STATE_UPDATE");
+    }
 
-        out.clear();
-        tool_signature("", None, &mut out);
-        assert_eq!(out, b"TOOL_CALL:UNKNOWN");
+    #[test]
+    fn the_shape_of_long_arguments_is_read_when_they_come_again() {
+        let text = format!(r#"{{"a":"{}"}}"#, "t".repeat(MAX_KEPT_BYTES));
+        let of = |text| Signature::of_tool("read", Some((WrittenText::Alone(text), None))).0;
+        let [mut long, short] = [of(text.as_bytes()), of(br#"{"a":"t"}"#)];
+        assert!(long.is_long() && !short.is_long());
+        assert_eq!(long.number, short.number);
+        let mut kept = KeptSignature::default();
+        kept.keep(&short);
+        long.read_long(&kept);
+        assert_eq!(written(&long), "TOOL_CALL:read args:{a:str}");
+        kept.keep(&long);
+        let mut again = of(text.as_bytes());
+        again.read_long(&kept);
+        assert_eq!(written(&again), "TOOL_CALL:read args:{a:str}");
+    }
 
-        out.clear();
-        tool_signature("read", Some(b"{}"), &mut out);
-        assert_eq!(out, b"TOOL_CALL:read args:{}");
-        assert_eq!(STATE_SIGNATURE, "STATE_UPDATE");
+    #[test]
+    fn what_was_cut_from_a_shape_does_not_count() {
+        let long = |value: &str, last: &str| {
+            let member = |number| format!("\"key{number:03}\":{value},");
+            let members: String = (0..400).map(member).collect();
+            format!("{{{members}\"{last}\":1}}")
+        };
+        let of = |text: &str| {
+            let arguments = WrittenText::Alone(text.as_bytes());
+            let (signature, _) = Signature::of_tool("read", Some((arguments, None)));
+            (signature.number, written(&signature))
+        };
+        let one = of(&long("1", "x"));
+        assert!(
+            one.1.starts_with("TOOL_CALL:read args:{key000:int,key001:int,") && one.1.ends_with("..."),
+            "{}",
+            one.1
+        );
+        assert_eq!(one, of(&long("12345", "y")));
+        assert_ne!(one.0, of(&long("1.5", "x")).0);
     }
 }

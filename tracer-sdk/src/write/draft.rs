@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::payload::{JsonPlace, write_json_in, write_json_limited};
+use super::payload::{JsonPlace, write_json_in, write_json_limited, write_numbered_json};
 use crate::format::names::{Name, markers};
 use crate::format::{Tags, Timestamp, names};
-use crate::loops::WrittenText;
+use crate::loops::{Numbers, ValueNumbers, WrittenText};
 use crate::redact::{KeyVerdict, Redactor};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
@@ -29,6 +29,10 @@ pub(crate) struct Draft {
     user_attributes: usize,
     pub(super) events: Vec<DraftEvent>,
     pub(super) event_attributes: Vec<DraftEntry>,
+    /// The numbers of a value while it is written.
+    numbers: ValueNumbers,
+    /// Those of the value that [`Draft::event_numbered_json`] wrote, and where it lies.
+    numbered: Option<(Range<usize>, Numbers)>,
 }
 
 /// A key and its value.
@@ -99,6 +103,7 @@ impl Draft {
         self.user_attributes = 0;
         self.events.clear();
         self.event_attributes.clear();
+        self.numbered = None;
     }
 
     /// An attribute that is a word of the format itself, which needs no escape.
@@ -233,6 +238,20 @@ impl Draft {
         }
     }
 
+    /// As [`event_json`](Self::event_json), whose numbers loop detection will ask for.
+    pub(crate) fn event_numbered_json<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+        redactor: &Redactor,
+    ) {
+        let start = self.bytes.len();
+        write_numbered_json(value, redactor, &mut self.numbers, &mut self.bytes);
+        let range = start..self.bytes.len();
+        self.numbered = self.numbers.whole().map(|numbers| (range.clone(), numbers));
+        self.set_event_attribute(key, StoredValue::EscapedJson(range));
+    }
+
     /// A text in a span event, redacted and cut.
     pub(crate) fn event_text(&mut self, key: &'static str, text: &str, redactor: &Redactor) {
         let range = self.push(redactor.text(text).as_bytes());
@@ -251,9 +270,25 @@ impl Draft {
 
     /// The text of an attribute of a span event, UTF-8.
     pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<WrittenText<'_>> {
+        self.stored_text(self.event_value_of(name, key)?)
+    }
+
+    /// The same, with its numbers where they are known.
+    pub(crate) fn event_numbered_text_of(
+        &self,
+        name: Name,
+        key: &str,
+    ) -> Option<(WrittenText<'_>, Option<Numbers>)> {
+        let value = self.event_value_of(name, key)?;
+        let numbered = self.numbered.as_ref();
+        let numbered = numbered.filter(|(range, _)| value.range().as_ref() == Some(range));
+        Some((self.stored_text(value)?, numbered.map(|(_, numbers)| *numbers)))
+    }
+
+    fn event_value_of(&self, name: Name, key: &str) -> Option<&StoredValue> {
         let event = self.events.iter().find(|event| event.name == name.written())?;
         let entries = self.event_attributes.get(event.attributes.clone())?;
-        self.stored_text(&entries.iter().find(|entry| entry.key == key)?.value)
+        Some(&entries.iter().find(|entry| entry.key == key)?.value)
     }
 
     /// The text of an attribute, UTF-8.
@@ -324,6 +359,7 @@ impl Draft {
             return;
         }
         let bytes = std::mem::take(&mut self.bytes);
+        self.numbered = None;
         let mut event_attributes = Vec::with_capacity(used);
         for event in &mut self.events {
             let first = event_attributes.len();

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::super::{STATE_SIGNATURE, llm_signature, shape_of_value, tool_signature};
+use super::super::signature::Signature;
+use super::super::tokens::WrittenText;
 use super::*;
 use crate::vectors::measured;
 
@@ -13,27 +14,38 @@ const UNKNOWN_CALL: Asked = Asked {
     ..Asked::STATE
 };
 
+fn observe<Id: Clone>(
+    detector: &mut LoopDetector<Id>,
+    signature: &str,
+    asked: Asked,
+    id: Id,
+) -> Option<LoopWarning<Id>> {
+    detector.observe(Signature::stored(signature), asked, id)
+}
+
 /// Feeds each character as a signature, with its position as the ID.
 fn warnings(window: usize, repetitions: usize, records: &str) -> Vec<LoopWarning<usize>> {
     let mut detector = LoopDetector::new(window, repetitions);
     records
         .char_indices()
-        .filter_map(|(position, record)| detector.observe(&record.to_string(), UNKNOWN_CALL, position))
+        .filter_map(|(position, record)| observe(&mut detector, &record.to_string(), UNKNOWN_CALL, position))
         .collect()
 }
 
 fn signature(event: &Value) -> String {
-    let mut out = Vec::new();
     let text = |key: &str| event["payload"][key].as_str().unwrap_or_default();
-    match event["event_type"].as_str() {
-        Some("LLM_CALL") => llm_signature(text("model"), &mut out),
-        Some("TOOL_CALL") => {
-            let shape = event["payload"].get("args").map(shape_of_value);
-            tool_signature(text("tool_name"), shape.as_deref().map(str::as_bytes), &mut out);
-        }
-        _ => out.extend_from_slice(STATE_SIGNATURE.as_bytes()),
-    }
-    String::from_utf8(out).unwrap()
+    let arguments = event["payload"].get("args").map(Value::to_string);
+    let arguments = arguments
+        .as_deref()
+        .map(|text| (WrittenText::Alone(text.as_bytes()), None));
+    let signature = match event["event_type"].as_str() {
+        Some("LLM_CALL") => Signature::of_model(text("model")),
+        Some("TOOL_CALL") => Signature::of_tool(text("tool_name"), arguments).0,
+        _ => Signature::of_state(),
+    };
+    let mut kept = KeptSignature::default();
+    kept.keep(&signature);
+    kept.written()
 }
 
 #[test]
@@ -46,7 +58,7 @@ fn measured_vectors_give_the_same_loop() {
         let signatures: Vec<_> = events.iter().map(signature).collect();
         for (event, signature) in events.iter().zip(&signatures) {
             let id = event["event_id"].as_str().unwrap_or("__MISSING__").to_owned();
-            let _ = detector.observe(signature, UNKNOWN_CALL, id);
+            let _ = observe(&mut detector, signature, UNKNOWN_CALL, id);
         }
         let found = detector.current().map_or(Value::Null, |found| {
             serde_json::json!({
@@ -97,14 +109,14 @@ fn repetitions_are_counted_past_the_warning_and_past_the_window() {
     let mut counted = Vec::new();
     for round in 0..20 {
         for signature in ["a", "b", "c"] {
-            let _ = detector.observe(signature, UNKNOWN_CALL, ());
+            let _ = observe(&mut detector, signature, UNKNOWN_CALL, ());
         }
         counted.push(detector.repetitions());
         assert_eq!(detector.current().is_some(), round >= 2);
     }
     assert_eq!(counted[..4], [0, 0, 3, 4]);
     assert_eq!(counted[19], 20);
-    let _ = detector.observe("other", UNKNOWN_CALL, ());
+    let _ = observe(&mut detector, "other", UNKNOWN_CALL, ());
     assert_eq!(detector.repetitions(), 0);
 }
 
@@ -115,17 +127,27 @@ fn the_memory_of_records_that_left_the_window_is_used_again() {
         let mut buffers: Vec<_> = detector
             .records
             .iter()
-            .map(|record| record.signature.as_ptr())
+            .map(|record| record.written.memory())
             .collect();
         buffers.sort();
         buffers
     };
     for number in 0..4u32 {
-        let _ = detector.observe(&format!("TOOL_CALL:{number:04}"), UNKNOWN_CALL, number);
+        let _ = observe(
+            &mut detector,
+            &format!("TOOL_CALL:{number:04}"),
+            UNKNOWN_CALL,
+            number,
+        );
     }
     let before = buffers(&detector);
     for number in 4..1000u32 {
-        let _ = detector.observe(&format!("TOOL_CALL:{number:04}"), UNKNOWN_CALL, number);
+        let _ = observe(
+            &mut detector,
+            &format!("TOOL_CALL:{number:04}"),
+            UNKNOWN_CALL,
+            number,
+        );
     }
     assert_eq!(buffers(&detector), before);
     assert_eq!(detector.records.len(), 4);
@@ -137,7 +159,7 @@ fn ever_new_patterns_do_not_grow_memory_and_are_still_counted() {
     let mut reported = 0;
     for number in 0..3 * MAX_PATTERNS {
         for _ in 0..3 {
-            reported += usize::from(detector.observe(&number.to_string(), UNKNOWN_CALL, ()).is_some());
+            reported += usize::from(observe(&mut detector, &number.to_string(), UNKNOWN_CALL, ()).is_some());
         }
         assert_eq!(detector.repetitions(), 3);
     }
@@ -172,7 +194,7 @@ proptest! {
         let mut detector = LoopDetector::new(window, repetitions);
         let mut reported: Vec<Vec<char>> = Vec::new();
         for (position, record) in records.iter().enumerate() {
-            let warning = detector.observe(&record.to_string(), UNKNOWN_CALL, position);
+            let warning = observe(&mut detector, &record.to_string(), UNKNOWN_CALL, position);
             let expected = block_by_the_letter(&records[..=position], window, repetitions);
             let found = detector.current();
             prop_assert_eq!(
@@ -225,7 +247,7 @@ fn found(records: &[(&str, Asked)]) -> (usize, usize) {
     let mut detector = LoopDetector::new(12, 3);
     let warnings = records
         .iter()
-        .filter(|(signature, asked)| detector.observe(signature, *asked, ()).is_some())
+        .filter(|(signature, asked)| observe(&mut detector, signature, *asked, ()).is_some())
         .count();
     (warnings, detector.looping_repetitions())
 }
@@ -314,14 +336,14 @@ fn loops_are_counted_past_the_window_and_end_with_another_call() {
     let mut detector = LoopDetector::new(12, 3);
     for _ in 0..20 {
         for asked in [tool(1), tool(2)] {
-            let _ = detector.observe("read", asked, ());
+            let _ = observe(&mut detector, "read", asked, ());
         }
     }
     assert_eq!((detector.looping_repetitions(), detector.loops()), (20, 1));
-    let _ = detector.observe("read", tool(3), ());
+    let _ = observe(&mut detector, "read", tool(3), ());
     assert_eq!((detector.looping_repetitions(), detector.repetitions()), (0, 41));
     for _ in 0..3 {
-        let _ = detector.observe("read", tool(3), ());
+        let _ = observe(&mut detector, "read", tool(3), ());
     }
     assert_eq!((detector.looping_repetitions(), detector.loops()), (4, 2));
 }
@@ -338,7 +360,7 @@ proptest! {
             ("a", 0) => '0', ("a", _) => '1', (_, 0) => '2', _ => '3',
         }).collect();
         for (position, (name, asked)) in records.iter().enumerate() {
-            let _ = detector.observe(name, tool(*asked), ());
+            let _ = observe(&mut detector, name, tool(*asked), ());
             let expected = block_by_the_letter(&named[..=position], window, repetitions);
             prop_assert_eq!(detector.looping_repetitions() > 0, expected.is_some());
             if expected.is_some() {

@@ -4,7 +4,14 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::limits::{MAX_DEPTH, MAX_ITEMS};
+use super::super::numbers::{self, Numbers};
 use super::*;
+
+fn shape_of_json(text: &str) -> Option<String> {
+    let mut out = Vec::new();
+    append_shape(WrittenText::Alone(text.as_bytes()), &mut out)?;
+    String::from_utf8(out).ok()
+}
 
 fn shape(text: &str) -> String {
     shape_of_json(text).unwrap_or_else(|| panic!("not JSON: {text}"))
@@ -69,11 +76,9 @@ fn what_is_not_one_json_value_has_no_shape_and_leaves_the_text_alone() {
     for text in ["", "{", "{]", "[1,", "1 2", "nul", r#"{"a" 1}"#, "[1] x"] {
         assert_eq!(shape_of_json(text), None, "{text:?}");
         let mut out = b"kept".to_vec();
-        assert_eq!(
-            ShapeWriter::default().append_json(WrittenText::Alone(text.as_bytes()), &mut out),
-            None
-        );
+        assert_eq!(append_shape(WrittenText::Alone(text.as_bytes()), &mut out), None);
         assert_eq!(out, b"kept");
+        assert_eq!(numbers::of_json(WrittenText::Alone(text.as_bytes())), None);
     }
 }
 
@@ -102,13 +107,8 @@ fn working_memory_stays_bounded_whatever_the_value() {
     let entry = |number: u32| format!("\"{number}{long_key}\":{{\"{long_key}\":[{{\"{long_key}\":1}}]}}");
     let entries: Vec<String> = (0..200).map(entry).collect();
     let object = format!("{{{}}}", entries.join(","));
-    let mut writer = ShapeWriter::default();
     let mut out = Vec::new();
-    assert!(
-        writer
-            .append_json(WrittenText::Alone(object.as_bytes()), &mut out)
-            .is_some()
-    );
+    assert!(append_shape(WrittenText::Alone(object.as_bytes()), &mut out).is_some());
     assert!(out.len() <= MAX_SHAPE_BYTES);
     assert!(out.capacity() <= 64 * MAX_SHAPE_BYTES, "{}", out.capacity());
 }
@@ -116,19 +116,10 @@ fn working_memory_stays_bounded_whatever_the_value() {
 #[test]
 fn shapes_are_appended_and_each_is_bounded_on_its_own() {
     let long = json!({ "k".repeat(5000): 1 });
-    let mut writer = ShapeWriter::default();
     let mut out = b"args:".to_vec();
-    assert!(
-        writer
-            .append_json(WrittenText::Alone(long.to_string().as_bytes()), &mut out)
-            .is_some()
-    );
+    assert!(append_shape(WrittenText::Alone(long.to_string().as_bytes()), &mut out).is_some());
     assert_eq!(out.len(), "args:".len() + MAX_SHAPE_BYTES);
-    assert!(
-        writer
-            .append_json(WrittenText::Alone(br#"{"b": 1, "a": 1}"#), &mut out)
-            .is_some()
-    );
+    assert!(append_shape(WrittenText::Alone(br#"{"b": 1, "a": 1}"#), &mut out).is_some());
     assert!(out.ends_with(b"...{a:int,b:int}"));
 }
 
@@ -201,9 +192,7 @@ proptest! {
 }
 
 fn number(text: &str) -> u64 {
-    ShapeWriter::default()
-        .number(WrittenText::Alone(text.as_bytes()))
-        .unwrap()
+    numbers::of_value(WrittenText::Alone(text.as_bytes())).unwrap()
 }
 
 #[test]
@@ -263,12 +252,7 @@ fn a_very_deep_value_has_a_number_too() {
 
 #[test]
 fn the_last_message_of_a_prompt_is_the_last_of_its_list() {
-    let last = |text: &str| {
-        ShapeWriter::default()
-            .prompt(WrittenText::Alone(text.as_bytes()))
-            .unwrap()
-            .1
-    };
+    let last = |text: &str| numbers::of_prompt(WrittenText::Alone(text.as_bytes())).unwrap().1;
     let message = number(r#"{"role":"user","content":"and now?"}"#);
     for prompt in [
         r#"[{"role":"user","content":"hello"},{"content":"and now?","role":"user"}]"#,
@@ -283,14 +267,23 @@ fn the_last_message_of_a_prompt_is_the_last_of_its_list() {
 proptest! {
     #[test]
     fn the_fingerprint_distinguishes_values(one in any_json(), other in any_json()) {
-        let number = |value: &Value| {
-            let text = value.to_string();
-            let with_shape = ShapeWriter::default().append_json(WrittenText::Alone(text.as_bytes()), &mut Vec::new());
-            assert_eq!(with_shape, ShapeWriter::default().number(WrittenText::Alone(text.as_bytes())));
-            with_shape
-        };
         let (text, other_text) = (one.to_string(), other.to_string());
-        prop_assert_eq!(number(&one) == number(&other), text == other_text);
+        prop_assert_eq!(number(&text) == number(&other_text), text == other_text);
+    }
+
+    #[test]
+    fn the_number_of_a_shape_distinguishes_shapes(one in any_json(), other in any_json()) {
+        let number = |value: &Value| {
+            numbers::of_json(WrittenText::Alone(value.to_string().as_bytes())).unwrap().shape
+        };
+        let is_same = shape_of_value(&one) == shape_of_value(&other);
+        let most = numbers::of_json(WrittenText::Alone(one.to_string().as_bytes())).unwrap().shape_bytes;
+        prop_assert!(shape_of_value(&one).len() <= most);
+        prop_assert_eq!(number(&one) == number(&other), is_same);
+        // The same with other scalars.
+        let other = with_other_scalars(&one);
+        prop_assert_eq!(shape_of_value(&one), shape_of_value(&other));
+        prop_assert_eq!(number(&one), number(&other));
     }
 
     #[test]
@@ -301,10 +294,10 @@ proptest! {
         };
         let read = |text: WrittenText<'_>| {
             let mut shape = Vec::new();
-            let number = ShapeWriter::default().append_json(text, &mut shape);
-            assert_eq!(number, ShapeWriter::default().number(text));
-            assert_eq!(number, ShapeWriter::default().prompt(text).map(|(whole, _)| whole));
-            (shape, number)
+            append_shape(text, &mut shape).unwrap();
+            let Numbers { value, .. } = numbers::of_json(text).unwrap();
+            assert_eq!(Some(value), numbers::of_prompt(text).map(|(whole, _)| whole));
+            (shape, value)
         };
         let (text, escaped, other_escaped) = (one.to_string(), in_string(&one), in_string(&other));
         let (shape, number) = read(WrittenText::InString(escaped.as_bytes()));
@@ -315,5 +308,24 @@ proptest! {
         }
         let (_, other_number) = read(WrittenText::InString(other_escaped.as_bytes()));
         prop_assert_eq!(number == other_number, escaped == other_escaped);
+    }
+}
+
+fn with_other_scalars(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Null,
+        Value::Bool(value) => Value::from(!value),
+        Value::Number(number) if number.is_f64() => Value::from(0.5),
+        Value::Number(_) => Value::from(-7),
+        Value::String(text) => Value::from(format!("{text}\\\"")),
+        Value::Array(items) => items.iter().map(with_other_scalars).collect(),
+        Value::Object(object) => {
+            let entries = object.iter().rev();
+            Value::Object(
+                entries
+                    .map(|(key, value)| (key.clone(), with_other_scalars(value)))
+                    .collect(),
+            )
+        }
     }
 }

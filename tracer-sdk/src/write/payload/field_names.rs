@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 
+use crate::loops;
 use crate::redact::{LONGEST_REMEMBERED, NameRole, RedactorId};
 
 /// How many names are remembered by a thread, each in the one place that it may have.
@@ -21,6 +22,8 @@ pub(super) struct RememberedField {
     name: &'static str,
     /// What it says of a neighbour.
     pub(super) role: NameRole,
+    /// The number of its text.
+    pub(super) number: u64,
     length: u8,
     written: [u8; WRITTEN],
 }
@@ -30,6 +33,7 @@ impl RememberedField {
         redactor: RedactorId::NONE,
         name: "",
         role: NameRole::Other,
+        number: 0,
         length: 0,
         written: [0; WRITTEN],
     };
@@ -48,16 +52,20 @@ thread_local! {
     static NAMES: RefCell<[RememberedField; PLACES]> = const { RefCell::new([RememberedField::NOTHING; PLACES]) };
 }
 
-/// The name that `redactor` found harmless before, if this thread remembers it.
+/// Does something with the name that `redactor` found harmless before, if this thread remembers it.
 #[inline]
-pub(super) fn known(redactor: RedactorId, name: &'static str) -> Option<RememberedField> {
-    let found = NAMES.try_with(|names| {
+pub(super) fn with_known<T>(
+    redactor: RedactorId,
+    name: &'static str,
+    work: impl FnOnce(&RememberedField) -> T,
+) -> Option<T> {
+    let done = NAMES.try_with(|names| {
         let names = names.borrow();
-        let place = &names[place(name)];
-        (place.redactor == redactor && std::ptr::eq(place.name, name)).then_some(*place)
+        let known = &names[place(name)];
+        (known.redactor == redactor && std::ptr::eq(known.name, name)).then(|| work(known))
     });
     // A thread that is ending remembers nothing.
-    found.unwrap_or_default()
+    done.unwrap_or_default()
 }
 
 /// Remembers a name that `redactor` found harmless: as long as what it remembers itself, and without anything to escape.
@@ -66,6 +74,7 @@ pub(super) fn remember(redactor: RedactorId, name: &'static str, role: NameRole)
         redactor,
         name,
         role,
+        number: loops::of_text(name.as_bytes()),
         ..RememberedField::NOTHING
     };
     let parts: [&[u8]; 3] = [br#"\""#, name.as_bytes(), br#"\":"#];
@@ -90,6 +99,10 @@ fn place(name: &'static str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn known(redactor: RedactorId, name: &'static str) -> Option<RememberedField> {
+        with_known(redactor, name, |known| *known)
+    }
 
     #[test]
     fn a_name_is_known_to_the_redactor_that_found_it_harmless_and_by_its_place() {

@@ -17,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
+use crate::loops::ValueNumbers;
 use crate::redact::Redactor;
 use output::Output;
 
@@ -69,7 +70,19 @@ pub(crate) fn write_json_in<T: Serialize + ?Sized>(
     redactor: &Redactor,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
-    write(place, value, redactor, (MOST_VALUE_BYTES, usize::MAX), out)
+    write(place, value, redactor, (MOST_VALUE_BYTES, usize::MAX), None, out)
+}
+
+/// As [`write_json_in`] a string; `numbers` are those of the value then.
+pub(crate) fn write_numbered_json<T: Serialize + ?Sized>(
+    value: &T,
+    redactor: &Redactor,
+    numbers: &mut ValueNumbers,
+    out: &mut Vec<u8>,
+) -> WrittenValue {
+    numbers.begin();
+    let limits = (MOST_VALUE_BYTES, usize::MAX);
+    write(JsonPlace::InString, value, redactor, limits, Some(numbers), out)
 }
 
 /// As [`write_json`], with at most `max_bytes` of JSON text, and never less than [`LEAST_VALUE_BYTES`].
@@ -90,7 +103,14 @@ pub(crate) fn write_json_cut<T: Serialize + ?Sized>(
     max_string: usize,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
-    write(JsonPlace::Alone, value, redactor, (max_bytes, max_string), out)
+    write(
+        JsonPlace::Alone,
+        value,
+        redactor,
+        (max_bytes, max_string),
+        None,
+        out,
+    )
 }
 
 fn write<T: Serialize + ?Sized>(
@@ -98,10 +118,12 @@ fn write<T: Serialize + ?Sized>(
     value: &T,
     redactor: &Redactor,
     (max_bytes, max_string): (usize, usize),
+    numbers: Option<&mut ValueNumbers>,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
     let start = out.len();
-    let mut output = Output::new(out, redactor, place, max_bytes.max(LEAST_VALUE_BYTES), max_string);
+    let max_bytes = max_bytes.max(LEAST_VALUE_BYTES);
+    let mut output = Output::new(out, redactor, place, max_bytes, max_string, numbers);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| values::write_root(&mut output, value))) {
         // Dropping what the user's code panicked with could panic again.
         std::mem::forget(panic);

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::interrupted::{Interrupted, WriteResult};
 use super::{JsonPlace, WrittenValue, field_names};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
+use crate::loops::{self, ValueNumbers};
 use crate::redact::{KeyVerdict, NameMeaning, NameRole, Redactor, prefix};
 use crate::write::escape::{push_escaped, push_escaped_twice};
 
@@ -100,6 +101,8 @@ pub(super) struct Output<'a> {
     /// The value that was just interrupted has been replaced by a marker, and nothing is wrong.
     replaced: bool,
     written: WrittenValue,
+    /// Is told of what is written.
+    numbers: Option<&'a mut ValueNumbers>,
 }
 
 impl<'a> Output<'a> {
@@ -111,6 +114,7 @@ impl<'a> Output<'a> {
         place: JsonPlace,
         max_bytes: usize,
         max_string: usize,
+        numbers: Option<&'a mut ValueNumbers>,
     ) -> Self {
         let limit = out.len().saturating_add(max_bytes).saturating_sub(RESERVE);
         Self {
@@ -129,6 +133,25 @@ impl<'a> Output<'a> {
             stopped: false,
             replaced: false,
             written: WrittenValue::default(),
+            numbers,
+        }
+    }
+
+    /// Something was written past the numbers.
+    #[inline]
+    fn give_numbers_up(&mut self) {
+        if let Some(numbers) = &mut self.numbers {
+            numbers.give_up();
+        }
+    }
+
+    /// The string from `start` on, quotes included, was written, and is a value.
+    #[inline]
+    fn number_string(&mut self, start: usize) {
+        let quote = self.quote_length();
+        if let Some(numbers) = &mut self.numbers {
+            let text = self.out.get(start + quote..self.out.len() - quote);
+            numbers.string(text.unwrap_or_default());
         }
     }
 
@@ -163,15 +186,29 @@ impl<'a> Output<'a> {
 
     /// A number, `true`, `false` or `null`, as `value` prints it.
     pub(super) fn literal(&mut self, value: &(impl Serialize + ?Sized)) -> WriteResult {
-        self.value(|out| serde_json::to_writer(out, value).is_ok())
+        let start = self.out.len();
+        self.value(|out| serde_json::to_writer(out, value).is_ok())?;
+        self.number_word(start);
+        Ok(())
+    }
+
+    /// The number or word from `start` on was written.
+    #[inline]
+    fn number_word(&mut self, start: usize) {
+        if let Some(numbers) = &mut self.numbers {
+            numbers.word(self.out.get(start..).unwrap_or_default());
+        }
     }
 
     /// JSON text that is known to be valid.
     pub(super) fn verbatim(&mut self, text: &str) -> WriteResult {
+        let start = self.out.len();
         self.value(|out| {
             out.extend_from_slice(text.as_bytes());
             true
-        })
+        })?;
+        self.number_word(start);
+        Ok(())
     }
 
     /// A string, redacted and cut.
@@ -181,11 +218,13 @@ impl<'a> Output<'a> {
         }
         let role = self.role;
         self.count_node()?;
+        let start = self.out.len();
         let longest = self.longest_string();
         let is_harmless = self.redactor.role_of_harmless(text, longest).is_some();
         if !(is_harmless && self.append(text, true)) {
             self.unknown_string(text, longest)?;
         }
+        self.number_string(start);
         self.awaiting = false;
         let in_array = self
             .depth
@@ -253,6 +292,7 @@ impl<'a> Output<'a> {
         };
         if is_secret {
             self.added -= written.len() - value.len();
+            self.give_numbers_up();
             let behind = self.out.split_off(range.end);
             self.out.truncate(range.start);
             self.append_marker(REDACTED);
@@ -264,9 +304,11 @@ impl<'a> Output<'a> {
     /// A text of our own, which needs neither redaction nor an escape.
     pub(super) fn plain(&mut self, text: &str) -> WriteResult {
         self.count_node()?;
+        let start = self.out.len();
         if !self.append(text, true) {
             return self.stop();
         }
+        self.number_string(start);
         self.awaiting = false;
         Ok(())
     }
@@ -295,6 +337,9 @@ impl<'a> Output<'a> {
             out.push(if is_object { b'{' } else { b'[' });
             true
         })?;
+        if let Some(numbers) = &mut self.numbers {
+            numbers.open(is_object);
+        }
         if self.place == JsonPlace::InStringUnlessScalar {
             self.place = JsonPlace::InString;
         }
@@ -352,6 +397,7 @@ impl<'a> Output<'a> {
         let (start, added) = (self.out.len(), self.added);
         let had_items = self.top().is_some_and(|container| container.has_items);
         self.comma()?;
+        let key_start = self.out.len();
         let longest = self.longest_string();
         let harmless = self.redactor.role_of_harmless(key, longest);
         let (verdict, name, role, fits) = if let Some(role) = harmless {
@@ -371,6 +417,12 @@ impl<'a> Output<'a> {
             }
             return self.stop();
         }
+        let quote = self.quote_length();
+        if let Some(numbers) = &mut self.numbers {
+            let text = self.out.get(key_start + quote..self.out.len() - quote);
+            let text = text.unwrap_or_default();
+            numbers.key(loops::of_text(text), text.len());
+        }
         self.out.push(b':');
         Ok(self.begin_member(depth, verdict, name, role))
     }
@@ -380,14 +432,19 @@ impl<'a> Output<'a> {
         let id = self.redactor.id();
         self.back_to(depth)?;
         let has_room = self.length() + FIELD_ROOM <= self.limit;
-        if has_room
-            && self.is_in_string()
-            && let Some(known) = field_names::known(id, name)
-        {
-            self.comma()?;
-            known.push(self.out);
-            self.added += 2;
-            return Ok(self.begin_member(depth, KeyVerdict::Keep, None, known.role));
+        if has_room && self.is_in_string() {
+            let written = field_names::with_known(id, name, |known| {
+                self.comma()?;
+                known.push(self.out);
+                self.added += 2;
+                if let Some(numbers) = &mut self.numbers {
+                    numbers.key(known.number, name.len());
+                }
+                Ok(self.begin_member(depth, KeyVerdict::Keep, None, known.role))
+            });
+            if let Some(verdict) = written {
+                return verdict;
+            }
         }
         let verdict = self.key(depth, name)?;
         if let Some(role) = self.redactor.role_of_harmless(name, usize::MAX) {
@@ -542,7 +599,14 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// How many bytes [`quote`](Self::quote) appends.
+    #[inline]
+    fn quote_length(&self) -> usize {
+        1 + usize::from(self.is_in_string())
+    }
+
     fn stop<T>(&mut self) -> WriteResult<T> {
+        self.give_numbers_up();
         self.stopped = true;
         self.written.truncated = true;
         Err(Interrupted)

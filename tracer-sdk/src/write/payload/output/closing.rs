@@ -70,6 +70,9 @@ impl Output<'_> {
                 self.append_marker(marker);
             }
             self.out.push(if container.is_object { b'}' } else { b']' });
+            if let Some(numbers) = &mut self.numbers {
+                numbers.close();
+            }
         }
     }
 
@@ -89,6 +92,7 @@ impl Output<'_> {
     }
 
     pub(super) fn append_marker(&mut self, marker: &str) {
+        self.give_numbers_up();
         self.quote();
         self.out.extend_from_slice(marker.as_bytes());
         self.quote();

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::redactor;
+use crate::loops::{ValueNumbers, WrittenText, numbers_of_json};
 use crate::write::escape::push_escaped;
-use crate::write::payload::{JsonPlace, WrittenValue, write};
+use crate::write::payload::{JsonPlace, WrittenValue, write, write_numbered_json};
 
 /// Values with escapes, secrets under their keys and beside their names, and long texts.
 fn any_value() -> impl Strategy<Value = Value> {
@@ -44,7 +45,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 fn written(place: JsonPlace, value: &Value, limits: (usize, usize)) -> (String, WrittenValue) {
     let mut out = b"before ".to_vec();
-    let written = write(place, value, &redactor(), limits, &mut out);
+    let written = write(place, value, &redactor(), limits, None, &mut out);
     (String::from_utf8(out.split_off(7)).unwrap(), written)
 }
 
@@ -95,6 +96,7 @@ fn a_value_that_its_later_name_makes_a_secret_is_replaced_within_a_string() {
             &InOrder(&value),
             &redactor(),
             limits,
+            None,
             &mut alone,
         );
         let reported = write(
@@ -102,6 +104,7 @@ fn a_value_that_its_later_name_makes_a_secret_is_replaced_within_a_string() {
             &InOrder(&value),
             &redactor(),
             limits,
+            None,
             &mut in_string,
         );
         let mut escaped = Vec::new();
@@ -112,4 +115,64 @@ fn a_value_that_its_later_name_makes_a_secret_is_replaced_within_a_string() {
             assert!(String::from_utf8(alone).unwrap().contains("__REDACTED__"));
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn the_numbers_of_a_value_that_is_written_are_those_of_its_text(
+        value in any_value(),
+        max_bytes in 256_usize..2_000,
+        max_string in 64_usize..400,
+    ) {
+        let (mut numbers, mut out) = (ValueNumbers::default(), Vec::new());
+        let limits = (max_bytes, max_string);
+        write(JsonPlace::InString, &value, &redactor(), limits, Some(&mut numbers), &mut out);
+        let read = numbers_of_json(WrittenText::InString(&out));
+        prop_assert!(read.is_some());
+        prop_assert!(numbers.whole().is_none() || numbers.whole() == read);
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Order {
+    id: u64,
+    name: &'static str,
+    price: f64,
+    paid: Option<bool>,
+    tags: Vec<&'static str>,
+    password: &'static str,
+    kind: OrderKind,
+}
+
+#[derive(serde::Serialize)]
+enum OrderKind {
+    Gift { to: &'static str },
+}
+
+#[test]
+fn the_numbers_of_a_struct_are_known_when_it_is_written() {
+    let order = |paid| Order {
+        id: 12,
+        name: "a \"bicycle\"",
+        price: 0.5,
+        paid,
+        tags: vec!["new", "blue", "new", "fast"],
+        password: "hunter2hunter2",
+        kind: OrderKind::Gift { to: "Ada" },
+    };
+    let mut numbers = ValueNumbers::default();
+    let mut numbered = |order: &Order| {
+        let mut out = Vec::new();
+        // With names of fields that are known, and that are not.
+        for _ in 0..2 {
+            out.clear();
+            write_numbered_json(order, &redactor(), &mut numbers, &mut out);
+            let whole = numbers.whole();
+            assert!(whole.is_some());
+            assert_eq!(whole, numbers_of_json(WrittenText::InString(&out)));
+        }
+        numbers.whole()
+    };
+    assert_eq!(numbered(&order(None)), numbered(&order(None)));
+    assert_ne!(numbered(&order(None)), numbered(&order(Some(true))));
 }

@@ -1,0 +1,277 @@
+//! JSON text from left to right: its strings, numbers, words and brackets.
+//!
+//! Written by hand, because the arguments of every tool call pass here. What is read is the SDK's own JSON text. Text that is
+//! no JSON value is mostly noticed, and never a problem.
+
+use serde_json::Number;
+
+use crate::format::plain_bytes::{TOGETHER, bytes_before_backslash, plain_bytes};
+
+/// Integers with this many digits fit 64 bits, whatever the digits are.
+pub(super) const MAX_SURE_DIGITS: usize = 18;
+
+/// How many words are looked at before a search begins that looks at more together.
+const NEAR_WORDS: usize = 3;
+
+/// A text as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrittenText<'a> {
+    /// As it is.
+    Alone(&'a [u8]),
+    /// JSON text as it is within a JSON string: with a backslash before each quote and each backslash.
+    InString(&'a [u8]),
+}
+
+impl<'a> WrittenText<'a> {
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Alone(bytes) | Self::InString(bytes) => bytes,
+        }
+    }
+}
+
+/// What a scalar is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScalarType {
+    Null,
+    Bool,
+    Int,
+    Float,
+    Str,
+}
+
+impl ScalarType {
+    /// The word for it in a shape.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Str => "str",
+        }
+    }
+}
+
+/// A JSON text that is being read.
+pub(super) struct JsonTokens<'a> {
+    text: &'a [u8],
+    in_string: bool,
+    /// How far the text has been read.
+    position: usize,
+}
+
+impl<'a> JsonTokens<'a> {
+    pub(super) fn new(text: WrittenText<'a>) -> Self {
+        Self {
+            text: text.bytes(),
+            in_string: matches!(text, WrittenText::InString(_)),
+            position: 0,
+        }
+    }
+
+    /// Whether nothing follows.
+    pub(super) fn is_at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    /// The next byte that is not blank.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.text.get(self.position)? {
+                b' ' | b'\t' | b'\n' | b'\r' => self.position += 1,
+                byte => return Some(*byte),
+            }
+        }
+    }
+
+    /// Reads `byte` if it comes next.
+    #[inline]
+    pub(super) fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.position += usize::from(is_next);
+        is_next
+    }
+
+    #[inline]
+    pub(super) fn expect(&mut self, byte: u8) -> Option<()> {
+        self.take(byte).then_some(())
+    }
+
+    /// Reads a string, a number or a word that begins with `first`, which comes next: its type, and what it holds.
+    #[inline]
+    pub(super) fn scalar(&mut self, first: u8) -> Option<(ScalarType, &'a [u8])> {
+        if matches!(first, b'"' | b'\\') {
+            let (string, _) = self.string()?;
+            return Some((ScalarType::Str, string));
+        }
+        let start = self.position;
+        let scalar = match first {
+            b'-' | b'0'..=b'9' => self.number()?,
+            _ => self.word()?,
+        };
+        Some((scalar, self.text.get(start..self.position)?))
+    }
+
+    fn word(&mut self) -> Option<ScalarType> {
+        let words = [
+            ("null", ScalarType::Null),
+            ("true", ScalarType::Bool),
+            ("false", ScalarType::Bool),
+        ];
+        let rest = self.text.get(self.position..)?;
+        let (word, scalar) = words
+            .into_iter()
+            .find(|(word, _)| rest.starts_with(word.as_bytes()))?;
+        self.position += word.len();
+        Some(scalar)
+    }
+
+    fn number(&mut self) -> Option<ScalarType> {
+        let rest = self.text.get(self.position..)?;
+        let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits <= MAX_SURE_DIGITS && rest.get(digits).is_none_or(is_end) {
+            self.position += digits;
+            return Some(ScalarType::Int);
+        }
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        let number: Number = serde_json::from_slice(rest.get(..length)?).ok()?;
+        self.position += length;
+        Some(if number.is_f64() {
+            ScalarType::Float
+        } else {
+            ScalarType::Int
+        })
+    }
+
+    /// Reads a string; what stands between its quotes, and whether escapes are in it.
+    #[inline]
+    pub(super) fn string(&mut self) -> Option<(&'a [u8], bool)> {
+        if self.in_string {
+            self.string_in_string()
+        } else {
+            self.string_alone()
+        }
+    }
+
+    fn string_alone(&mut self) -> Option<(&'a [u8], bool)> {
+        self.expect(b'"')?;
+        let start = self.position;
+        let mut has_escapes = false;
+        loop {
+            self.position += end_of_plain(self.text.get(self.position..)?);
+            match self.text.get(self.position)? {
+                b'"' => {
+                    let string = self.text.get(start..self.position)?;
+                    self.position += 1;
+                    return Some((string, has_escapes));
+                }
+                b'\\' => {
+                    has_escapes = true;
+                    self.position += 2;
+                }
+                // A control character, which is in no text of ours.
+                _ => self.position += 1,
+            }
+        }
+    }
+
+    /// As [`string_alone`](Self::string_alone), where each quote and each backslash has a backslash before it.
+    fn string_in_string(&mut self) -> Option<(&'a [u8], bool)> {
+        self.expect(b'\\')?;
+        self.expect(b'"')?;
+        let start = self.position;
+        let mut has_escapes = false;
+        loop {
+            let rest = self.text.get(self.position..)?;
+            // One escape often follows the other.
+            let end = match rest.first()? {
+                b'\\' => 0,
+                _ => before_backslash(rest),
+            };
+            let escaped = *rest.get(end + 1)?;
+            if escaped == b'"' {
+                let end = self.position + end;
+                self.position = end + 2;
+                return Some((self.text.get(start..end)?, has_escapes));
+            }
+            has_escapes = true;
+            let is_twice = rest.get(end + 2) == Some(&b'\\');
+            self.position += end + if is_twice { 4 } else { 3 };
+        }
+    }
+
+    /// A string without its escapes.
+    pub(super) fn unescaped(&self, string: &[u8]) -> Option<String> {
+        let quoted = |text: &str| format!("\"{text}\"");
+        let string = quoted(std::str::from_utf8(string).ok()?);
+        let string = if self.in_string {
+            quoted(&serde_json::from_str::<String>(&string).ok()?)
+        } else {
+            string
+        };
+        serde_json::from_str(&string).ok()
+    }
+
+    /// Reads a value, however deep it is; its text.
+    pub(super) fn skip(&mut self) -> Option<&'a [u8]> {
+        let mut depth = 0_usize;
+        let start = self.position;
+        loop {
+            match self.peek()? {
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.position += 1;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    self.position += 1;
+                }
+                b',' | b':' if depth > 0 => self.position += 1,
+                first => {
+                    self.scalar(first)?;
+                }
+            }
+            if depth == 0 {
+                return self.text.get(start..self.position);
+            }
+        }
+    }
+}
+
+/// How many bytes are before the next quote, backslash or control character; all of them when there is none. Most are near,
+/// where a search of its own would take longer.
+fn end_of_plain(text: &[u8]) -> usize {
+    let (words, rest) = text.as_chunks::<TOGETHER>();
+    let (near, far) = words.split_at(words.len().min(NEAR_WORDS));
+    for (number, word) in near.iter().enumerate() {
+        let plain = plain_bytes(*word);
+        if plain < TOGETHER {
+            return number * TOGETHER + plain;
+        }
+    }
+    let passed = near.len() * TOGETHER;
+    if far.is_empty() {
+        let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+        return passed + rest.iter().position(is_special).unwrap_or(rest.len());
+    }
+    let far = text.get(passed..).unwrap_or_default();
+    passed + memchr::memchr2(b'"', b'\\', far).unwrap_or(far.len())
+}
+
+/// As [`end_of_plain`], before the next backslash.
+fn before_backslash(text: &[u8]) -> usize {
+    let (words, _) = text.as_chunks::<TOGETHER>();
+    let near = words.len().min(NEAR_WORDS);
+    for (number, word) in words.iter().take(near).enumerate() {
+        let plain = bytes_before_backslash(*word);
+        if plain < TOGETHER {
+            return number * TOGETHER + plain;
+        }
+    }
+    let passed = near * TOGETHER;
+    let far = text.get(passed..).unwrap_or_default();
+    passed + memchr::memchr(b'\\', far).unwrap_or(far.len())
+}
