@@ -193,11 +193,6 @@ pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> NameRole {
     }
 }
 
-/// Whether the end of a name in a text may be that of one which names another value.
-pub(super) fn may_have_role(end: &[u8]) -> bool {
-    ROLE_TAILS.may_match(end)
-}
-
 /// The words, reversed, beside the redact keys that a name in a text may end in and say something of its value.
 pub(super) fn other_names() -> impl Iterator<Item = &'static [u8]> {
     let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);

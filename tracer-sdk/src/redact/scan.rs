@@ -188,15 +188,14 @@ impl Scanner {
                 is_near = at < position + NEAR;
                 position = at + 1;
                 let before = text.work();
-                let recognised = self.recognise(&text, at, bits, keys);
+                let (recognised, tried) = self.recognise(&text, at, bits, keys);
                 if text.work() > limit.at(at) {
                     let rest = prefix(seen, at.saturating_sub(LOOK_BEHIND)).len();
                     result.push_redacted(seen, rest..keep, 0..0);
                     break 'regions;
                 }
                 // One for the place, and one for each shape.
-                let fixed = 1 + bits.count_ones() as usize;
-                let work = (text.work() - before).saturating_sub(fixed);
+                let work = (text.work() - before).saturating_sub(1 + tried);
                 let found = match recognised {
                     Some(found) if found.start < keep => found,
                     _ => {
@@ -223,24 +222,33 @@ impl Scanner {
         })
     }
 
-    fn recognise(&self, text: &Text<'_>, at: usize, bits: u16, keys: &RedactKeys) -> Option<SecretPlace> {
+    /// The secret that is noticed at `at` by these bits, and how many shapes were tried.
+    fn recognise(
+        &self,
+        text: &Text<'_>,
+        at: usize,
+        bits: u16,
+        keys: &RedactKeys,
+    ) -> (Option<SecretPlace>, usize) {
         text.spend(0);
         if bits & ENVIRONMENT != 0
             && let Some(end) = self.environment.find(text.bytes(), at)
         {
-            return Some(SecretPlace::new(at, end));
+            return (Some(SecretPlace::new(at, end)), 0);
         }
         // One after the other, the first shape first.
         let mut wanted = bits & !ENVIRONMENT;
-        while wanted != 0 {
-            let shape = SHAPES.get(wanted.trailing_zeros() as usize)?;
+        let mut tried = 0;
+        while let Some(shape) = SHAPES.get(wanted.trailing_zeros() as usize) {
             text.spend(0);
-            if let Some(found) = (shape.find)(text, at, keys) {
-                return Some(found);
+            tried += 1;
+            let found = (shape.find)(text, at, keys);
+            if found.is_some() {
+                return (found, tried);
             }
             wanted &= wanted - 1;
         }
-        None
+        (None, tried)
     }
 }
 

@@ -69,7 +69,9 @@ impl Separator {
     fn at(text: &Text<'_>, at: usize) -> Option<Self> {
         let last = text.at(at + 1);
         if matches!(last, WIDE_COLON | WIDE_EQUALS) {
-            return (text.before(at) == WIDE[0]).then(|| Self {
+            // Behind another one there is no name.
+            let has_name = !is_wide_separator(text.slice(at.saturating_sub(4), at.saturating_sub(1)));
+            return (text.before(at) == WIDE[0] && has_name).then(|| Self {
                 start: at - 1,
                 end: at + 2,
                 is_colon: last == WIDE_COLON,

@@ -32,7 +32,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
     let end = at + 1;
     // An element without attributes ends in its name.
     let last = text.slice(end.saturating_sub(END_OF_NAME), end);
-    if text.at(at).is_ascii_alphanumeric() && !keys.may_name(last) && !name_words::may_have_role(last) {
+    if text.at(at).is_ascii_alphanumeric() && !keys.may_say_something(last) {
         return None;
     }
     let mut start = end;
