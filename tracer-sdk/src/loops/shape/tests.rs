@@ -244,6 +244,41 @@ fn equal_values_have_one_number_in_whatever_order_and_others_another() {
 }
 
 #[test]
+fn shapes_of_every_kind_have_numbers_of_their_own() {
+    let texts = [
+        "null",
+        "true",
+        "1",
+        "1.5",
+        "\"\"",
+        "{}",
+        "[]",
+        "[1]",
+        "[{}]",
+        "[1,2,3,4]",
+        "[1,\"\"]",
+        "[\"\",1]",
+        r#"{"a":1}"#,
+        r#"{"a":"1"}"#,
+        r#"{"b":1}"#,
+        r#"{"a":1,"b":1}"#,
+        "[[[[1]]]]",
+        "[[[[]]]]",
+    ];
+    let of = |text: &str| {
+        numbers::of_json(WrittenText::Alone(text.as_bytes()))
+            .unwrap()
+            .shape
+    };
+    let mut found: Vec<u64> = texts.iter().map(|text| of(text)).collect();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), texts.len());
+    assert_eq!(of("[1,2,3,4]"), of("[7,8,9,0,1]"));
+    assert_eq!(of("[[[[1]]]]"), of(r#"[[[[{"a":[]}]]]]"#));
+}
+
+#[test]
 fn a_very_deep_value_has_a_number_too() {
     let deep = |leaf: &str| format!("{}{leaf}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(number(&deep("1")), number(&deep("1")));
