@@ -55,7 +55,7 @@ thread_local! {
 }
 
 /// As many spans wait per thread as are open within each other, as a rule.
-const KEPT_SPANS: usize = 4;
+const MAX_KEPT_SPANS: usize = 4;
 
 /// The memory for a span: one that waits, or a new one.
 fn take_span() -> Box<SpanState> {
@@ -71,7 +71,7 @@ fn give_span(mut span: Box<SpanState>) {
     // A thread that is ending has no pool any more.
     let _ = SPANS.try_with(|spans| {
         if let Ok(mut spans) = spans.try_borrow_mut()
-            && spans.len() < KEPT_SPANS
+            && spans.len() < MAX_KEPT_SPANS
         {
             spans.push(span);
         }

@@ -8,14 +8,14 @@ thread_local! {
 }
 
 /// How much a line buffer may keep between spans.
-const KEPT_LINE_BYTES: usize = 256 * 1024;
+const MAX_KEPT_LINE_BYTES: usize = 256 * 1024;
 
 /// Runs `write` with this thread's line buffer.
 pub(crate) fn with_line_buffer<R>(write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut line = LINE.try_with(Cell::take).unwrap_or_default();
     let result = write(&mut line);
     line.clear();
-    line.shrink_to(KEPT_LINE_BYTES);
+    line.shrink_to(MAX_KEPT_LINE_BYTES);
     let _ = LINE.try_with(|pool| pool.set(line));
     result
 }

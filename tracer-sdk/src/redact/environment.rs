@@ -12,7 +12,7 @@ use super::shapes::{Beside, Sign, SignSink};
 use super::values::{is_path, is_placeholder};
 
 /// Shorter values would be found in ordinary text.
-const SHORTEST_VALUE: usize = 8;
+const MIN_VALUE_BYTES: usize = 8;
 
 /// How often the environment is looked at again at most.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ impl EnvironmentSecrets {
         let mut values = Vec::new();
         for (name, value) in environment {
             let value = value.trim();
-            if value.len() >= SHORTEST_VALUE && is_secret(&name, value, keys) {
+            if value.len() >= MIN_VALUE_BYTES && is_secret(&name, value, keys) {
                 // Inside JSON text the value may be spelled with escapes.
                 if let Ok(escaped) = serde_json::to_string(value) {
                     let escaped = escaped.trim_matches('"');
@@ -117,7 +117,7 @@ fn is_secret(name: &str, value: &str, keys: &RedactKeys) -> bool {
 /// `MAX_PASS=100000000` is none. Long numbers are seldom counts.
 fn is_number_of(class: NameMeaning, value: &str) -> bool {
     class == NameMeaning::Token
-        && value.len() < 2 * SHORTEST_VALUE
+        && value.len() < 2 * MIN_VALUE_BYTES
         && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 

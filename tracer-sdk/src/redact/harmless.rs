@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::name_words::NameRole;
 
 /// Longer names are not remembered.
-pub(crate) const LONGEST: usize = 30;
+pub(crate) const MAX_REMEMBERED_BYTES: usize = 30;
 
 /// How many names are remembered, each in the one place that it may have.
 const PLACES: usize = 256;
@@ -46,7 +46,7 @@ struct Remembered {
     length: u8,
     /// What the name says of a neighbour, as a name of a member.
     role: NameRole,
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_REMEMBERED_BYTES],
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ struct Harmless {
 const NOTHING: Remembered = Remembered {
     length: 0,
     role: NameRole::Other,
-    bytes: [0; LONGEST],
+    bytes: [0; MAX_REMEMBERED_BYTES],
 };
 
 thread_local! {
@@ -100,7 +100,7 @@ pub(super) fn look(redactor: RedactorId, name: &str) -> NameVerdict {
 
 /// Whether `redactor` found `name`, of whatever length, harmless before.
 pub(super) fn is_harmless(redactor: RedactorId, name: &str) -> bool {
-    name.len() <= LONGEST && matches!(look(redactor, name), NameVerdict::Harmless(_))
+    name.len() <= MAX_REMEMBERED_BYTES && matches!(look(redactor, name), NameVerdict::Harmless(_))
 }
 
 /// Remembers that `redactor` found `name` harmless, in the place of another one.
@@ -181,10 +181,14 @@ mod tests {
     #[test]
     fn long_names_and_empty_ones_are_not_remembered() {
         let redactor = RedactorId::new();
-        let longest = "n".repeat(LONGEST);
+        let longest = "n".repeat(MAX_REMEMBERED_BYTES);
         remember(redactor, &longest, NameRole::Other);
         assert!(is_harmless(redactor, &longest));
-        for name in [String::new(), "n".repeat(LONGEST + 1), "n".repeat(300)] {
+        for name in [
+            String::new(),
+            "n".repeat(MAX_REMEMBERED_BYTES + 1),
+            "n".repeat(300),
+        ] {
             remember(redactor, &name, NameRole::Other);
             assert!(!is_harmless(redactor, &name), "{} bytes", name.len());
         }

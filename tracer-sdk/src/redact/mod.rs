@@ -36,7 +36,7 @@ pub use redaction::Redaction;
 use crate::settings::{MIN_FIELD_BYTES, Settings};
 use environment::{EnvironmentSecrets, EnvironmentWatch};
 use harmless::NameVerdict;
-pub(crate) use harmless::{LONGEST as LONGEST_REMEMBERED, RedactorId};
+pub(crate) use harmless::{MAX_REMEMBERED_BYTES, RedactorId};
 use keys::RedactKeys;
 pub(crate) use name_words::{NameMeaning, NameRole};
 pub(crate) use scan::SEEN_PAST_THE_CUT;
@@ -44,7 +44,7 @@ use scan::Scanner;
 use shared::Current;
 
 /// Longer texts name nothing.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// What to redact and where to cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,7 +209,7 @@ impl Redactor {
     ///
     /// Names of tools, models and the like pass here: the short ones are remembered as keys are.
     pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if text.len() <= harmless::LONGEST {
+        if text.len() <= harmless::MAX_REMEMBERED_BYTES {
             self.member(text, self.max_field_bytes).key.text
         } else {
             self.clean_to(text, self.max_field_bytes).text
@@ -242,7 +242,7 @@ impl Redactor {
     /// A string under a key, cut to `max_bytes`, and whether it is known to need no escape. A short one that comes again
     /// and again is remembered as keys are, but takes no key's place.
     pub(crate) fn value<'a>(&self, text: &'a str, max_bytes: usize) -> (Cleaned<'a>, bool) {
-        if text.len() > harmless::LONGEST.min(max_bytes) {
+        if text.len() > harmless::MAX_REMEMBERED_BYTES.min(max_bytes) {
             return (self.clean_to(text, max_bytes), false);
         }
         let id = self.scanner.id();
@@ -280,7 +280,7 @@ impl Redactor {
 
     /// What a text says that names a value beside it, in a list or in another member.
     pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<NameMeaning> {
-        if !self.redact || text.len() > LONGEST_NAME || harmless::is_harmless(self.scanner.id(), text) {
+        if !self.redact || text.len() > MAX_NAME_BYTES || harmless::is_harmless(self.scanner.id(), text) {
             return None;
         }
         names::class(text.as_bytes(), &self.keys)

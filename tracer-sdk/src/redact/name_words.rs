@@ -160,7 +160,7 @@ pub(super) fn role(name: &[u8]) -> NameRole {
 /// As [`role`], in markup or not.
 pub(super) fn role_of_member(name: &[u8], is_markup: bool) -> NameRole {
     // Longer names are none of these words.
-    let may_have_one = name.len() <= LONGEST_WITH_ROLE && (is_markup || ROLE_TAILS.may_match(name));
+    let may_have_one = name.len() <= MAX_BYTES_WITH_ROLE && (is_markup || ROLE_TAILS.may_match(name));
     if may_have_one {
         role_of(&FoldedName::new(name), is_markup)
     } else {
@@ -169,7 +169,7 @@ pub(super) fn role_of_member(name: &[u8], is_markup: bool) -> NameRole {
 }
 
 /// The longest name of a member with a role.
-const LONGEST_WITH_ROLE: usize = 24;
+const MAX_BYTES_WITH_ROLE: usize = 24;
 
 /// The words with a role.
 static ROLE_WORDS: Computed<Vec<&[u8]>> =

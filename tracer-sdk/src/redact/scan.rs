@@ -51,7 +51,7 @@ const MAX_AHEAD: usize = 8;
 const MAX_BEHIND: usize = 32;
 
 /// How far before the place where it is noticed a secret may begin.
-const LOOK_BEHIND: usize = 512;
+const MAX_LOOK_BEHIND: usize = 512;
 
 /// The work of replacing a secret.
 const FOUND_WORK: usize = 40;
@@ -190,7 +190,7 @@ impl Scanner {
                 let before = text.work();
                 let (recognised, tried) = self.recognise(&text, at, bits, keys);
                 if text.work() > limit.at(at) {
-                    let rest = prefix(seen, at.saturating_sub(LOOK_BEHIND)).len();
+                    let rest = prefix(seen, at.saturating_sub(MAX_LOOK_BEHIND)).len();
                     result.push_redacted(seen, rest..keep, 0..0);
                     break 'regions;
                 }

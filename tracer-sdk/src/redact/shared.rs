@@ -16,10 +16,10 @@ use super::scan::Scanner;
 use super::{RedactionSettings, Redactor};
 
 /// How many settings are remembered; a program has one, a test suite a few.
-const MOST_SETTINGS: usize = 8;
+const MAX_SETTINGS: usize = 8;
 
 /// How often a lock is tried that is held for some instructions only.
-const TRIES: usize = 10_000;
+const MAX_TRIES: usize = 10_000;
 
 static REDACTORS: Mutex<Vec<Arc<Redactor>>> = Mutex::new(Vec::new());
 
@@ -47,7 +47,7 @@ pub(super) fn redactor(settings: &RedactionSettings, new: impl FnOnce() -> Redac
     if let Some(found) = find(&mut redactors) {
         return found;
     }
-    let forgotten = (redactors.len() >= MOST_SETTINGS).then(|| redactors.remove(0));
+    let forgotten = (redactors.len() >= MAX_SETTINGS).then(|| redactors.remove(0));
     redactors.push(Arc::clone(&redactor));
     drop(redactors);
     drop(forgotten);
@@ -133,7 +133,7 @@ impl Current {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         match mutex.try_lock() {
             Ok(guard) => return Some(guard),
             // Nothing panics while it is held, and what is in it is whole at any time.
@@ -181,10 +181,10 @@ mod tests {
 
     #[test]
     fn few_settings_are_remembered() {
-        for number in 0..3 * MOST_SETTINGS {
+        for number in 0..3 * MAX_SETTINGS {
             Redactor::shared(&settings(&format!("number{number}")), Vec::new);
         }
-        assert!(lock(&REDACTORS).unwrap().len() <= MOST_SETTINGS);
+        assert!(lock(&REDACTORS).unwrap().len() <= MAX_SETTINGS);
     }
 
     #[test]

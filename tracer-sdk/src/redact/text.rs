@@ -25,8 +25,8 @@ static MARKERS: Computed<[Finder<'static>; 2]> =
     Computed::new(|| [REDACTED, TRUNCATED].map(|marker| Finder::new(marker.as_bytes())));
 
 /// How much of a run is looked at before markers are looked for in it: little at first, then as much as before.
-const FIRST_PART_OF_RUN: usize = 32;
-const LARGEST_PART_OF_RUN: usize = 256;
+const MIN_PART_OF_RUN: usize = 32;
+const MAX_PART_OF_RUN: usize = 256;
 
 /// How many bytes the search for a word passes for the work of one: it compares many at once.
 const SEARCHED_AT_ONCE: usize = 16;
@@ -160,7 +160,7 @@ impl<'a> Text<'a> {
         let mut position = start;
         // In parts, so that no more is looked at behind a marker than before it, or little.
         while position < limit {
-            let most = (position - start).clamp(FIRST_PART_OF_RUN, LARGEST_PART_OF_RUN);
+            let most = (position - start).clamp(MIN_PART_OF_RUN, MAX_PART_OF_RUN);
             let part = self.slice(position, limit.min(position + most));
             let length = part.iter().position(|&byte| !belongs(byte));
             let end = position + length.unwrap_or(part.len());

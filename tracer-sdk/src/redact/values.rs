@@ -55,7 +55,7 @@ const STAND_INS: [&[u8]; 40] = [
 ];
 
 /// The longest of them.
-const LONGEST_STAND_IN: usize = 13;
+const MAX_STAND_IN_BYTES: usize = 13;
 
 /// Parts of such words.
 const STAND_IN_PARTS: [&[u8]; 11] = [
@@ -73,7 +73,7 @@ const STAND_IN_PARTS: [&[u8]; 11] = [
 ];
 
 /// The length of the shortest.
-const SHORTEST_PART: usize = 5;
+const MIN_PART_BYTES: usize = 5;
 
 /// Whether `value` only says that a secret goes here.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
@@ -128,7 +128,7 @@ fn is_stand_in(value: &[u8]) -> bool {
         return false;
     }
     let has_part = || {
-        value.windows(SHORTEST_PART).enumerate().any(|(start, place)| {
+        value.windows(MIN_PART_BYTES).enumerate().any(|(start, place)| {
             let &[first, second, ..] = place else { return false };
             // Few places begin like one of these.
             let pair = [first, second].map(|byte| byte.to_ascii_lowercase());
@@ -146,7 +146,7 @@ fn is_stand_in(value: &[u8]) -> bool {
     // None of them has a digit, and few begin like the value.
     let is_word = || {
         let first = value.first().map(u8::to_ascii_lowercase);
-        value.len() <= LONGEST_STAND_IN
+        value.len() <= MAX_STAND_IN_BYTES
             && !value.iter().any(u8::is_ascii_digit)
             && STAND_INS
                 .iter()

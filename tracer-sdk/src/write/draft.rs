@@ -17,8 +17,8 @@ const MAX_USER_ATTRIBUTES: usize = 128;
 const MAX_KEY_BYTES: usize = 256;
 
 /// How much of its buffers a draft keeps, in bytes and in attributes of events.
-const KEPT_BYTES: usize = 64 * 1024;
-const KEPT_ENTRIES: usize = 256;
+const MAX_KEPT_BYTES: usize = 64 * 1024;
+const MAX_KEPT_ENTRIES: usize = 256;
 
 /// Attributes and events of one span. Everything in it went through redaction and truncation.
 #[derive(Debug, Default)]
@@ -98,7 +98,7 @@ impl Draft {
     /// Empties the draft and keeps its buffers, unless they grew large.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
-        self.bytes.shrink_to(KEPT_BYTES);
+        self.bytes.shrink_to(MAX_KEPT_BYTES);
         self.attributes.clear();
         self.user_attributes = 0;
         self.events.clear();
@@ -314,7 +314,7 @@ impl Draft {
     /// Cuts the largest values further, so that all of them together take at most `room` bytes, for a line that would
     /// be too long. The others stay as they are, and nothing is cut to less than a sentence. Says whether something was cut.
     pub(super) fn fit(&mut self, room: usize, redactor: &Redactor) -> bool {
-        const SMALLEST: usize = 256;
+        const MIN_CUT_BYTES: usize = 256;
         if self.bytes.len() <= room {
             return false;
         }
@@ -324,8 +324,8 @@ impl Draft {
         if all_cut_to(most) <= room {
             return false;
         }
-        while most > SMALLEST && all_cut_to(most) > room {
-            most = (most / 2).max(SMALLEST);
+        while most > MIN_CUT_BYTES && all_cut_to(most) > room {
+            most = (most / 2).max(MIN_CUT_BYTES);
         }
         for entry in self.attributes.iter_mut().chain(&mut self.event_attributes) {
             if entry.value.size() > most {
@@ -354,7 +354,7 @@ impl Draft {
     fn forget_replaced(&mut self) {
         let attributes_of = |event: &DraftEvent| event.attributes.len();
         let used = self.events.iter().map(attributes_of).sum::<usize>();
-        let has_room = self.bytes.len() <= KEPT_BYTES && self.event_attributes.len() <= KEPT_ENTRIES;
+        let has_room = self.bytes.len() <= MAX_KEPT_BYTES && self.event_attributes.len() <= MAX_KEPT_ENTRIES;
         if has_room || !self.is_mostly_replaced(used) {
             return;
         }

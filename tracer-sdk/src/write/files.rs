@@ -320,11 +320,11 @@ pub(super) fn after_last_newline(start: u64, tail: &[u8]) -> io::Result<u64> {
 }
 
 /// The number of tries of a write that signals interrupt.
-const INTERRUPTED_TRIES: usize = 64;
+const MAX_INTERRUPTED_TRIES: usize = 64;
 
 /// Writes once; what a signal interrupted is tried again, though not for ever.
 pub(super) fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<usize> {
-    for _ in 0..INTERRUPTED_TRIES {
+    for _ in 0..MAX_INTERRUPTED_TRIES {
         match file.write(bytes) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             outcome => return outcome,

@@ -20,7 +20,7 @@ use crate::format::{LIVE_FILE, LOCK_FILE, SpanId, Timestamp};
 /// How many lines may be those of ended spans before the file is rewritten: some 40 KB, which readers read whole.
 const MAX_ENDED_LINES: usize = 256;
 /// How much of its buffer is kept after the file was rewritten.
-const KEPT_BYTES: usize = 64 * 1024;
+const MAX_KEPT_BYTES: usize = 64 * 1024;
 
 /// The first line: the run, and what tells this process from a later one with its number.
 #[derive(Debug, Serialize)]
@@ -158,7 +158,7 @@ impl LiveFileWriter {
         self.lines = open.len() + 1;
         write_all(file, &self.buffer)?;
         self.is_torn = false;
-        self.buffer.shrink_to(KEPT_BYTES);
+        self.buffer.shrink_to(MAX_KEPT_BYTES);
         Ok(())
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct Batch {
 const MAX_PENDING_BYTES: usize = 256 * 1024;
 
 /// How often and how long an append waits for another process that shares the file.
-const LOCK_TRIES: usize = 100;
+const MAX_LOCK_TRIES: usize = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// Part of a line that a fault left, or may have left, in the file: nothing of ours lies past `until`.
@@ -514,7 +514,7 @@ impl SpanLog {
         let Some(file) = self.file.as_open() else {
             return AppendLock::Unavailable;
         };
-        let tries = if self.others.skip_wait { 1 } else { LOCK_TRIES };
+        let tries = if self.others.skip_wait { 1 } else { MAX_LOCK_TRIES };
         for turn in 0..tries {
             match file.try_lock() {
                 Ok(true) => {

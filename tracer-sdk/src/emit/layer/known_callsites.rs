@@ -9,7 +9,7 @@ use tracing::Metadata;
 /// How many callsites are remembered at the most; what is past them is found out again each time. A power of two.
 const PLACES: usize = 2048;
 /// How many places a callsite may have.
-const TRIES: usize = 8;
+const MAX_TRIES: usize = 8;
 
 /// What the layer wants of a callsite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl KnownCallsites {
         let spread = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES.ilog2());
         // Below the number of places, so that it fits.
         let first = usize::try_from(spread).unwrap_or(0);
-        (first..first + TRIES).filter_map(|place| self.0.get(place % PLACES))
+        (first..first + MAX_TRIES).filter_map(|place| self.0.get(place % PLACES))
     }
 }
 

@@ -3,10 +3,10 @@
 //! How sure a value must look depends on how sure its place is: JSON, an environment variable, an option and a query
 //! say that a value is meant; `token: …` may as well be code or prose.
 
-use super::LONGEST_NAME;
+use super::MAX_NAME_BYTES;
 use super::headers;
 use super::pairs;
-use super::value_places::{Gap, MOST_BLANK_LINES, MOST_BLANKS, Quoted};
+use super::value_places::{Gap, MAX_BLANK_LINES, MAX_BLANKS, Quoted};
 use super::{ANY, Beside, SecretPlace, Sign, SignSink};
 use crate::format::names::markers::REDACTED;
 use crate::redact::keys::RedactKeys;
@@ -19,13 +19,13 @@ use crate::redact::values::{
 };
 
 /// Shorter numbers are counts.
-const SHORTEST_NUMBER: usize = 6;
+const MIN_NUMBER_BYTES: usize = 6;
 
 /// The work that deciding about a name takes beside what is looked at for it.
 const NAMED_WORK: usize = 2;
 
 /// The longest type between a name and its value, and the longest name of what is called there.
-const LONGEST_TYPE: usize = 32;
+const MAX_TYPE_BYTES: usize = 32;
 
 /// How many bytes of a name are enough to rule out most names.
 const END_OF_NAME: usize = 12;
@@ -249,7 +249,7 @@ fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
         end -= 1;
     }
     let mut has_lines = false;
-    while separator - end < MOST_BLANKS {
+    while separator - end < MAX_BLANKS {
         match text.before(end) {
             b' ' | b'\t' => {}
             b'\n' | b'\r' => has_lines = true,
@@ -289,7 +289,7 @@ impl EndOfName {
     fn name(&self, text: &Text<'_>) -> Option<AssignedName> {
         let end = self.at;
         let is_quoted = self.quote.is_some();
-        let seen = text.slice(end.saturating_sub(LONGEST_NAME + 1), end);
+        let seen = text.slice(end.saturating_sub(MAX_NAME_BYTES + 1), end);
         let is_in_name = |byte: &&u8| byte.is_ascii() && (is_name(**byte) || (is_quoted && **byte == b' '));
         let length = seen.iter().rev().take_while(is_in_name).count();
         let start = if text.before(end - length).is_ascii() {
@@ -334,7 +334,7 @@ impl EndOfName {
 
 /// Whether a name that begins at `start` or before it is too long. Letters of other scripts take up to four bytes.
 fn is_too_long(text: &Text<'_>, start: usize, end: usize) -> bool {
-    end - start > LONGEST_NAME * if text.at(start).is_ascii() { 1 } else { 4 }
+    end - start > MAX_NAME_BYTES * if text.at(start).is_ascii() { 1 } else { 4 }
 }
 
 /// Where a value in quotes is.
@@ -389,8 +389,8 @@ impl AssignedQuoted {
 /// A number in JSON, as `"pin": 12345678`; the marker is quoted as the name is.
 fn number(text: &Text<'_>, start: usize, named: &AssignedName) -> Option<SecretPlace> {
     let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.' || byte == b'-';
-    let seen = text.run_within(start, SHORTEST_NUMBER, is_digit);
-    (seen - start >= SHORTEST_NUMBER).then(|| SecretPlace {
+    let seen = text.run_within(start, MIN_NUMBER_BYTES, is_digit);
+    (seen - start >= MIN_NUMBER_BYTES).then(|| SecretPlace {
         start,
         end: text.run(seen, is_digit),
         quotes: named.end..text.run(named.end, |byte| byte == b'\\') + 1,
@@ -403,7 +403,7 @@ fn list(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace
         return None;
     }
     let is_between = |byte: u8| byte.is_ascii_whitespace() || byte == b',';
-    let first = Quoted::at(text, text.run_within(start + 1, MOST_BLANK_LINES, is_between))?;
+    let first = Quoted::at(text, text.run_within(start + 1, MAX_BLANK_LINES, is_between))?;
     let is_secret = |value: &[u8]| {
         !is_placeholder(value) && (class != NameMeaning::Key || (looks_random(value) && !is_digest(value)))
     };
@@ -425,11 +425,11 @@ fn list(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace
 fn after_type(text: &Text<'_>, start: usize) -> Option<Quoted> {
     let is_type =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'&' | b'<' | b'>' | b'\'' | b' ');
-    let end = text.run_within(start, LONGEST_TYPE + 1, is_type);
-    if end == start || end - start > LONGEST_TYPE || text.at(end) != b'=' {
+    let end = text.run_within(start, MAX_TYPE_BYTES + 1, is_type);
+    if end == start || end - start > MAX_TYPE_BYTES || text.at(end) != b'=' {
         return None;
     }
-    Quoted::at(text, text.run_within(end + 1, MOST_BLANKS, |byte| byte == b' '))
+    Quoted::at(text, text.run_within(end + 1, MAX_BLANKS, |byte| byte == b' '))
 }
 
 /// The text in `Some("…")`, `SecretString::from("…")`, `Some(Token("…"))`.
@@ -438,9 +438,9 @@ fn wrapped(text: &Text<'_>, start: usize) -> Option<AssignedQuoted> {
     let mut position = start;
     let mut place = QuotedPlace::Option;
     for _ in 0..3 {
-        let end = text.run_within(position, LONGEST_TYPE + 1, is_path);
+        let end = text.run_within(position, MAX_TYPE_BYTES + 1, is_path);
         let name = text.slice(position, end);
-        if name.is_empty() || name.len() > LONGEST_TYPE || text.at(end) != b'(' {
+        if name.is_empty() || name.len() > MAX_TYPE_BYTES || text.at(end) != b'(' {
             return None;
         }
         if !matches!(name, b"Some" | b"Ok" | b"Just" | b"Optional") {

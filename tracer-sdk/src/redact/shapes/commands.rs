@@ -1,6 +1,6 @@
 //! Secrets where a command or a file puts them without a separator: `ENV DB_PASSWORD …`, `sshpass -p …`, netrc.
 
-use super::LONGEST_NAME;
+use super::MAX_NAME_BYTES;
 use super::assignments::begins_line;
 use super::value_places::{Gap, Quoted};
 use super::{Beside, SecretPlace, Sign, SignSink};
@@ -10,7 +10,7 @@ use crate::redact::text::{Text, is_url_safe};
 use crate::redact::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
 
 /// How far before an option its command is looked for.
-const LONGEST_COMMAND: usize = 128;
+const MAX_COMMAND_BYTES: usize = 128;
 
 /// A command with an option for a password.
 struct PasswordCommand {
@@ -86,8 +86,8 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &RedactKeys) -> Option<Se
         return None;
     }
     let name_start = Gap::from(text, keyword_end).filter(|gap| !gap.has_lines)?.end;
-    let name_end = text.run_within(name_start, LONGEST_NAME + 1, is_url_safe);
-    if name_end == name_start || name_end - name_start > LONGEST_NAME {
+    let name_end = text.run_within(name_start, MAX_NAME_BYTES + 1, is_url_safe);
+    if name_end == name_start || name_end - name_start > MAX_NAME_BYTES {
         return None;
     }
     let class = text.class(name_start, name_end, keys)?;
@@ -148,7 +148,7 @@ fn option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
 /// A bit for each command in the line before `at`. A line is looked through once, whatever options it has.
 fn commands_before(text: &Text<'_>, at: usize) -> u16 {
     let (known, found_before) = text.commands.get();
-    let from = at.saturating_sub(LONGEST_COMMAND).max(known);
+    let from = at.saturating_sub(MAX_COMMAND_BYTES).max(known);
     let part = text.slice(from, at);
     text.spend(part.len() / 2);
     let ends_line = |byte: &u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
@@ -188,7 +188,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     if !text.is_token_start(start) || user == start + LOGIN.len() {
         return None;
     }
-    let line = text.slice(start.saturating_sub(LONGEST_COMMAND), start);
+    let line = text.slice(start.saturating_sub(MAX_COMMAND_BYTES), start);
     text.spend(line.len() / 4);
     let mut words = line
         .rsplit(u8::is_ascii_whitespace)
@@ -215,7 +215,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
         let is_secret = seen > start && is_secret(text.judged(start, seen));
         is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
     };
-    let user_end = text.run_within(user, LONGEST_NAME, is_value);
+    let user_end = text.run_within(user, MAX_NAME_BYTES, is_value);
     let keyword = text.run_within(user_end, MAX_JUDGED, is_blank);
     let password = text.run_within(keyword + PASSWORD.len(), MAX_JUDGED, is_blank);
     if text.has(keyword, PASSWORD) && password > keyword + PASSWORD.len() {

@@ -9,10 +9,10 @@ use crate::redact::text::Text;
 use crate::redact::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
 
 /// The longest tag, attributes included.
-const LONGEST_TAG: usize = 128;
+const MAX_TAG_BYTES: usize = 128;
 
 /// The longest name of an element.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// How many bytes of a name are enough to rule out most names.
 const END_OF_NAME: usize = 12;
@@ -38,12 +38,12 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
     let mut start = end;
     while !matches!(text.before(start), b'<' | b'>' | 0) {
         start -= 1;
-        if end - start > LONGEST_TAG {
+        if end - start > MAX_TAG_BYTES {
             return None;
         }
     }
     text.spend((end - start) / 2);
-    let name_end = text.run_within(start, LONGEST_NAME, is_name).min(end);
+    let name_end = text.run_within(start, MAX_NAME_BYTES, is_name).min(end);
     if text.before(start) != b'<' || name_end == start {
         return None;
     }
@@ -51,12 +51,12 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
     match text.class(start, name_end, keys) {
         Some(class) => secret(text, end + 1, class),
         None if name_end == end && name_words::role_of_member(name, true) == NameRole::Name => {
-            let content = text.run_within(end + 1, LONGEST_NAME, is_name);
+            let content = text.run_within(end + 1, MAX_NAME_BYTES, is_name);
             let class = text.class(end + 1, content, keys)?;
-            let close = text.run_within(content, LONGEST_NAME, |byte| byte != b'>');
-            let open = text.run_within(close + 1, LONGEST_NAME, |byte| byte.is_ascii_whitespace());
+            let close = text.run_within(content, MAX_NAME_BYTES, |byte| byte != b'>');
+            let open = text.run_within(close + 1, MAX_NAME_BYTES, |byte| byte.is_ascii_whitespace());
             let is_next = text.has(content, b"</") && text.at(open) == b'<' && text.at(open + 1) != b'/';
-            let value = text.run_within(open, LONGEST_NAME, |byte| byte != b'>');
+            let value = text.run_within(open, MAX_NAME_BYTES, |byte| byte != b'>');
             (is_next && text.at(value) == b'>').then(|| secret(text, value + 1, class))?
         }
         None => None,

@@ -38,17 +38,17 @@ const SCHEMES_WITH_PARAMETERS: [&[u8]; 8] = [
 ];
 
 /// The sign of equality is looked for so far behind the beginning of a cookie.
-const LONGEST_COOKIE_NAME: usize = 64;
+const MAX_COOKIE_NAME_BYTES: usize = 64;
 
 /// Longer words are no schemes.
-const LONGEST_SCHEME: usize = 24;
+const MAX_SCHEME_BYTES: usize = 24;
 
 /// The secret in the value of a header line, which begins at `start`.
 pub(super) fn find(header: Header, text: &Text<'_>, start: usize) -> Option<SecretPlace> {
     match header {
         Header::Authorization => authorization(text, start),
         Header::Cookie => {
-            let first = text.run_within(start, LONGEST_COOKIE_NAME, |byte| {
+            let first = text.run_within(start, MAX_COOKIE_NAME_BYTES, |byte| {
                 !byte.is_ascii_whitespace() && byte != b';'
             });
             let has_name = memchr(b'=', text.slice(start, first)).is_some_and(|length| length > 0);
@@ -63,7 +63,7 @@ pub(super) fn find(header: Header, text: &Text<'_>, start: usize) -> Option<Secr
 }
 
 fn authorization(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
-    let scheme_end = text.run_within(start, LONGEST_SCHEME, |byte| {
+    let scheme_end = text.run_within(start, MAX_SCHEME_BYTES, |byte| {
         byte.is_ascii_alphanumeric() || byte == b'-'
     });
     let scheme = text.slice(start, scheme_end);

@@ -21,7 +21,7 @@ use super::keys::RedactKeys;
 use super::text::Text;
 
 /// The longest name; longer runs are something else.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// Where a secret is.
 #[derive(Debug, PartialEq, Eq)]

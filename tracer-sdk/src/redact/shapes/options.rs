@@ -1,6 +1,6 @@
 //! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`. With `=` they are assignments.
 
-use super::LONGEST_NAME;
+use super::MAX_NAME_BYTES;
 use super::value_places::quoted_end;
 use super::{Beside, SecretPlace, Sign, SignSink};
 use crate::redact::keys::RedactKeys;
@@ -27,8 +27,8 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
     if !text.at(name_start).is_ascii_alphabetic() || !text.is_token_start(at) {
         return None;
     }
-    let name_end = text.run_within(name_start, LONGEST_NAME + 1, is_url_safe);
-    if name_end - name_start > LONGEST_NAME {
+    let name_end = text.run_within(name_start, MAX_NAME_BYTES + 1, is_url_safe);
+    if name_end - name_start > MAX_NAME_BYTES {
         return None;
     }
     let name = text.class(name_start, name_end, keys)?;
@@ -90,7 +90,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     if !text.before(at).is_ascii_whitespace() || start == at + 2 {
         return None;
     }
-    let user_end = text.run_within(start, LONGEST_NAME, |byte| {
+    let user_end = text.run_within(start, MAX_NAME_BYTES, |byte| {
         is_url_safe(byte) || matches!(byte, b'.' | b'@')
     });
     if text.at(user_end) != b':' {

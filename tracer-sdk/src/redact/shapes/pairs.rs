@@ -1,6 +1,6 @@
 //! Values beside their names: `{"name": "password", "value": "…"}`, `name="token" value="…"`, and in any order.
 
-use super::LONGEST_NAME;
+use super::MAX_NAME_BYTES;
 use super::SecretPlace;
 use super::value_places::{Gap, Quoted};
 use crate::redact::keys::RedactKeys;
@@ -9,16 +9,16 @@ use crate::redact::text::Text;
 use crate::redact::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
 
 /// How many members may be between the name and the value.
-const MOST_MEMBERS: usize = 3;
+const MAX_MEMBERS: usize = 3;
 
 /// The most bytes between two members, and of a member that is passed.
-const MOST_BETWEEN: usize = 64;
+const MAX_BETWEEN: usize = 64;
 
 /// The longest name of a member that has a role.
-const LONGEST_ROLE: usize = 24;
+const MAX_ROLE_BYTES: usize = 24;
 
 /// The longest value that is looked for before its name.
-const LONGEST_BEFORE: usize = 200;
+const MAX_BEFORE_BYTES: usize = 200;
 
 /// The value beside the name that is at `start`, the value of a member whose own name begins at `member`.
 pub(super) fn find(
@@ -28,12 +28,12 @@ pub(super) fn find(
     is_markup: bool,
     keys: &RedactKeys,
 ) -> Option<SecretPlace> {
-    let quoted = Quoted::within(text, start, LONGEST_NAME + 1);
+    let quoted = Quoted::within(text, start, MAX_NAME_BYTES + 1);
     let (name_start, name_end) = match &quoted {
         Some(quoted) => (quoted.start, quoted.seen),
-        None => (start, text.run_within(start, LONGEST_NAME + 1, is_bare_name)),
+        None => (start, text.run_within(start, MAX_NAME_BYTES + 1, is_bare_name)),
     };
-    if name_end == name_start || name_end - name_start > LONGEST_NAME {
+    if name_end == name_start || name_end - name_start > MAX_NAME_BYTES {
         return None;
     }
     let class = text.class(name_start, name_end, keys)?;
@@ -51,10 +51,10 @@ fn is_bare_name(byte: u8) -> bool {
 /// The value in one of the members after the name.
 fn after(text: &Text<'_>, behind: usize, class: NameMeaning, is_markup: bool) -> Option<SecretPlace> {
     let mut position = behind;
-    for _ in 0..MOST_MEMBERS {
+    for _ in 0..MAX_MEMBERS {
         let start = between(text, position);
-        let end = text.run_within(start, LONGEST_ROLE + 1, is_bare_name);
-        if end == start || end - start > LONGEST_ROLE {
+        let end = text.run_within(start, MAX_ROLE_BYTES + 1, is_bare_name);
+        if end == start || end - start > MAX_ROLE_BYTES {
             return None;
         }
         let separator = text.run_within(end, 8, |byte| matches!(byte, b'\\' | b'"' | b'\'' | b' '));
@@ -69,7 +69,7 @@ fn after(text: &Text<'_>, behind: usize, class: NameMeaning, is_markup: bool) ->
             NameRole::Other => {
                 position = match Quoted::at(text, value) {
                     Some(quoted) => quoted.behind(text)?,
-                    None => text.run_within(value, MOST_BETWEEN, is_bare_name),
+                    None => text.run_within(value, MAX_BETWEEN, is_bare_name),
                 };
             }
         }
@@ -81,13 +81,13 @@ fn after(text: &Text<'_>, behind: usize, class: NameMeaning, is_markup: bool) ->
 fn between(text: &Text<'_>, position: usize) -> usize {
     let is_between =
         |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b'"' | b'\'' | b'\\' | b'`');
-    let mut end = text.run_within(position, MOST_BETWEEN, is_between);
+    let mut end = text.run_within(position, MAX_BETWEEN, is_between);
     // The letter of an escaped line break.
     while text.before(end) == b'\\'
         && matches!(text.at(end), b'n' | b'r' | b't')
-        && end - position < MOST_BETWEEN
+        && end - position < MAX_BETWEEN
     {
-        end = text.run_within(end + 1, MOST_BETWEEN, is_between);
+        end = text.run_within(end + 1, MAX_BETWEEN, is_between);
     }
     end
 }
@@ -131,28 +131,28 @@ fn before(text: &Text<'_>, member: usize, class: NameMeaning) -> Option<SecretPl
         start
     };
     let is_around = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\');
-    let comma = back(member, MOST_BETWEEN, &is_around);
+    let comma = back(member, MAX_BETWEEN, &is_around);
     if text.before(comma) != b',' {
         return None;
     }
-    let quote_at = back(comma - 1, MOST_BETWEEN, &|byte| byte.is_ascii_whitespace());
+    let quote_at = back(comma - 1, MAX_BETWEEN, &|byte| byte.is_ascii_whitespace());
     let quote = text.before(quote_at);
     if !matches!(quote, b'"' | b'\'') {
         return None;
     }
     let end = back(quote_at - 1, 8, &|byte| byte == b'\\');
-    let start = back(end, LONGEST_BEFORE, &|byte| byte != quote && byte != b'\n');
+    let start = back(end, MAX_BEFORE_BYTES, &|byte| byte != quote && byte != b'\n');
     if text.before(start) != quote {
         return None;
     }
-    let separator = back(start - 1, MOST_BETWEEN, &|byte| {
+    let separator = back(start - 1, MAX_BETWEEN, &|byte| {
         byte.is_ascii_whitespace() || byte == b'\\'
     });
     if !matches!(text.before(separator), b':' | b'=') {
         return None;
     }
-    let name_end = back(separator - 1, MOST_BETWEEN, &is_around);
-    let name = back(name_end, LONGEST_ROLE, &is_bare_name);
+    let name_end = back(separator - 1, MAX_BETWEEN, &is_around);
+    let name = back(name_end, MAX_ROLE_BYTES, &is_bare_name);
     let role = name_words::role_of_member(text.slice(name, name_end), false);
     let is_secret = role == NameRole::Value
         && text.before_marker(start, end) == end

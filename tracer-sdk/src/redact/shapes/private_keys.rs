@@ -16,10 +16,10 @@ const END: &[u8] = b"-----END ";
 static FIND_END: Computed<Finder<'static>> = Computed::new(|| Finder::new(END));
 
 /// The longest label: `PGP PRIVATE KEY BLOCK` and the like.
-const LONGEST_LABEL: usize = 40;
+const MAX_LABEL_BYTES: usize = 40;
 
 /// The longest block that is looked for.
-const LONGEST_BLOCK: usize = 64 * 1024;
+const MAX_BLOCK_BYTES: usize = 64 * 1024;
 
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     notice(Sign {
@@ -31,11 +31,11 @@ pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
 pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretPlace> {
     let start = at.checked_sub(4).filter(|&start| text.has(start, BEGIN))?;
     let label = start + BEGIN.len();
-    let label_end = text.run_within(label, LONGEST_LABEL + 1, |byte| {
+    let label_end = text.run_within(label, MAX_LABEL_BYTES + 1, |byte| {
         byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' '
     });
     let is_private = memmem::find(text.slice(label, label_end), LABEL).is_some();
-    if !is_private || label_end - label > LONGEST_LABEL || !text.has(label_end, b"-----") {
+    if !is_private || label_end - label > MAX_LABEL_BYTES || !text.has(label_end, b"-----") {
         return None;
     }
     let body = label_end + 5;
@@ -46,14 +46,14 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
 /// The end of the line that closes the block, when something is between.
 fn closing_line(text: &Text<'_>, body: usize) -> Option<usize> {
     let closing = text.next_of(&text.key_end, body, &FIND_END);
-    if closing >= text.len() || closing - body > LONGEST_BLOCK {
+    if closing >= text.len() || closing - body > MAX_BLOCK_BYTES {
         return None;
     }
     let seen = text.run_within(body, closing - body, |byte| !byte.is_ascii_alphanumeric());
     if seen == closing || text.next_marker(body) < closing {
         return None;
     }
-    let label_end = text.run_within(closing + END.len(), LONGEST_LABEL, |byte| {
+    let label_end = text.run_within(closing + END.len(), MAX_LABEL_BYTES, |byte| {
         byte.is_ascii_uppercase() || byte == b' '
     });
     Some(text.run(label_end, |byte| byte == b'-'))
@@ -75,7 +75,7 @@ fn end_of_cut_block(text: &Text<'_>, body: usize) -> usize {
         });
         if text.at(line_end) == b'-' || text.at(line_end) == b':' {
             let is_in_line = |byte: u8| !matches!(byte, b'\n' | b'\\' | b'"');
-            let name_end = text.run_within(line, LONGEST_LABEL, is_in_line);
+            let name_end = text.run_within(line, MAX_LABEL_BYTES, is_in_line);
             if memmem::find(text.slice(line, name_end), b": ").is_none() {
                 return end;
             }

@@ -10,7 +10,7 @@ use crate::redact::text::{Text, is_url_safe};
 use crate::redact::values::{MAX_JUDGED, is_blank, looks_random};
 
 /// What looks random has a part of this many signs at least; that of the published formats is their first.
-const SHORTEST_RANDOM: usize = 12;
+const MIN_RANDOM_BYTES: usize = 12;
 
 /// The formats by the last two bytes of their prefix ([`slot`]), the longest prefix first.
 static BY_PAIR: Computed<Vec<Vec<KeyCandidate>>> = Computed::new(|| {
@@ -74,10 +74,11 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
         if text.slice(start, body) != format.prefix {
             return None;
         }
-        let begins_random = || text.run_within(body, SHORTEST_RANDOM, is_url_safe) - body == SHORTEST_RANDOM;
+        let begins_random =
+            || text.run_within(body, MIN_RANDOM_BYTES, is_url_safe) - body == MIN_RANDOM_BYTES;
         if format.is_common
             && !(text.is_token_start(start)
-                && (begins_random() || text.is_open_end(text.len().min(body + SHORTEST_RANDOM))))
+                && (begins_random() || text.is_open_end(text.len().min(body + MIN_RANDOM_BYTES))))
         {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Quoted values behind a word or another quoted text: `PASSWORD '…'`, `IDENTIFIED BY '…'`, `["x-api-key", "…"]`,
 //! `("DB_PASSWORD", "…")`.
 
-use super::LONGEST_NAME;
+use super::MAX_NAME_BYTES;
 use super::assignments::is_screaming;
 use super::value_places::{Gap, Quoted};
 use super::{ANY, Beside, SecretPlace, Sign, SignSink};
@@ -12,16 +12,16 @@ use crate::redact::text::Text;
 use crate::redact::values::{is_placeholder, is_plausible, looks_random};
 
 /// How far before `BY` the word `IDENTIFIED` is looked for: a plugin may be named between them.
-const MOST_BEFORE_BY: usize = 48;
+const MAX_BEFORE_BY: usize = 48;
 
 /// How many bytes of a name are enough to rule out most names.
 const END_OF_NAME: usize = 12;
 
 /// The most blanks between a word and the quotes.
-const MOST_BLANKS: usize = 24;
+const MAX_BLANKS: usize = 24;
 
 /// The most backslashes before a quote within a text within a text.
-const MOST_BACKSLASHES: usize = 16;
+const MAX_BACKSLASHES: usize = 16;
 
 /// What may be before the quote that closes a name: its last sign, or a backslash in a text within a text.
 const ENDS_OF_NAMES: &[u8] = &{
@@ -74,7 +74,7 @@ pub(super) fn lists_noticed_by(notice: &mut SignSink<'_>) {
 /// The text in the quotes at `at + 1`, behind a word.
 pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let mut end = at;
-    while matches!(text.before(end), b' ' | b'\t') && at - end < MOST_BLANKS {
+    while matches!(text.before(end), b' ' | b'\t') && at - end < MAX_BLANKS {
         end -= 1;
     }
     text.spend(at - end);
@@ -89,7 +89,7 @@ pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &RedactKeys) ->
 pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let quote = text.at(closing);
     let mut end = closing;
-    while text.before(end) == b'\\' && closing - end < MOST_BACKSLASHES {
+    while text.before(end) == b'\\' && closing - end < MAX_BACKSLASHES {
         end -= 1;
     }
     if !keys.may_name(text.slice(end.saturating_sub(END_OF_NAME), end)) {
@@ -98,7 +98,7 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -
     let mut start = end;
     while is_name(text.before(start)) {
         start -= 1;
-        if end - start > LONGEST_NAME {
+        if end - start > MAX_NAME_BYTES {
             return None;
         }
     }
@@ -106,12 +106,12 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -
     let mut opening = start
         .checked_sub(1)
         .filter(|&opening| text.at(opening) == quote)?;
-    while text.before(opening) == b'\\' && start - opening < MOST_BACKSLASHES {
+    while text.before(opening) == b'\\' && start - opening < MAX_BACKSLASHES {
         opening -= 1;
     }
     let before_blanks = |mut position: usize| {
         let end = position;
-        while text.before(position).is_ascii_whitespace() && end - position < MOST_BLANKS {
+        while text.before(position).is_ascii_whitespace() && end - position < MAX_BLANKS {
             position -= 1;
         }
         position
@@ -159,7 +159,7 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     let mut start = word_end;
     while text.before(start).is_ascii_alphanumeric() || text.before(start) == b'_' {
         start -= 1;
-        if word_end - start > LONGEST_NAME {
+        if word_end - start > MAX_NAME_BYTES {
             return None;
         }
     }
@@ -189,7 +189,7 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
 /// Whether `IDENTIFIED` is before the `BY` that begins at `by`.
 fn is_identified(text: &Text<'_>, by: usize) -> bool {
     const IDENTIFIED: &[u8] = b"identified";
-    let before = text.slice(by.saturating_sub(MOST_BEFORE_BY), by);
+    let before = text.slice(by.saturating_sub(MAX_BEFORE_BY), by);
     text.spend(before.len());
     before
         .windows(IDENTIFIED.len())

@@ -6,10 +6,10 @@ use crate::redact::text::Text;
 use crate::redact::values::{MAX_JUDGED, is_plausible, looks_random};
 
 /// Shorter words after `bearer` are prose.
-const SHORTEST_BEARER: usize = 10;
+const MIN_BEARER_BYTES: usize = 10;
 
 /// Shorter words after `basic` are prose.
-const SHORTEST_BASIC: usize = 8;
+const MIN_BASIC_BYTES: usize = 8;
 
 /// The most blanks between the name of a scheme and the credentials.
 const MAX_BLANKS: usize = 24;
@@ -35,13 +35,13 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
     if text.has_ignoring_case(at, b"bearer") {
         let credentials = Credentials::after(text, at + 6)?;
         let is_token =
-            text.is_open_end(credentials.seen) || is_plausible(credentials.judged(text), SHORTEST_BEARER);
+            text.is_open_end(credentials.seen) || is_plausible(credentials.judged(text), MIN_BEARER_BYTES);
         return is_token.then(|| credentials.found(text));
     }
     if text.has_ignoring_case(at, b"basic") {
         let credentials = Credentials::after(text, at + 5)?;
         let token = credentials.judged(text);
-        let is_secret = (token.len() >= SHORTEST_BASIC && holds_login(token)) || looks_random(token);
+        let is_secret = (token.len() >= MIN_BASIC_BYTES && holds_login(token)) || looks_random(token);
         return is_secret.then(|| credentials.found(text));
     }
     None

@@ -4,10 +4,10 @@ use crate::redact::text::Text;
 use crate::redact::values::MAX_JUDGED;
 
 /// The most blanks between a name, its separator and the value, on one line.
-pub(super) const MOST_BLANKS: usize = 24;
+pub(super) const MAX_BLANKS: usize = 24;
 
 /// The most blanks and line breaks between them.
-pub(super) const MOST_BLANK_LINES: usize = 128;
+pub(super) const MAX_BLANK_LINES: usize = 128;
 
 /// Blanks and line breaks; a line break may be spelled `\n`.
 pub(super) struct Gap {
@@ -37,7 +37,7 @@ impl Gap {
 
     fn wide(text: &Text<'_>, start: usize) -> Option<Self> {
         let is_blank = |byte: u8| matches!(byte, b' ' | b'\t');
-        let mut end = text.run_within(start, MOST_BLANKS + 1, is_blank);
+        let mut end = text.run_within(start, MAX_BLANKS + 1, is_blank);
         let mut has_lines = false;
         loop {
             let is_escaped = text.at(end) == b'\\' && matches!(text.at(end + 1), b'n' | b'r' | b't');
@@ -45,12 +45,12 @@ impl Gap {
                 break;
             }
             has_lines = true;
-            end = text.run_within(end + 1 + usize::from(is_escaped), MOST_BLANK_LINES, is_blank);
-            if end - start > MOST_BLANK_LINES {
+            end = text.run_within(end + 1 + usize::from(is_escaped), MAX_BLANK_LINES, is_blank);
+            if end - start > MAX_BLANK_LINES {
                 return None;
             }
         }
-        let most = if has_lines { MOST_BLANK_LINES } else { MOST_BLANKS };
+        let most = if has_lines { MAX_BLANK_LINES } else { MAX_BLANKS };
         (end - start <= most).then_some(Self { end, has_lines })
     }
 }
@@ -65,7 +65,7 @@ pub(super) struct Quoted {
 }
 
 /// More backslashes before a quote are no text within texts.
-const MOST_BACKSLASHES: usize = 64;
+const MAX_BACKSLASHES: usize = 64;
 
 impl Quoted {
     /// The quoted value at `start`, after the letters that some languages set before quotes.
@@ -85,7 +85,7 @@ impl Quoted {
                 let start = if letters - start <= 2 { letters } else { start };
                 (
                     start,
-                    text.run_within(start, MOST_BACKSLASHES, |byte| byte == b'\\'),
+                    text.run_within(start, MAX_BACKSLASHES, |byte| byte == b'\\'),
                 )
             }
             _ => return None,
@@ -115,7 +115,7 @@ impl Quoted {
 
     /// The position behind the quote that closes it, when that was seen.
     pub(super) fn behind(&self, text: &Text<'_>) -> Option<usize> {
-        let quote = text.run_within(self.seen, MOST_BACKSLASHES, |byte| byte == b'\\');
+        let quote = text.run_within(self.seen, MAX_BACKSLASHES, |byte| byte == b'\\');
         (text.at(quote) == self.quote).then_some(quote + 1)
     }
 }

@@ -14,7 +14,7 @@ const BYTES: usize = 4_000;
 /// and two for each byte, and each of them the last place that it looked at; the rest is looked up once for a part of the
 /// text in each pass: the ends of runs, and the next marker or sign.
 const FREE: usize = 14_000;
-const MOST_PER_BYTE: usize = 7;
+const MAX_PER_BYTE: usize = 7;
 
 fn redactor(max_field_bytes: usize) -> Redactor {
     let settings = RedactionSettings {
@@ -33,7 +33,7 @@ fn complaint(redactor: &Redactor, make: impl Fn(usize) -> String) -> Option<Stri
     let (text, double) = (make(BYTES), make(2 * BYTES));
     let (once, twice) = (work_for(redactor, &text), work_for(redactor, &double));
     let is_linear = twice * 10 * text.len() <= (once + FREE) * 11 * double.len();
-    let is_cheap = twice <= FREE + MOST_PER_BYTE * double.len();
+    let is_cheap = twice <= FREE + MAX_PER_BYTE * double.len();
     (!is_linear || !is_cheap).then(|| {
         let shown: String = text.chars().take(60).collect();
         format!("{} -> {once}, {} -> {twice}: {shown:?}", text.len(), double.len())
@@ -99,7 +99,7 @@ fn a_text_that_is_cut_costs_what_is_kept_of_it() {
         for (name, arrange) in ARRANGEMENTS {
             let text = hostile(trigger, *arrange, 30_000);
             // The first pass looks past the cut, those after it at what was kept.
-            let most = MOST_PER_BYTE * (17_000 + 4 * 500) + FREE;
+            let most = MAX_PER_BYTE * (17_000 + 4 * 500) + FREE;
             let work = work_for(&redactor, &text);
             assert!(work <= most, "{name} {trigger}: {work}");
         }
@@ -165,7 +165,7 @@ proptest! {
         for bytes in [BYTES, 4 * BYTES] {
             let text = unit.repeat(bytes / unit.len() + 1);
             let work = work_for(&redactor, &text);
-            prop_assert!(work <= FREE + MOST_PER_BYTE * text.len(), "{} -> {work}: {unit:?}", text.len());
+            prop_assert!(work <= FREE + MAX_PER_BYTE * text.len(), "{} -> {work}: {unit:?}", text.len());
         }
     }
 }

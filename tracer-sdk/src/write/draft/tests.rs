@@ -46,11 +46,11 @@ fn what_is_given_again_and_again_takes_no_more_memory_and_the_last_one_counts() 
         draft.user("kept", "the same", &redactor);
     }
     assert!(
-        draft.bytes.capacity() <= 4 * KEPT_BYTES,
+        draft.bytes.capacity() <= 4 * MAX_KEPT_BYTES,
         "{}",
         draft.bytes.capacity()
     );
-    assert!(draft.event_attributes.capacity() <= 4 * KEPT_ENTRIES);
+    assert!(draft.event_attributes.capacity() <= 4 * MAX_KEPT_ENTRIES);
     let span = written(&mut draft);
     assert_eq!(span["attributes"]["progress"], "19999 of 20000");
     assert_eq!(span["attributes"]["kept"], "the same");

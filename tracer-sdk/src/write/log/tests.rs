@@ -42,11 +42,11 @@ fn a_line_waits_while_another_process_keeps_the_lock_and_only_the_first_one_take
     let other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
     assert!(other.try_lock().unwrap());
     assert_eq!(outcome(&log.append(b"one\n")), (0, None));
-    assert_eq!(watched.lock_tries(), LOCK_TRIES);
+    assert_eq!(watched.lock_tries(), MAX_LOCK_TRIES);
     assert_eq!(outcome(&log.append(b"two\n")), (0, None));
     assert_eq!(
         watched.lock_tries(),
-        LOCK_TRIES + 1,
+        MAX_LOCK_TRIES + 1,
         "a stopped process stops nobody"
     );
     assert_eq!(text(&memory), "");

@@ -6,13 +6,13 @@
 use std::cell::RefCell;
 
 use crate::loops;
-use crate::redact::{LONGEST_REMEMBERED, NameRole, RedactorId};
+use crate::redact::{MAX_REMEMBERED_BYTES, NameRole, RedactorId};
 
 /// How many names are remembered by a thread, each in the one place that it may have.
 const PLACES: usize = 128;
 
 /// The most that a name takes: as a key with its colon, within a JSON string.
-const WRITTEN: usize = LONGEST_REMEMBERED + r#"\"\":"#.len();
+const WRITTEN: usize = MAX_REMEMBERED_BYTES + r#"\"\":"#.len();
 
 /// A harmless name of a field.
 #[derive(Debug, Clone, Copy)]
@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn names_that_do_not_fit_are_not_remembered() {
         let redactor = RedactorId::new();
-        let longest = &*"n".repeat(LONGEST_REMEMBERED).leak();
-        let longer = &*"n".repeat(LONGEST_REMEMBERED + 1).leak();
+        let longest = &*"n".repeat(MAX_REMEMBERED_BYTES).leak();
+        let longer = &*"n".repeat(MAX_REMEMBERED_BYTES + 1).leak();
         remember(redactor, longest, NameRole::Other);
         remember(redactor, longer, NameRole::Other);
         assert!(known(redactor, longest).is_some());

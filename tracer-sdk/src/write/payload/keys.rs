@@ -18,7 +18,7 @@ pub(super) struct KeySerializer<'w, 'a> {
 }
 
 /// Past this many wrappers around one value it is taken for endless.
-pub(super) const MOST_WRAPPERS: u8 = 64;
+pub(super) const MAX_WRAPPERS: u8 = 64;
 
 /// Writes the key of an object with text from any `Serialize` value.
 pub(super) fn write_key<K: Serialize + ?Sized>(
@@ -116,7 +116,7 @@ impl Serializer for KeySerializer<'_, '_> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> WriteResult<KeyVerdict> {
-        if self.wrappers >= MOST_WRAPPERS {
+        if self.wrappers >= MAX_WRAPPERS {
             return Err(Interrupted);
         }
         value.serialize(Self {

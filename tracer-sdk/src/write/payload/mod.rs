@@ -22,10 +22,10 @@ use crate::redact::Redactor;
 use output::Output;
 
 /// The most that one value takes, in bytes of JSON text.
-pub(crate) const MOST_VALUE_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_VALUE_BYTES: usize = 256 * 1024;
 
 /// The least that a value is given, in bytes of JSON text: room for the markers and the closing brackets.
-pub(crate) const LEAST_VALUE_BYTES: usize = 256;
+pub(crate) const MIN_VALUE_BYTES: usize = 256;
 
 /// What became of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) enum JsonPlace {
     InStringUnlessScalar,
 }
 
-/// Appends `value` to `out` as JSON text, redacted and cut; at most [`MOST_VALUE_BYTES`].
+/// Appends `value` to `out` as JSON text, redacted and cut; at most [`MAX_VALUE_BYTES`].
 ///
 /// Never fails and never panics: what cannot be serialised is `"__UNSERIALIZABLE__"` in the text.
 #[cfg(test)]
@@ -60,7 +60,7 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
     redactor: &Redactor,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
-    write_json_limited(value, redactor, MOST_VALUE_BYTES, out)
+    write_json_limited(value, redactor, MAX_VALUE_BYTES, out)
 }
 
 /// As [`write_json`], escaped in one pass for its place. What that adds does not count.
@@ -70,7 +70,7 @@ pub(crate) fn write_json_in<T: Serialize + ?Sized>(
     redactor: &Redactor,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
-    write(place, value, redactor, (MOST_VALUE_BYTES, usize::MAX), None, out)
+    write(place, value, redactor, (MAX_VALUE_BYTES, usize::MAX), None, out)
 }
 
 /// As [`write_json_in`] a string; `numbers` are those of the value then.
@@ -81,11 +81,11 @@ pub(crate) fn write_numbered_json<T: Serialize + ?Sized>(
     out: &mut Vec<u8>,
 ) -> WrittenValue {
     numbers.begin();
-    let limits = (MOST_VALUE_BYTES, usize::MAX);
+    let limits = (MAX_VALUE_BYTES, usize::MAX);
     write(JsonPlace::InString, value, redactor, limits, Some(numbers), out)
 }
 
-/// As [`write_json`], with at most `max_bytes` of JSON text, and never less than [`LEAST_VALUE_BYTES`].
+/// As [`write_json`], with at most `max_bytes` of JSON text, and never less than [`MIN_VALUE_BYTES`].
 pub(crate) fn write_json_limited<T: Serialize + ?Sized>(
     value: &T,
     redactor: &Redactor,
@@ -122,7 +122,7 @@ fn write<T: Serialize + ?Sized>(
     out: &mut Vec<u8>,
 ) -> WrittenValue {
     let start = out.len();
-    let max_bytes = max_bytes.max(LEAST_VALUE_BYTES);
+    let max_bytes = max_bytes.max(MIN_VALUE_BYTES);
     let mut output = Output::new(out, redactor, place, max_bytes, max_string, numbers);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| values::write_root(&mut output, value))) {
         // Dropping what the user's code panicked with could panic again.

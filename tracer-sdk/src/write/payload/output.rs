@@ -15,16 +15,16 @@ use crate::redact::{KeyVerdict, NameMeaning, NameRole, Redactor, prefix};
 use crate::write::escape::{push_escaped, push_escaped_twice};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
-pub(super) const DEEPEST: usize = 10;
+pub(super) const MAX_DEPTH: usize = 10;
 
 /// How many values one text holds, those within arrays and objects included.
-pub(super) const MOST_NODES: usize = 10_000;
+pub(super) const MAX_NODES: usize = 10_000;
 
 /// Kept free for markers and closing brackets.
 const RESERVE: usize = 128;
 
 /// A string is not cut to less than this; the rest is cut instead.
-const SHORTEST_CUT: usize = 64;
+const MIN_CUT_BYTES: usize = 64;
 
 /// With so much room a field's name fits, a marker in the place before it, and what is between them.
 const FIELD_ROOM: usize = 128;
@@ -87,7 +87,7 @@ pub(super) struct Output<'a> {
     limit: usize,
     /// The longest string, in bytes.
     max_string: usize,
-    open: [Container; DEEPEST],
+    open: [Container; MAX_DEPTH],
     depth: usize,
     /// A value belongs here next: at the beginning, after a comma in an array, after a key in an object.
     awaiting: bool,
@@ -123,8 +123,8 @@ impl<'a> Output<'a> {
             place,
             added: 0,
             limit,
-            max_string: max_string.min(redactor.max_field_bytes()).max(SHORTEST_CUT),
-            open: [Container::default(); DEEPEST],
+            max_string: max_string.min(redactor.max_field_bytes()).max(MIN_CUT_BYTES),
+            open: [Container::default(); MAX_DEPTH],
             depth: 0,
             awaiting: true,
             nodes: 0,
@@ -181,7 +181,7 @@ impl<'a> Output<'a> {
     /// The most bytes of a string that can be of use.
     pub(super) fn longest_string(&self) -> usize {
         self.max_string
-            .min(self.limit.saturating_sub(self.length()).max(SHORTEST_CUT))
+            .min(self.limit.saturating_sub(self.length()).max(MIN_CUT_BYTES))
     }
 
     /// A number, `true`, `false` or `null`, as `value` prints it.
@@ -245,7 +245,7 @@ impl<'a> Output<'a> {
         self.written.truncated |= cleaned.truncated;
         if !self.append(&cleaned.text, is_plain) {
             let room = self.limit.saturating_sub(self.length());
-            if room < SHORTEST_CUT {
+            if room < MIN_CUT_BYTES {
                 return self.stop();
             }
             self.append(&fitting(&cleaned.text, room), false);
@@ -330,7 +330,7 @@ impl<'a> Output<'a> {
     /// Begins an array or object, or replaces it when it is too deep.
     pub(super) fn begin(&mut self, is_object: bool) -> WriteResult {
         let depth = self.depth;
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             return self.replace_too_deep();
         }
         self.value(|out| {
@@ -517,7 +517,7 @@ impl<'a> Output<'a> {
     #[inline]
     fn comma(&mut self) -> WriteResult {
         self.fill();
-        if self.length() >= self.limit || self.nodes >= MOST_NODES {
+        if self.length() >= self.limit || self.nodes >= MAX_NODES {
             return self.stop();
         }
         if let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
@@ -548,7 +548,7 @@ impl<'a> Output<'a> {
         if self.stopped || !self.awaiting {
             return Err(Interrupted);
         }
-        if self.nodes >= MOST_NODES {
+        if self.nodes >= MAX_NODES {
             return self.stop();
         }
         self.nodes += 1;

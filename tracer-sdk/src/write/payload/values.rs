@@ -10,7 +10,7 @@ use serde::ser::{
 };
 
 use super::interrupted::{Interrupted, WriteResult};
-use super::keys::{MOST_WRAPPERS, write_key};
+use super::keys::{MAX_WRAPPERS, write_key};
 use super::output::{Output, name_of_non_finite};
 use super::raw::{Unwrapped, Wrapped};
 use crate::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
@@ -214,7 +214,7 @@ impl<'w, 'a> Serializer for ValueSerializer<'w, 'a> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> WriteResult {
-        if self.wrappers >= MOST_WRAPPERS {
+        if self.wrappers >= MAX_WRAPPERS {
             return self.output.replace_too_deep();
         }
         value.serialize(Self {

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{text_of, written};
-use crate::write::payload::MOST_VALUE_BYTES;
+use crate::write::payload::MAX_VALUE_BYTES;
 
 /// What happens at a chosen step.
 #[derive(Clone, Copy, PartialEq)]
@@ -114,7 +114,7 @@ fn an_endless_sequence_of_long_strings_ends_at_the_bytes() {
     }
     let (text, reported) = written(&Long);
     assert!(
-        text.len() <= MOST_VALUE_BYTES && text.len() > MOST_VALUE_BYTES - 2000,
+        text.len() <= MAX_VALUE_BYTES && text.len() > MAX_VALUE_BYTES - 2000,
         "{}",
         text.len()
     );
@@ -258,6 +258,6 @@ fn errors_that_the_value_swallows_do_not_break_the_text() {
         }
     }
     let (text, reported) = written(&Swallows);
-    assert!(text.len() <= MOST_VALUE_BYTES);
+    assert!(text.len() <= MAX_VALUE_BYTES);
     assert!(reported.failed && reported.truncated);
 }
