@@ -72,6 +72,7 @@ impl Noticed {
 
     /// The next place at or after `position` where something is noticed, and the bits of what. `is_near` when it is
     /// likely to be one of the next bytes, as it is where one thing follows the other.
+    #[inline]
     pub(super) fn next(&self, bytes: &[u8], position: usize, is_near: bool) -> Option<(usize, u16)> {
         let near = position.saturating_add(TOGETHER).min(bytes.len());
         match is_near.then(|| self.first_in(bytes, position, near)).flatten() {
@@ -81,7 +82,7 @@ impl Noticed {
     }
 
     /// As [`next`](Self::next), in steps.
-    #[inline]
+    #[inline(never)]
     fn next_far(&self, bytes: &[u8], position: usize) -> Option<(usize, u16)> {
         let mut passed = position;
         loop {
