@@ -111,6 +111,7 @@ fn rerun(report: &Report, writes_report: bool, place: fn(&str) -> &str) -> Strin
             words.push(shell_quoted(place(&file.path)));
         }
     }
+    words.extend(gate.options.iter().map(|word| shell_quoted(word)));
     words.push("--".to_owned());
     words.extend(gate.command.iter().map(|word| shell_quoted(word)));
     words.join(" ")

@@ -105,6 +105,9 @@ pub struct GateDetails {
     pub tracer_version: String,
     /// The command of a trial, secrets redacted; empty when a stored run is judged.
     pub command: Vec<String>,
+    /// The options that say how its trials are made and judged, beside the policy and the baseline, secrets redacted: with
+    /// them the gate can be run again.
+    pub options: Vec<String>,
     /// The commit of the workspace; null outside a repository.
     pub commit: Option<String>,
     /// When the first trial began.

@@ -79,6 +79,11 @@ fn a_miss_is_inconclusive_and_fails_whatever_the_policy_says() {
         detail.contains("messages[2].content (result of tool lookup_order, call 1)"),
         "{detail}"
     );
+    let hints = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        hints.contains("run --policy policy.yaml --inconclusive pass --cassette agent.jsonl -- "),
+        "the gate is run again from the cassette: {hints}"
+    );
 }
 
 #[test]

@@ -242,6 +242,7 @@ fn command(
         id: Some(id.clone()),
         tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: output.arguments(words),
+        options: output.arguments(args.to_repeat()),
         commit: workspace.commit().map(str::to_owned),
         ..GateDetails::default()
     };

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use tracer_gate::policy::{Bound, Overrides};
 
 use crate::gate::outputs::{Inconclusive, OutputArgs};
@@ -116,5 +117,86 @@ impl Args {
             timeout: self.timeout,
             ..Overrides::default()
         }
+    }
+
+    /// The options that another run of the same gate needs, beside its policy and its baseline. Where the results went, how
+    /// many trials ran at a time, and whether every one was made, is decided anew.
+    pub(super) fn to_repeat(&self) -> Vec<String> {
+        let path = |path: &PathBuf| path.display().to_string();
+        let outcome = |outcome: Inconclusive| {
+            outcome
+                .to_possible_value()
+                .map(|value| value.get_name().to_owned())
+        };
+        let values = [
+            ("--trials", self.trials.map(|trials| trials.to_string())),
+            (
+                "--timeout",
+                self.timeout.map(|timeout| format!("{}s", timeout.as_secs_f64())),
+            ),
+            ("--inconclusive", self.inconclusive.and_then(outcome)),
+            (
+                "--pass-rate-threshold",
+                self.pass_rate_threshold.map(|rate| rate.to_string()),
+            ),
+            (
+                "--confidence-level",
+                self.confidence_level.map(|level| level.to_string()),
+            ),
+            ("--max-steps", self.max_steps.map(|steps| steps.to_string())),
+            ("--cassette", self.cassette.as_ref().map(path)),
+        ];
+        let switches = [
+            ("--force", self.force),
+            ("--capture", self.capture),
+            ("--in-place", self.in_place),
+        ];
+        let switches = switches.into_iter().filter(|(_, is_set)| *is_set);
+        let tags = self.tags.as_given().into_iter().map(|tag| ("--tag", Some(tag)));
+        values
+            .into_iter()
+            .chain(tags)
+            .filter_map(|(option, value)| Some([option.to_owned(), value?]))
+            .flatten()
+            .chain(switches.map(|(option, _)| option.to_owned()))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, Command, FromArgMatches as _};
+
+    use super::*;
+
+    fn parsed(options: &[String]) -> Args {
+        let words = ["run".to_owned()].into_iter().chain(options.iter().cloned());
+        let words = words.chain(["--".to_owned(), "agent".to_owned()]);
+        let matches = Args::augment_args(Command::new("run")).get_matches_from(words);
+        Args::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn a_gate_is_repeated_with_the_options_that_made_it() {
+        let given: Vec<String> = [
+            "--trials=7",
+            "--timeout=1.5m",
+            "--inconclusive=pass",
+            "--pass-rate-threshold=0.85",
+            "--confidence-level=0.95",
+            "--max-steps=40",
+            "--tag=commit=3f2a",
+            "--tag=team=a b",
+            "--capture",
+            "--in-place",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let args = parsed(&given);
+        let repeated = parsed(&args.to_repeat());
+        assert_eq!(format!("{repeated:?}"), format!("{args:?}"));
+        let cassette = parsed(&["--cassette".to_owned(), "calls/answer.jsonl".to_owned()]);
+        assert_eq!(cassette.to_repeat(), ["--cassette", "calls/answer.jsonl"]);
+        assert!(parsed(&[]).to_repeat().is_empty());
     }
 }
