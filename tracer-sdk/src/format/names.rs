@@ -85,9 +85,15 @@ impl Name {
 /// ```
 #[must_use]
 pub fn is_reserved(key: &str) -> bool {
-    const PREFIXES: [&str; 4] = ["tracer.", "maida.", "agentdbg.", "exception."];
-    PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+    is_own(key)
+        || key.starts_with("exception.")
         || [OPERATION, PROVIDER, TOOL_NAME].iter().any(|name| name.is(key))
+}
+
+/// Whether a key is one of the format itself.
+pub(crate) fn is_own(key: &str) -> bool {
+    const PREFIXES: [&str; NAMESPACES] = ["tracer.", "maida.", "agentdbg."];
+    PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }
 
 /// What the attributes of a run's tags begin with, the spelling that this project writes first.
@@ -180,6 +186,20 @@ pub const LAYER: Name = namespaced!("layer");
 pub const INFERRED: Name = namespaced!("inferred");
 /// What was joined from other spans of the run, separated by commas: `arguments`, `result`.
 pub const JOINED: Name = namespaced!("joined");
+/// Who saw a call, where that is not the program itself: `proxy`.
+pub const SOURCE: Name = namespaced!("source");
+/// The span was made of a log record: the record's event name without its agent.
+pub const FROM_LOG: Name = namespaced!("from_log");
+/// A tool call that follows from an answer and the next request: nobody saw it run.
+pub const DERIVED: Name = namespaced!("derived");
+/// A model call that a recorded answer answered, so that it cost nothing.
+pub const REPLAYED: Name = namespaced!("replayed");
+/// The model that the client of a proxy asked, where the proxy asked another one.
+pub const CLIENT_MODEL: Name = namespaced!("client_model");
+/// Which of the model calls it is that are kept beside the run, from 1: what `tracer fork --at` takes.
+pub const CALL_NUMBER: Name = namespaced!("call_number");
+/// The span repeats a call: the span that has the call's tokens.
+pub const SAME_CALL: Name = namespaced!("same_call");
 /// The spans that this one follows from: JSON text of an array of span IDs.
 pub const FOLLOWS_FROM: Name = namespaced!("follows_from");
 

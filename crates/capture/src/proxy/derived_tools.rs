@@ -10,13 +10,11 @@ use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
 
 use super::ProxyContext;
-use super::exchange::{SOURCE, SOURCE_PROXY, flag, set_failure, text};
+use super::exchange::{SOURCE_PROXY, flag, set_failure, text};
 
 /// How many calls wait for their results; the oldest is forgotten first.
 const MAX_WAITING: usize = 10_000;
 
-/// The mark of a span that was inferred.
-const DERIVED: &str = "tracer.derived";
 const CALL_ID: &str = "gen_ai.tool.call.id";
 
 /// A shorter text is in many questions by chance, in bytes.
@@ -151,8 +149,8 @@ fn tool_span(context: &ProxyContext, call: &AwaitedTool, end: u64) -> Span {
     let mut attributes = vec![
         text(names::OPERATION.written(), "execute_tool"),
         text("gen_ai.tool.name", &call.name),
-        text(SOURCE, SOURCE_PROXY),
-        flag(DERIVED, true),
+        text(names::SOURCE.written(), SOURCE_PROXY),
+        flag(names::DERIVED.written(), true),
     ];
     attributes.extend(call.id.as_deref().map(|id| text(CALL_ID, id)));
     let arguments = content(
@@ -230,7 +228,7 @@ mod tests {
             (100, 250)
         );
         assert_eq!(attribute(&spans[1], CALL_ID).unwrap(), "StringValue(\"call_1\")");
-        assert!(attribute(&spans[1], DERIVED).is_some());
+        assert!(attribute(&spans[1], names::DERIVED.written()).is_some());
         // The history of every later request repeats them.
         assert!(
             tools

@@ -287,7 +287,7 @@ fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: 
         end_time_unix_nano: nanoseconds(exchange.ended),
         ..Span::default()
     };
-    span.attributes.push(text(SOURCE, SOURCE_PROXY));
+    span.attributes.push(text(names::SOURCE.written(), SOURCE_PROXY));
     span.attributes.push(text("server.address", &exchange.server));
     span.attributes.extend(
         exchange
@@ -302,27 +302,20 @@ fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: 
             .push(text(UNREAD_ENCODING, &exchange.content_encoding));
     }
     if exchange.is_replayed {
-        span.attributes.push(flag(REPLAYED, true));
+        span.attributes.push(flag(names::REPLAYED.written(), true));
     }
     let client_model = exchange.client_model.as_deref();
     span.attributes
-        .extend(client_model.map(|model| text(CLIENT_MODEL, model)));
-    span.attributes
-        .extend(exchange.call_number.and_then(|call| number(CALL_NUMBER, call)));
+        .extend(client_model.map(|model| text(names::CLIENT_MODEL.written(), model)));
+    span.attributes.extend(
+        exchange
+            .call_number
+            .and_then(|call| number(names::CALL_NUMBER.written(), call)),
+    );
     span
 }
 
-/// The mark of a call that a recorded answer answered.
-const REPLAYED: &str = "tracer.replayed";
-
-/// The model that the client asked, where the proxy asked another one.
-const CLIENT_MODEL: &str = "tracer.client_model";
-
-/// Which of the calls of models it is that are kept beside the run, from 1: what `tracer fork --at` takes.
-const CALL_NUMBER: &str = "tracer.call_number";
-
-/// Who saw the call, where that is not the program itself.
-pub(super) const SOURCE: &str = "tracer.source";
+/// The source of a call that the proxy saw.
 pub(super) const SOURCE_PROXY: &str = "proxy";
 
 /// Why a model call failed, if it did.

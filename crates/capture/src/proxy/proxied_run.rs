@@ -10,9 +10,7 @@ use tracer_sdk::format::names;
 
 use super::ProxyContext;
 use super::derived_tools::DerivedTools;
-use super::exchange::{
-    Exchange, ModelCall, SOURCE, SOURCE_PROXY, model_span, nanoseconds, number, plain_span, text,
-};
+use super::exchange::{Exchange, ModelCall, SOURCE_PROXY, model_span, nanoseconds, number, plain_span, text};
 use super::threads::{RequestHistory, ThreadNumber, Threads};
 use crate::model_api::ModelApi;
 
@@ -192,7 +190,7 @@ fn sub_agent_span(context: &ProxyContext, sub_agent: &SubAgent) -> Span {
         end_time_unix_nano: sub_agent.end,
         attributes: vec![
             text(names::OPERATION.written(), "invoke_agent"),
-            text(SOURCE, SOURCE_PROXY),
+            text(names::SOURCE.written(), SOURCE_PROXY),
             text(names::INFERRED.written(), "span"),
         ],
         ..Span::default()

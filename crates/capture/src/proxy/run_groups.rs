@@ -9,7 +9,7 @@ use opentelemetry_proto::tonic::trace::v1::{Span, span};
 use tracer_insight::conversation::prompt_messages;
 use tracer_sdk::format::{TraceId, names};
 
-use super::exchange::{Exchange, ModelCall, SOURCE, SOURCE_PROXY, nanoseconds, text};
+use super::exchange::{Exchange, ModelCall, SOURCE_PROXY, nanoseconds, text};
 use super::proxied_run::ProxiedRun;
 use super::threads::RequestHistory;
 use super::{ProxyContext, RunGrouping, new_span_id};
@@ -186,7 +186,7 @@ fn distance(exchange: &Exchange, run: &AgentRun) -> Duration {
 fn root(run: &AgentRun) -> Span {
     let context = run.calls.context;
     let mut attributes = vec![
-        text(SOURCE, SOURCE_PROXY),
+        text(names::SOURCE.written(), SOURCE_PROXY),
         text(names::INFERRED.written(), "span"),
     ];
     if run.model_calls > 0 {

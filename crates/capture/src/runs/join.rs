@@ -18,8 +18,6 @@ use super::marks::call_type;
 const TOLERANCE_US: i64 = 50_000;
 /// So much text of log records is held while they are joined; what is beyond stays a span of its own.
 const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
-/// Marks what was put into a call by another record than its own.
-const JOINED: &str = "tracer.joined";
 const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 const REASONING_TOKENS: &str = "gen_ai.usage.reasoning.output_tokens";
 
@@ -393,7 +391,7 @@ fn adds(event: &str, attributes: &Map<String, Value>) -> Map<String, Value> {
         _ => {}
     }
     if !adds.is_empty() {
-        adds.insert(JOINED.to_owned(), event.into());
+        adds.insert(names::JOINED.written().to_owned(), event.into());
     }
     adds
 }

@@ -6,7 +6,6 @@ use super::tokens::usage;
 use super::values::{Lookup, named, texts};
 use crate::format::names;
 use crate::format::{OtherMarks, Payload, SpanRecord, Usage};
-use crate::read::vocabulary::REPLAYED;
 
 /// The other marks of a span; `None` of nearly every span.
 pub(super) fn other_marks(span: &SpanRecord, payload: &Payload) -> Option<Box<OtherMarks>> {
@@ -40,7 +39,7 @@ pub(super) fn other_marks(span: &SpanRecord, payload: &Payload) -> Option<Box<Ot
 
 /// Whether the span of a call says that a recorded answer answered it.
 pub(crate) fn is_replayed(attributes: &impl Lookup) -> bool {
-    attributes.truth_at(REPLAYED) == Some(true)
+    attributes.truth_at(names::REPLAYED.written()) == Some(true)
 }
 
 /// The tokens of the model that the span of a tool call names, or reports tokens of. A provider alone is no model:

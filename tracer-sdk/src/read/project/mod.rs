@@ -320,7 +320,7 @@ fn describe_call(attributes: &Map<String, Value>, event_type: EventType, meta: &
         meta.entry(FIRST_CHUNK_MS).or_insert_with(|| milliseconds.into());
     }
     let kept = attributes
-        .get("tracer.call_number")
+        .get(names::CALL_NUMBER.written())
         .and_then(values::whole_number);
     if let (EventType::LlmCall, Some(number)) = (event_type, kept) {
         meta.entry(CALL_NUMBER).or_insert_with(|| number.into());

@@ -6,6 +6,7 @@ use super::Vocabulary::{
     Tracer,
 };
 use super::kinds::{Pattern, Test};
+use crate::format::names;
 
 /// Where a field may be.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +28,7 @@ pub(crate) enum SourceForm {
 }
 
 macro_rules! sources {
-    ($($vocabulary:ident $key:literal $(, $form:ident $(($path:expr))?)?;)+) => {
+    ($($vocabulary:ident $key:expr $(, $form:ident $(($path:expr))?)?;)+) => {
         &[$(FieldSource {
             vocabulary: $vocabulary,
             key: $key,
@@ -240,9 +241,8 @@ pub(crate) const RUN_NAME: &[FieldSource] = sources! {
 
 /// Which instrumentation recorded a span: two that differ may have recorded one call.
 pub(crate) const SOURCE: &[FieldSource] = sources! {
-    OtelGenAi "otel.scope.name";
-    Tracer "tracer.source";
-    Tracer "tracer.proxy";
-    Tracer "tracer.layer";
-    Tracer "tracer.from_log";
+    OtelGenAi names::SCOPE.written();
+    Tracer names::SOURCE.written();
+    Tracer names::LAYER.written();
+    Tracer names::FROM_LOG.written();
 };

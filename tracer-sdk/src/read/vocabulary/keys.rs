@@ -20,11 +20,6 @@ pub(crate) const FOREIGN: u8 = 2;
 /// The key counts cached or reasoning tokens.
 pub(crate) const DETAILS: u8 = 4;
 
-/// The mark of a call that was derived from the messages around it.
-const DERIVED: &str = "tracer.derived";
-/// The mark of a call that a recorded answer answered, so that it cost nothing.
-pub(crate) const REPLAYED: &str = "tracer.replayed";
-
 /// What is kept of a value under a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a use of its own")]
@@ -95,8 +90,8 @@ impl KnownKeys {
         for sources in [MODEL, RESPONSE_MODEL, RESPONSE_ID, SOURCE, FINISH_REASON] {
             keys.sources(sources, |used| used.is_outlined = true);
         }
-        keys.add(Tracer, DERIVED, |used| used.is_noted = true);
-        keys.add(Tracer, REPLAYED, |used| used.is_outlined = true);
+        keys.add(Tracer, names::DERIVED.written(), |used| used.is_noted = true);
+        keys.add(Tracer, names::REPLAYED.written(), |used| used.is_outlined = true);
         for sources in [PROVIDER, TOOL_NAME, CALL_ID] {
             keys.sources(sources, |used| used.is_outlined = true);
         }

@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind as OtlpKind};
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode as OtlpCode;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
-use tracer_sdk::format::{Record, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime};
+use tracer_sdk::format::{Record, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, names};
 use tracer_sdk::read::remove_usage;
 
 use values::key_values;
@@ -121,7 +121,7 @@ pub fn span(span: SpanRecord) -> Span {
 }
 
 /// The attribute of a span that repeats a call: the span that has the call's tokens.
-pub const SAME_CALL: &str = "tracer.same_call";
+pub const SAME_CALL: &str = names::SAME_CALL.written();
 
 /// A recorded span that repeats a call as the protocol has it: as it is stored, without tokens and costs, which
 /// `counted_in` has, and which a back end would count twice; [`SAME_CALL`] names that span.

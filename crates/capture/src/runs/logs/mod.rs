@@ -9,14 +9,14 @@ mod event;
 
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use serde_json::{Map, Value};
-use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, Timestamp, TraceId};
+use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, Timestamp, TraceId, names};
 
 use super::conversation::CodingAgent;
 use super::ids::{derived_span_id, derived_trace_id, synthetic_root};
 use event::{LogEvent, read_events};
 
-/// Marks a span that was made of a log record, with the record's event name without its agent.
-pub(super) const FROM_LOG: &str = "tracer.from_log";
+/// Marks a span that was made of a log record.
+pub(super) const FROM_LOG: &str = names::FROM_LOG.written();
 /// Marks a span that holds an event for its parent until it is put into it.
 pub(super) const EVENT_FOR_PARENT: &str = "tracer.log_event";
 /// Identifies a log record within the span that it was put into.

@@ -21,6 +21,7 @@ use super::payload::tool_name;
 use super::tokens::{fill_usage, usage};
 use super::values::Lookup;
 use super::view::SpanView;
+use crate::format::names;
 use crate::format::{EventType, SpanId, Timestamp, Usage};
 use crate::read::log::{IndexEntry, KeptBytes, KeptCursor, LinePlace};
 use crate::read::vocabulary::{CALL_ID, MODEL, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
@@ -60,16 +61,11 @@ pub(crate) struct CallFacts {
     richness: u8,
 }
 
-/// The model that the client of a proxy asked, where the proxy asked another one.
-const CLIENT_MODEL: &str = "tracer.client_model";
-/// The mark of a tool call that follows from an answer and the next request.
-const DERIVED: &str = "tracer.derived";
-
 /// Whether a span is a call that a recorder of this format made: those alone are never looked at.
 pub(crate) fn is_own_call(span: &impl SpanView) -> bool {
     let facts = span.facts();
     // The proxy writes the format's marks for what others did.
-    is_of_the_format(&facts) && !facts.says("tracer.source")
+    is_of_the_format(&facts) && !facts.says(names::SOURCE.written())
 }
 
 impl CallFacts {
@@ -92,7 +88,7 @@ impl CallFacts {
                 richness += 32 * u8::from(!is_incomplete(span, event_type));
                 let unversioned = hash(model.map(model_without_version));
                 // Who called knows only the model that it asked.
-                let asked = facts.text_at(CLIENT_MODEL).or(model);
+                let asked = facts.text_at(names::CLIENT_MODEL.written()).or(model);
                 (
                     hash(asked),
                     hash(answered_by),
@@ -112,13 +108,13 @@ impl CallFacts {
                 });
                 let mut richness = 8 * u8::from(has_arguments(span)) + 8 * u8::from(has_result(span));
                 // What was derived from messages gives way to what was recorded.
-                richness += 32 * u8::from(!facts.has(DERIVED));
+                richness += 32 * u8::from(!facts.has(names::DERIVED.written()));
                 (hash(Some(name)), 0, 0, hash(id), richness)
             }
             _ => return None,
         };
         let is_own = is_own_call(span);
-        let is_derived = facts.has(DERIVED);
+        let is_derived = facts.has(names::DERIVED.written());
         let (span_id, parent) = span.ids();
         let (start, end) = span.times();
         let mut source = DefaultHasher::new();
