@@ -3,6 +3,7 @@
 //! Types only: nothing here opens a file, reads a clock or keeps a global. The specification is
 //! `run-trace-format.md`; each type names the section that it implements.
 
+pub(crate) mod content;
 pub(crate) mod fork_origin;
 pub(crate) mod gate_trial;
 pub(crate) mod ids;
@@ -19,6 +20,7 @@ pub(crate) mod time;
 pub(crate) mod usd;
 pub(crate) mod version;
 
+pub use content::may_hold_content;
 pub use fork_origin::ForkOrigin;
 pub use gate_trial::GateTrial;
 pub use ids::{InvalidId, SpanId, TraceId};

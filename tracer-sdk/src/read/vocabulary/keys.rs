@@ -252,6 +252,39 @@ fn is_shared(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::may_hold_content;
+    use crate::read::vocabulary::RUN_NAME;
+
+    #[test]
+    fn what_the_tables_take_for_a_name_is_no_content() {
+        let fields = [
+            MODEL,
+            RESPONSE_MODEL,
+            RESPONSE_ID,
+            PROVIDER,
+            FINISH_REASON,
+            TOOL_NAME,
+            CALL_ID,
+            RUN_NAME,
+        ];
+        let fields = fields.into_iter().chain([ERROR_TYPE]).flatten();
+        let of_fields = fields
+            .filter(|field| !matches!(field.form, SourceForm::Within(_)))
+            .map(|field| field.key);
+        let of_rules = KINDS
+            .iter()
+            .flat_map(|rule| rule.tests)
+            .filter_map(|test| match test {
+                Test::Word(key, _) => Some(*key),
+                _ => None,
+            });
+        for key in of_fields.chain(of_rules) {
+            assert!(!may_hold_content(key), "{key}");
+        }
+        for content in [PROMPT, ANSWER, ARGUMENTS, RESULT].into_iter().flatten() {
+            assert!(may_hold_content(content.key), "{}", content.key);
+        }
+    }
 
     #[test]
     fn keys_of_every_table_are_kept() {

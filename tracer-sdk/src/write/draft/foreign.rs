@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{Draft, DraftEntry, DraftEvent, EventTime, MAX_KEY_BYTES, StoredValue, cut_to};
 use crate::format::Timestamp;
-use crate::format::names::markers;
+use crate::format::content::names_in_message;
+use crate::format::may_hold_content;
+use crate::format::names::{is_own, markers};
 use crate::redact::{KeyVerdict, Redactor};
 use crate::write::payload::{WrittenValue, write_json_cut, write_json_limited};
 
@@ -122,7 +124,7 @@ impl Draft {
             }
             return self.json_text(json, Some(text), limits, redactor);
         }
-        if limits.omits_content && !names_something(key) {
+        if limits.omits_content && may_hold_content(key) {
             return StoredValue::Text(self.push(omitted(text).as_bytes()));
         }
         let cleaned = redactor.text(text);
@@ -183,52 +185,6 @@ fn as_structure(text: &str) -> Option<&RawValue> {
     serde_json::from_str(text).ok()
 }
 
-/// Whether what is under this key names something, or says of what kind it is, and so is no content.
-fn names_something(key: &str) -> bool {
-    const LAST_WORDS: [&str; 26] = [
-        "finish_reason",
-        "finish_reasons",
-        "framework",
-        "id",
-        "ids",
-        "kind",
-        "language",
-        "level",
-        "method",
-        "mime_type",
-        "modality",
-        "mode",
-        "model",
-        "name",
-        "operation",
-        "operationid",
-        "outcome",
-        "protocol",
-        "provider",
-        "role",
-        "status",
-        "status_code",
-        "stop_reason",
-        "system",
-        "type",
-        "version",
-    ];
-    const PERSONAL: [&str; 4] = ["user", "enduser", "organization", "account"];
-    let key = key.to_ascii_lowercase();
-    if PERSONAL.iter().any(|person| key.starts_with(person)) {
-        return false;
-    }
-    let last = key.rsplit('.').next().unwrap_or(&key);
-    LAST_WORDS.iter().any(|word| {
-        last.strip_suffix(word)
-            .is_some_and(|before| before.is_empty() || before.ends_with('_'))
-    }) || key.starts_with("service.")
-        || key.starts_with("telemetry.")
-        || key.starts_with("process.")
-        || key.starts_with("otel.")
-        || key.starts_with("tracer.")
-}
-
 fn omitted(text: &str) -> String {
     if text.is_empty() || text.starts_with(markers::OMITTED) {
         return text.to_owned();
@@ -238,15 +194,35 @@ fn omitted(text: &str) -> String {
 
 /// The same shape, with the lengths of its texts.
 fn without_content(key: &str, value: &Value) -> Value {
+    let is_name = !may_hold_content(key);
     match value {
-        Value::String(text) if !names_something(key) => Value::String(omitted(text)),
-        // What a tool takes and gives has keys of its own, which say nothing about their values.
+        // The format's own lists name spans.
+        value if is_name && is_own(key) => value.clone(),
+        Value::Array(items) if is_name && items.iter().all(Value::is_string) => value.clone(),
         Value::Object(_) | Value::Array(_) if holds_values_of_a_tool(key) => without_any_text(value),
-        Value::Array(items) => items.iter().map(|item| without_content(key, item)).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(key, value)| (key.clone(), without_content(key, value)))
-            .collect(),
+        value => without_texts_of_messages(value),
+    }
+}
+
+/// The same for what is inside: of messages, roles and names stay.
+fn without_texts_of_messages(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(omitted(text)),
+        Value::Array(items) => items.iter().map(without_texts_of_messages).collect(),
+        Value::Object(members) => {
+            let without_text = |(key, value): (&String, &Value)| {
+                let value = match value {
+                    Value::String(_) if names_in_message(key) => value.clone(),
+                    // What a tool takes and gives has keys of its own, which say nothing about their values.
+                    Value::Object(_) | Value::Array(_) if holds_values_of_a_tool(key) => {
+                        without_any_text(value)
+                    }
+                    value => without_texts_of_messages(value),
+                };
+                (key.clone(), value)
+            };
+            members.iter().map(without_text).collect()
+        }
         other => other.clone(),
     }
 }
@@ -381,7 +357,13 @@ mod tests {
             stored("input.value", &"hello".into(), omits),
             "__OMITTED__ (5 bytes)"
         );
-        assert_eq!(stored("user.name", &"Ada".into(), omits), "__OMITTED__ (3 bytes)");
+        for key in ["user.name", "customer.last_name", "ticket.type"] {
+            assert_eq!(
+                stored(key, &"Ada".into(), omits),
+                "__OMITTED__ (3 bytes)",
+                "{key}"
+            );
+        }
         let arguments = stored(
             "gen_ai.tool.call.arguments",
             &r#"{"name":"Ada","n":5}"#.into(),
