@@ -86,7 +86,8 @@ pub(crate) fn exchanges_of(run: &RunDirectory, short_id: &str) -> Result<Cassett
         return Err(CliError::input(format!("run {short_id} kept no calls of models"))
             .with_hint("record it again: tracer record -- COMMAND, without --no-exchanges and --no-proxy"));
     }
-    Cassette::read_filled(&path).map_err(|error| {
+    let kept = Cassette::read_filled(&path).map(Cassette::with_digests);
+    kept.map_err(|error| {
         let hint = match &error {
             CassetteError::FromTheFuture { .. } => "update tracer",
             CassetteError::Io { .. } => "check its permissions",

@@ -147,10 +147,7 @@ impl CassetteFile {
             .append(true)
             .open(path)
             .map_err(CassetteError::at(path))?;
-        let mut head = cassette.head.clone();
-        if head.digests.is_empty() {
-            head.digests = AgentDigests::of_exchanges(&cassette.exchanges, &head.rules);
-        }
+        let head = cassette.head_with_digests();
         let last = cassette.exchanges.iter().map(|exchange| exchange.number).max();
         Ok(Self {
             path: path.clone(),

@@ -1,11 +1,12 @@
 //! Exchanges through the files and the pool.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
@@ -46,6 +47,14 @@ pub(super) fn record(path: &Path, exchanges: &[(Value, String)]) -> KeptSummary 
         keep(&mut keeper, &request.to_string(), "application/json", response);
     }
     kept.read()
+}
+
+/// A folder with a cassette of these requests and answers.
+fn recorded(exchanges: &[(Value, String)]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.jsonl");
+    record(&path, exchanges);
+    (folder, path)
 }
 
 fn keep(keeper: &mut ExchangeKeeper, request: &str, content_type: &str, response: &str) {
@@ -141,9 +150,7 @@ fn what_was_kept_is_read_again() {
 
 #[test]
 fn a_cassette_that_is_there_is_not_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
-    record(&path, &[(question("a"), answer("b"))]);
+    let (_folder, path) = recorded(&[(question("a"), answer("b"))]);
     let head = scrubbing().head([]);
     assert!(matches!(
         CassetteFile::create(&path, &head, false),
@@ -159,16 +166,11 @@ fn a_cassette_that_is_there_is_not_replaced() {
 
 #[test]
 fn equal_requests_are_answered_in_their_order_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
-    record(
-        &path,
-        &[
-            (question("a"), answer("1")),
-            (question("b"), answer("2")),
-            (question("a"), answer("3")),
-        ],
-    );
+    let (_folder, path) = recorded(&[
+        (question("a"), answer("1")),
+        (question("b"), answer("2")),
+        (question("a"), answer("3")),
+    ]);
     let replayer = replayer(&path, ReplayOptions::default());
     assert_eq!(ask(&replayer, &question("b")).unwrap(), "2");
     assert_eq!(ask(&replayer, &question("a")).unwrap(), "1");
@@ -189,12 +191,7 @@ fn equal_requests_are_answered_in_their_order_once() {
 
 #[test]
 fn an_ordered_replay_refuses_what_comes_too_early() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
-    record(
-        &path,
-        &[(question("a"), answer("1")), (question("b"), answer("2"))],
-    );
+    let (_folder, path) = recorded(&[(question("a"), answer("1")), (question("b"), answer("2"))]);
     let options = ReplayOptions {
         matching: Matching {
             is_strict: true,
@@ -260,12 +257,7 @@ fn a_miss_names_what_changed() {
 
 #[test]
 fn a_miss_may_go_on_with_the_provider() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
-    record(
-        &path,
-        &[(question("a"), answer("1")), (question("b"), answer("2"))],
-    );
+    let (_folder, path) = recorded(&[(question("a"), answer("1")), (question("b"), answer("2"))]);
     let options = ReplayOptions {
         on_miss: OnMiss::Live,
         ..ReplayOptions::default()
@@ -285,9 +277,7 @@ fn a_miss_may_go_on_with_the_provider() {
 
 #[test]
 fn a_loose_match_is_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
-    record(&path, &[(question("build 123456 of Monday"), answer("1"))]);
+    let (_folder, path) = recorded(&[(question("build 123456 of Monday"), answer("1"))]);
     let asked = question("build 123457 of Tuesday");
     ask(&replayer(&path, ReplayOptions::default()), &asked).unwrap_err();
     let options = ReplayOptions {
@@ -304,9 +294,7 @@ fn a_loose_match_is_reported() {
 
 #[test]
 fn each_api_gets_a_miss_in_its_own_shape() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
-    record(&path, &[(question("a"), answer("1"))]);
+    let (folder, path) = recorded(&[(question("a"), answer("1"))]);
     for (api, provider, place) in [
         (ModelApi::Messages, "anthropic", "/error/message"),
         (ModelApi::GenerateContent, "gemini", "/error/message"),
@@ -488,12 +476,7 @@ fn a_bad_head_is_refused() {
 
 #[test]
 fn a_torn_line_is_left_out_and_replaced_when_recording_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
-    record(
-        &path,
-        &[(question("a"), answer("1")), (question("b"), answer("2"))],
-    );
+    let (_folder, path) = recorded(&[(question("a"), answer("1")), (question("b"), answer("2"))]);
     let whole = fs::read(&path).unwrap();
     let second = whole[..whole.len() - 1]
         .iter()
@@ -546,9 +529,7 @@ fn secrets_of_requests_and_answers_are_replaced_on_both_sides() {
 
 #[test]
 fn rules_of_the_head_hold_on_both_sides() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.jsonl");
-    record(&path, &[(question("build-12 is red"), answer("1"))]);
+    let (_folder, path) = recorded(&[(question("build-12 is red"), answer("1"))]);
     let text = fs::read_to_string(&path).unwrap();
     let text = text.replacen(
         "{\"cassette\":1",

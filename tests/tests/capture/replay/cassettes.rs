@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use super::{conversation, recorded_conversation, replay, script};
 use crate::record::{EXPORTER, Recorder};
 
@@ -68,7 +70,17 @@ fn exchanges_go_where_their_run_goes() {
     tracer(&["rename", id, "refund"]);
     assert!(run.join("exchanges.jsonl").exists());
     tracer(&["validate-trace", run.to_str().unwrap()]);
-    assert!(tracer(&["export", id, "--format", "cassette", "--out", "-"]).starts_with("{\"cassette\":1"));
+    let exported = tracer(&["export", id, "--format", "cassette", "--out", "-"]);
+    let recorded = fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    let head = |text: &str| serde_json::from_str::<Value>(text.lines().next().unwrap()).unwrap();
+    assert_eq!(head(&exported)["cassette"], 1);
+    for asked_with in ["models", "system_prompts", "tools"] {
+        assert_eq!(
+            head(&exported)[asked_with],
+            head(&recorded)[asked_with],
+            "{asked_with}"
+        );
+    }
     tracer(&["delete", id, "--yes"]);
     assert!(!run.exists());
 }
