@@ -1,15 +1,18 @@
-//! What the proxy for model APIs costs: the same requests directly and through it, to a provider that answers at once.
+//! What the proxy for model APIs costs: the same requests directly and through it, to a provider that answers at once, and
+//! to a replay.
 
 use std::error::Error;
+use std::fs;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tracer_capture::OtlpSink;
+use tracer_capture::cassette::Replay;
 use tracer_capture::proxy::{ModelProxy, ProxyContext};
 use tracer_capture::runs::{CollectorOptions, Destination, RunCollector, RunIdentity};
 use tracer_sdk::settings::Settings;
@@ -37,6 +40,10 @@ const EVENT: &str = "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"
 const EVENTS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 const CHUNK: usize = 64 * 1024;
+/// The calls of the agent that is replayed: each sends the whole conversation so far, as agents do.
+const REPLAYED_CALLS: usize = 50;
+/// What each of its calls adds to the conversation, beside the answer, in bytes.
+const TOOL_RESULT_BYTES: usize = 2_000;
 /// Requests before any is timed.
 const WARM_UP: usize = 50;
 
@@ -103,6 +110,7 @@ pub fn measure(plan: &ProxyPlan) -> Result<String, Box<dyn Error>> {
         plan.streams,
         resident_kilobytes().saturating_sub(before) / 1024
     )?;
+    report.push_str(&replay(&direct, &plan.directory)?);
     let summary = proxy.shut_down();
     let _ = collector.close();
     writeln!(
@@ -128,12 +136,34 @@ impl ProxyTarget {
     }
 
     fn request(&self, kind: &str) -> String {
+        self.request_of(&format!("?{kind}"), REQUEST)
+    }
+
+    fn request_of(&self, query: &str, body: &str) -> String {
         format!(
-            "POST {}/chat/completions?{kind} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{REQUEST}",
+            "POST {}/chat/completions{query} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             self.path,
             self.address,
-            REQUEST.len()
+            body.len()
         )
+    }
+
+    /// Seconds that these requests take, one after the other.
+    fn converse(&self, requests: &[String]) -> io::Result<f64> {
+        let mut stream = self.connect()?;
+        let mut buffer = vec![0; CHUNK];
+        let start = Instant::now();
+        for request in requests {
+            stream.write_all(self.request_of("", request).as_bytes())?;
+            let mut seen = Vec::new();
+            while !seen.ends_with(&ANSWER.as_bytes()[ANSWER.len() - 20..]) {
+                match stream.read(&mut buffer)? {
+                    0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    read => seen.extend_from_slice(&buffer[..read]),
+                }
+            }
+        }
+        Ok(start.elapsed().as_secs_f64())
     }
 
     /// Seconds until all of the large answer has come.
@@ -182,6 +212,56 @@ fn first_bytes(direct: &ProxyTarget, proxied: &ProxyTarget, requests: usize) -> 
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     }))
+}
+
+/// An agent of many calls, answered by a provider that answers at once and from a cassette: what is left of the time is the
+/// agent's own.
+fn replay(direct: &ProxyTarget, directory: &Path) -> Result<String, Box<dyn Error>> {
+    let folder = tempfile::tempdir_in(directory)?;
+    let path = folder.path().join("agent.jsonl");
+    let conversation: Vec<String> = (0..REPLAYED_CALLS).map(question_after).collect();
+    let mut cassette = String::from("{\"cassette\":1}\n");
+    for (position, request) in conversation.iter().enumerate() {
+        let line = serde_json::json!({
+            "n": position + 1, "api": "openai.chat", "provider": "openai", "path": "/v1/chat/completions",
+            "request": serde_json::from_str::<serde_json::Value>(request)?,
+            "response": {"status": 200, "text": ANSWER},
+        });
+        writeln!(cassette, "{line}")?;
+    }
+    fs::write(&path, cassette)?;
+    let replay = Replay::start(&path)?;
+    let base = replay.base_url("openai");
+    let (address, path) = base
+        .strip_prefix("http://")
+        .and_then(|rest| rest.split_once('/'))
+        .ok_or("the replay has no address")?;
+    let replayed = ProxyTarget {
+        address: address.parse()?,
+        path: format!("/{path}"),
+    };
+    let once = direct.converse(&conversation)?;
+    let again = replayed.converse(&conversation)?;
+    let outcome = replay.finish();
+    if outcome.missed > 0 || !outcome.unused.is_empty() {
+        return Err(format!("the replay did not answer all calls: {outcome:?}").into());
+    }
+    Ok(format!(
+        "An agent of {REPLAYED_CALLS} calls, {} kB sent: a provider that answers at once {:.1} ms, replayed {:.1} ms: {:.2} ms a call.\n",
+        conversation.iter().map(String::len).sum::<usize>() / 1_000,
+        once * 1e3,
+        again * 1e3,
+        again * 1e3 / REPLAYED_CALLS as f64
+    ))
+}
+
+/// The request of a call that so many were made before: it ends as every request does, by which the provider knows its end.
+fn question_after(calls: usize) -> String {
+    let result = "x".repeat(TOOL_RESULT_BYTES);
+    let earlier: String = (0..calls)
+        .map(|call| format!(r#"{{"role":"tool","tool_call_id":"call-{call}","content":"{call} {result}"}},"#))
+        .collect();
+    REQUEST.replacen(r#""messages":["#, &format!(r#""messages":[{earlier}"#), 1)
 }
 
 /// Seconds until all of the streams have ended.
