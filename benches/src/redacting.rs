@@ -47,25 +47,25 @@ pub fn measure(plan: &RedactPlan) -> Result<(String, bool), String> {
     let redaction = Redaction::new(&Settings::with_data_dir(directory.path()), []);
     let config = Config::new().data_dir(directory.path());
     let run = Run::new("redact").config(&config).start();
-    let one = |text: &str| fastest(plan.rounds, || drop(black_box(redaction.text(black_box(text)))));
+    let one = |text: &str| drop(black_box(redaction.text(black_box(text))));
     let record = |text: &str| {
-        fastest(plan.rounds, || {
-            let _ = tool_call("fetch").args(&[black_box(text)]).record();
-        })
+        let _ = tool_call("fetch").args(&[black_box(text)]).record();
     };
     let scale = prose(plan.bytes);
-    let base = (
-        one(&scale) / scale.len() as f64,
-        record(&scale) / scale.len() as f64,
-    );
+    let base = [&one as &dyn Fn(&str), &record]
+        .map(|work| fastest_in_turns(plan.rounds, work, [&scale, &scale])[0] / scale.len() as f64);
+    // Both in turns, so that what else the machine does slows both, or neither counts.
+    let per_byte = |work: &dyn Fn(&str), text: &str, other: &str| {
+        let [taken, by_other] = fastest_in_turns(plan.rounds, work, [text, other]);
+        taken / text.len() as f64 / (by_other / other.len() as f64)
+    };
     let row = |name: String, make: &dyn Fn(usize) -> String| {
         let (text, double) = (make(plan.bytes), make(2 * plan.bytes));
-        let once = one(&text);
         Row {
             name,
-            redacted: once / text.len() as f64 / base.0,
-            recorded: record(&text) / text.len() as f64 / base.1,
-            doubled: one(&double) / once * text.len() as f64 * 2.0 / double.len() as f64,
+            redacted: per_byte(&one, &text, &scale),
+            recorded: per_byte(&record, &text, &scale),
+            doubled: 2.0 * per_byte(&one, &double, &text),
         }
     };
     let is_wanted = |name: &str| plan.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
@@ -93,17 +93,20 @@ pub fn measure(plan: &RedactPlan) -> Result<(String, bool), String> {
     Ok(report(plan, base, rows))
 }
 
-/// Nanoseconds of the fastest of some rounds.
-fn fastest(rounds: usize, mut work: impl FnMut()) -> f64 {
-    let times = (0..rounds.max(1)).map(|_| {
-        let start = Instant::now();
-        work();
-        start.elapsed().as_nanos() as f64
-    });
-    times.fold(f64::INFINITY, f64::min)
+/// Nanoseconds of the fastest of some rounds, for each of two texts in turns.
+fn fastest_in_turns(rounds: usize, work: &dyn Fn(&str), texts: [&str; 2]) -> [f64; 2] {
+    let mut fastest = [f64::INFINITY; 2];
+    for _ in 0..rounds.max(1) {
+        for (fastest, text) in fastest.iter_mut().zip(texts) {
+            let start = Instant::now();
+            work(text);
+            *fastest = fastest.min(start.elapsed().as_nanos() as f64);
+        }
+    }
+    fastest
 }
 
-fn report(plan: &RedactPlan, base: (f64, f64), mut rows: Vec<Row>) -> (String, bool) {
+fn report(plan: &RedactPlan, base: [f64; 2], mut rows: Vec<Row>) -> (String, bool) {
     let shown = if plan.only.is_some() { usize::MAX } else { 25 };
     let within = |row: &Row| row.recorded <= LIMIT;
     let outside = rows.iter().filter(|row| !within(row)).count();
@@ -114,8 +117,8 @@ fn report(plan: &RedactPlan, base: (f64, f64), mut rows: Vec<Row>) -> (String, b
         rows.len(),
         plan.bytes,
         plan.rounds,
-        base.0,
-        base.1,
+        base[0],
+        base[1],
         "redacted",
         "recorded",
         "doubled"
