@@ -66,8 +66,8 @@ pub struct ListedRun {
     pub status: RunStatus,
     /// Its numbers and times.
     pub facts: RunFacts,
-    /// Its details, where they were asked for: see [`FactsStore::read_details`].
-    pub details: Option<RunDetails>,
+    /// Its details, where they were asked for: see [`FactsStore::read_details`]. They are as large as everything else.
+    pub details: Option<Box<RunDetails>>,
     /// By which it is placed: its start, or else when its directory was last changed.
     placed: Option<Timestamp>,
     /// What its files looked like.
@@ -310,17 +310,17 @@ impl FactsStore {
         });
         let (database, mut kept) = opened;
         let items: Vec<(FilesStamp, RunDirectory, Option<KeptRun>)> = looks?
-            .into_iter()
             .map(|(files, directory)| {
                 let kept = kept.remove(&directory.trace_id);
                 (files, directory, kept)
             })
             .collect();
         let gone = kept.into_keys().collect();
+        let count = items.len();
         let looks = workers::map(items, workers::processors(), |(files, directory, kept)| {
             look(files, directory, kept, with_details)
         });
-        let (mut known, mut unread) = (Vec::with_capacity(looks.len()), Vec::new());
+        let (mut known, mut unread) = (Vec::with_capacity(count), Vec::new());
         for look in looks {
             match look {
                 Look::Known(run) => known.push(run),
@@ -356,10 +356,12 @@ impl FactsStore {
         for run in gone.iter().filter(|_| self.keeps) {
             self.indexes().forget(*run);
         }
-        let looks = workers::map(items, MAX_LOOKING, |(directory, before)| {
-            let look = before.map_or(Again::Changed, ListedRun::look_again);
-            (directory, before, look)
-        });
+        let looks: Vec<(RunDirectory, Option<&ListedRun>, Again)> =
+            workers::map(items, MAX_LOOKING, |(directory, before)| {
+                let look = before.map_or(Again::Changed, ListedRun::look_again);
+                (directory, before, look)
+            })
+            .collect();
         if gone.is_empty() && looks.iter().all(|(_, _, look)| matches!(look, Again::Same)) {
             return Ok(SnapshotLook::Same);
         }
@@ -431,7 +433,8 @@ impl FactsStore {
                 .as_ref()
                 .and_then(|database| database.details(run.directory.trace_id, files.bytes()).ok()?);
             let details = kept.and_then(|details| serde_json::from_str(&details).ok());
-            let mut details = details.unwrap_or_else(|| run_facts::read(&run.directory).details);
+            let mut details: Box<RunDetails> =
+                details.unwrap_or_else(|| Box::new(run_facts::read(&run.directory).details));
             details.price(&self.prices);
             run.details = Some(details);
         }
@@ -696,7 +699,7 @@ fn listed(
         placed: placed(directory, &read.facts),
         directory: directory.clone(),
         facts: read.facts,
-        details: with_details.then_some(read.details),
+        details: with_details.then(|| Box::new(read.details)),
         files: files.bytes().into(),
         unsettled,
     }

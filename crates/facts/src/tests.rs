@@ -26,7 +26,7 @@ fn read(sandbox: &Sandbox) -> Vec<ListedRun> {
         let mut details = whole.details;
         details.price(store.prices());
         assert_eq!(run.facts, whole.facts, "of {:?}", run.directory);
-        assert_eq!(run.details, Some(details), "of {:?}", run.directory);
+        assert_eq!(run.details.as_deref(), Some(&details), "of {:?}", run.directory);
     }
     runs
 }

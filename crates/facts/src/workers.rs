@@ -88,7 +88,7 @@ pub(crate) fn map<Item: Send, Output: Send>(
     items: Vec<Item>,
     threads: usize,
     work: impl Fn(Item) -> Output + Sync,
-) -> Vec<Output> {
+) -> impl Iterator<Item = Output> {
     let count = items.len();
     let left = Mutex::new((0, items.into_iter()));
     let turns = || {
@@ -121,7 +121,7 @@ pub(crate) fn map<Item: Send, Output: Send>(
         done
     });
     done.sort_unstable_by_key(|(start, _)| *start);
-    done.into_iter().flat_map(|(_, results)| results).collect()
+    done.into_iter().flat_map(|(_, results)| results)
 }
 
 #[cfg(test)]
@@ -133,6 +133,7 @@ mod tests {
         for threads in [0, 1, 2, 7] {
             for count in [0, 1, ITEMS_PER_LONG_TURN, 10 * ITEMS_PER_LONG_TURN + 3] {
                 let doubled = map((0..count).collect(), threads, |item: usize| item * 2);
+                let doubled: Vec<usize> = doubled.collect();
                 let expected: Vec<usize> = (0..count).map(|item| item * 2).collect();
                 assert_eq!(doubled, expected);
             }

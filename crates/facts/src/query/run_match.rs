@@ -154,7 +154,7 @@ fn field_condition(
 ) -> ConditionOutcome {
     let compare = TextMatch::new(comparison, value);
     let one = |text: Option<&str>| ConditionOutcome::Known(text.is_some_and(|text| compare.holds(text)));
-    let details: Option<&RunDetails> = run.details.as_ref();
+    let details: Option<&RunDetails> = run.details.as_deref();
     match (field, details) {
         (TextField::Name, _) => one(run.facts.name.as_deref()),
         (TextField::Agent, _) => one(agent(run.facts.name.as_deref())),

@@ -338,8 +338,8 @@ fn known_row(run: &ListedRun, place: Option<&PlaceInThread<'_>>) -> TableRow {
         read_bytes: 0,
     });
     let tags = run.details.as_ref().map(|details| tag_words(details.tags.iter()));
-    let models = called(run.details.as_ref(), RunDetails::models_by_calls);
-    let tools = called(run.details.as_ref(), RunDetails::tools_by_calls);
+    let models = called(run.details.as_deref(), RunDetails::models_by_calls);
+    let tools = called(run.details.as_deref(), RunDetails::tools_by_calls);
     let shown_cost = run.details.as_ref().map(|details| &details.cost);
     let shown_cost = shown_cost.filter(|cost| cost::is_shown(cost, &run.facts.tokens.usage()));
     TableRow {
