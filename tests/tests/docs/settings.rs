@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use tracer_sdk::settings::{BATCH_INTERVAL, BATCH_SPANS, SETTINGS};
+use tracer_sdk::settings::{AllowedValues, BATCH_INTERVAL, BATCH_SPANS, SETTINGS, Setting};
 
 fn table() -> String {
     let head = "| Setting | Environment | Allowed | Default | What it does |\n|---|---|---|---|---|\n";
     let rows = SETTINGS.iter().map(|setting| {
-        let default = setting
-            .default
-            .map_or_else(|| "no limit".to_owned(), |default| format!("`{default}`"));
+        let default = setting.default.map_or_else(
+            || without_default(setting).to_owned(),
+            |default| format!("`{default}`"),
+        );
         format!(
             "| `{}` | `{}` | {} | {default} | {} |\n",
             setting.key,
@@ -20,6 +21,13 @@ fn table() -> String {
         )
     });
     head.to_owned() + &rows.collect::<String>()
+}
+
+fn without_default(setting: &Setting) -> &'static str {
+    match setting.allowed {
+        AllowedValues::Bucket => "none",
+        _ => "no limit",
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ use crate::guardrails::Guardrails;
 pub struct Config {
     pub(super) enabled: Option<bool>,
     pub(super) data_dir: Option<PathBuf>,
+    pub(super) store: Option<String>,
     pub(super) redact: Option<bool>,
     pub(super) redact_keys: Option<Vec<String>>,
     pub(super) max_field_bytes: Option<u64>,
@@ -188,6 +189,7 @@ impl Config {
         Self {
             enabled: self.enabled.or(lower.enabled),
             data_dir: self.data_dir.or_else(|| lower.data_dir.clone()),
+            store: self.store.or_else(|| lower.store.clone()),
             redact: self.redact.or(lower.redact),
             redact_keys: self.redact_keys.or_else(|| lower.redact_keys.clone()),
             max_field_bytes: self.max_field_bytes.or(lower.max_field_bytes),

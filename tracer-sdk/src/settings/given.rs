@@ -28,6 +28,18 @@ pub(super) fn path(given: Given<'_>) -> Option<OsString> {
     }
 }
 
+/// A URL with a scheme and nothing that looks like credentials; whoever opens it looks closer.
+pub(super) fn bucket(given: Given<'_>) -> Option<String> {
+    let text = match given {
+        Given::Text(text) => text.to_str()?,
+        Given::Toml(DeValue::String(text)) => text.as_ref(),
+        Given::Toml(_) => return None,
+    };
+    let text = text.trim();
+    let (_, rest) = text.split_once("://")?;
+    (!rest.is_empty() && !rest.contains(['@', '?', '#'])).then(|| text.to_owned())
+}
+
 pub(super) fn switch(given: Given<'_>) -> Option<bool> {
     match given {
         Given::Text(text) => match text.to_str()?.trim().to_lowercase().as_str() {

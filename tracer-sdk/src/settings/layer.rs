@@ -68,6 +68,7 @@ pub(super) fn read_layer(
     Config {
         enabled: reader.switch(&table::ENABLED),
         data_dir: reader.path(&table::DATA_DIR),
+        store: reader.read(&table::STORE, given::bucket),
         redact: reader.redact(),
         redact_keys: reader.read(&table::REDACT_KEYS, given::names),
         max_field_bytes: reader.whole(&table::MAX_FIELD_BYTES),

@@ -65,6 +65,7 @@ pub fn resolve(config: &Config, sources: &Sources) -> (Settings, Vec<SettingProb
         |layer, file, problems| {
             only_tighten(layer, &user, file, problems);
             only_inside(layer, file, problems);
+            no_store(layer, file, problems);
         },
     );
     let added_keys = project.redact_keys.take().unwrap_or_default();
@@ -83,6 +84,7 @@ pub fn resolve(config: &Config, sources: &Sources) -> (Settings, Vec<SettingProb
     let settings = Settings {
         enabled: given.enabled.unwrap_or(default.enabled) && !is_turned_off,
         data_dir: default.data_dir,
+        store: given.store,
         redact: given.redact.unwrap_or(default.redact),
         redact_keys,
         max_field_bytes: given.max_field_bytes.map_or(default.max_field_bytes, saturated),
@@ -174,6 +176,14 @@ fn only_inside(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<Setti
     if layer.data_dir.is_none() {
         let allowed = "must be a folder inside the project, and no link may lead out of it";
         problems.push(file.problem(&table::DATA_DIR, allowed));
+    }
+}
+
+/// A project file may come with somebody else's code: it must not send this user's credentials to a bucket of its choice.
+fn no_store(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<SettingProblem>) {
+    if layer.store.take().is_some() {
+        let allowed = "must not be in a project file: set it in ~/.tracer/config.toml or in TRACER_STORE";
+        problems.push(file.problem(&table::STORE, allowed));
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Settings {
     pub enabled: bool,
     /// Where runs are kept; absolute wherever the working directory is known.
     pub data_dir: PathBuf,
+    /// The bucket of a team's runs, as a URL, that is read besides.
+    pub store: Option<String>,
     /// Whether secrets are replaced.
     pub redact: bool,
     /// The words that make a key a secret's.
@@ -105,6 +107,7 @@ impl Settings {
         Self {
             enabled: true,
             data_dir: data_dir.into(),
+            store: None,
             redact: true,
             redact_keys: DEFAULT_REDACT_KEYS.map(str::to_owned).to_vec(),
             max_field_bytes: 20_000,

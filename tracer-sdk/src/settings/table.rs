@@ -65,6 +65,8 @@ pub enum AllowedValues {
     Seconds,
     /// A number of dollars, zero or more, fractions included.
     Dollars,
+    /// The URL of a bucket, without credentials.
+    Bucket,
     /// One of these words.
     Word(&'static [&'static str]),
 }
@@ -81,6 +83,9 @@ impl fmt::Display for AllowedValues {
             Self::Between(min, max) => write!(formatter, "a whole number from {min} to {max}"),
             Self::Seconds => formatter.write_str("a number of seconds, zero or more"),
             Self::Dollars => formatter.write_str("a number of dollars, zero or more"),
+            Self::Bucket => {
+                formatter.write_str("the URL of a bucket without credentials, such as s3://team/agents")
+            }
             Self::Word(words) => formatter.write_str(&words.join(" or ")),
         }
     }
@@ -164,6 +169,12 @@ settings! {
         allowed: AllowedValues::Path,
         default: Some("\"~/.tracer\""),
         about: "Folder of the runs. A relative path in a settings file starts at the folder that holds `.tracer`. A project file can only name a folder inside the project.",
+    }
+    STORE {
+        key: "store",
+        allowed: AllowedValues::Bucket,
+        default: None,
+        about: "Bucket of a team's runs that the commands that read also read, like `--store`. A project file cannot name one.",
     }
     REDACT {
         key: "redact",

@@ -98,6 +98,7 @@ fn every_setting_of_the_table_is_read_from_the_environment_and_from_files() {
             AllowedValues::Names => ("ssn, iban", "['ssn', 'iban']"),
             AllowedValues::Whole(_) | AllowedValues::Between(..) => ("999", "0x3e7"),
             AllowedValues::Seconds | AllowedValues::Dollars => ("1.5", "1.5"),
+            AllowedValues::Bucket => (" s3://team/agents", "'s3://team/agents'"),
             AllowedValues::Word(words) => (words[1], "'batched'"),
         };
         let variable = setting.variable();
@@ -132,6 +133,10 @@ fn every_setting_refuses_what_is_not_allowed_and_never_repeats_it() {
                 &["hunter2", "-7123", "inf", "nan", "$7123", "7,123"],
                 &["'7123'", "-7.123", "inf", "nan", "1e300", "0x7123"],
             ),
+            AllowedValues::Bucket => (
+                &["hunter2", "s3://", "s3://key:hunter2@team", "s3://team?hunter2=1"],
+                &["7123", "'hunter2'", "'s3://key:hunter2@team'"],
+            ),
             AllowedValues::Word(_) => (&["hunter2"], &["'hunter2'", "true"]),
         };
         for text in bad_text {
@@ -153,6 +158,21 @@ fn every_setting_refuses_what_is_not_allowed_and_never_repeats_it() {
             );
         }
     }
+}
+
+#[test]
+fn a_project_file_names_no_bucket() {
+    let (settings, problems) = resolved(&[], "store = 's3://theirs/hunter2'", "store = 's3://ours/x'");
+    assert_eq!(settings.store.as_deref(), Some("s3://ours/x"));
+    assert_eq!(
+        problems,
+        [
+            "/home/me/agent/.tracer/config.toml:1:1: store must not be in a project file: set it in ~/.tracer/config.toml or in \
+          TRACER_STORE"
+        ]
+    );
+    let settings = in_force(&[("TRACER_STORE", "gs://ci/runs")], "", "store = 's3://ours/x'");
+    assert_eq!(settings.store.as_deref(), Some("gs://ci/runs"));
 }
 
 #[test]
