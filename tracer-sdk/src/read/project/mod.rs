@@ -23,8 +23,8 @@ pub(crate) use classify::span_type;
 pub(crate) use marks::is_replayed;
 pub(crate) use outcome::has_failed;
 #[cfg(feature = "prices")]
-pub(crate) use payload::{UNKNOWN_PROVIDER, provider, response_model};
-pub(crate) use payload::{display_name, model, promoted_type};
+pub(crate) use payload::{UNKNOWN_PROVIDER, model, provider, response_model};
+pub(crate) use payload::{display_name, promoted_type};
 pub use same_call::model_without_version;
 pub(crate) use same_call::{
     Ancestor, CallFacts, KeptNames, PackedCalls, RepeatableTypes, SameCalls, is_own_call,

@@ -17,6 +17,7 @@ use crate::format::{META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Ti
 use crate::loops::{self, Trail};
 use crate::process::{OwnLock, PerProcess};
 use crate::read::log::end_problems;
+use crate::read::parse::read_meta;
 use crate::read::run::{
     InvalidRun, Liveness, LoadedRun, RunReader, Strictness, probe_liveness, read_live_file, read_meta_file,
 };
@@ -70,6 +71,32 @@ impl RunDirectory {
             directory: self,
             meta,
             log: OnceLock::new(),
+        }
+    }
+
+    /// The same of metadata that is known from elsewhere, of a run whose files need not be here.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?;
+    /// let meta = std::fs::read(run.path.join("meta.json"))?;
+    /// std::fs::remove_dir_all(&run.path)?;
+    /// let run = run.summary_of(&meta);
+    /// assert!(run.meta.is_ok() && run.problems().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn summary_of(self, meta: &[u8]) -> RunSummary {
+        let reading = read_meta(meta);
+        let meta = match reading.meta {
+            Some(meta) if reading.problems.is_empty() => Ok(meta),
+            _ => Err(reading.problems),
+        };
+        RunSummary {
+            directory: self,
+            meta,
+            log: OnceLock::from(Vec::new()),
         }
     }
 
