@@ -101,7 +101,7 @@ impl Database {
     /// Opens the database of a data directory, and makes it where it is missing. A file that is no such database, or is
     /// damaged, is replaced.
     pub(crate) fn open(data_dir: &Path) -> Result<Self, DatabaseError> {
-        let path = prepared(data_dir)?;
+        let path = prepared(data_dir, FILE)?;
         match Self::connect(&path) {
             Err(error) if is_damage(&error) => {
                 discard(&path);
@@ -259,14 +259,14 @@ impl Database {
 }
 
 /// The path of the file, which is there then: private to the user, and no link to elsewhere.
-fn prepared(data_dir: &Path) -> Result<PathBuf, DatabaseError> {
+pub(crate) fn prepared(data_dir: &Path, file: &str) -> Result<PathBuf, DatabaseError> {
     // The data directory itself may be reached by links; what is in it may not be one.
     let data_dir = fs::canonicalize(data_dir).map_err(|source| DatabaseError::Unopened {
         path: data_dir.to_owned(),
         source,
     })?;
     let folder = data_dir.join(CACHE_FOLDER);
-    let path = folder.join(FILE);
+    let path = folder.join(file);
     let unopened = |source| DatabaseError::Unopened {
         path: path.clone(),
         source,
@@ -287,7 +287,7 @@ fn prepared(data_dir: &Path) -> Result<PathBuf, DatabaseError> {
 }
 
 /// Makes an empty file, unless another process does so first: `SQLite` gives its journal the same permissions.
-fn create(path: &Path) -> Result<(), DatabaseError> {
+pub(crate) fn create(path: &Path) -> Result<(), DatabaseError> {
     match private_file().write(true).create_new(true).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(DatabaseError::Unopened {
             path: path.to_owned(),
@@ -298,7 +298,7 @@ fn create(path: &Path) -> Result<(), DatabaseError> {
 }
 
 /// Removes a file that is no database. The journal goes first: left alone, it would be rolled back into the next file.
-fn discard(path: &Path) {
+pub(crate) fn discard(path: &Path) {
     for ending in ["-journal", "-wal", "-shm", ""] {
         let mut name = path.as_os_str().to_owned();
         name.push(ending);
@@ -334,7 +334,7 @@ pub(crate) fn private_file() -> fs::OpenOptions {
 }
 
 /// Whether the file itself is wrong, not who else uses it or where it is.
-fn is_damage(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(failure, message) => match failure.code {
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => true,
@@ -353,11 +353,11 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     }
 }
 
-fn damaged() -> rusqlite::Error {
+pub(crate) fn damaged() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), None)
 }
 
-fn as_id(blob: &[u8]) -> Option<TraceId> {
+pub(crate) fn as_id(blob: &[u8]) -> Option<TraceId> {
     TraceId::from_u128(u128::from_be_bytes(blob.try_into().ok()?))
 }
 

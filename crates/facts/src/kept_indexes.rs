@@ -62,8 +62,9 @@ impl KeptIndexes {
         }
     }
 
-    /// Those of the data directory that a run lies in.
-    pub(crate) fn beside(run: &RunDirectory) -> Option<Self> {
+    /// Those of the data directory, or of the mirror of a bucket, that a run lies in.
+    #[must_use]
+    pub fn beside(run: &RunDirectory) -> Option<Self> {
         Some(Self::new(run.path.parent()?.parent()?))
     }
 

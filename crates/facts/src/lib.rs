@@ -10,10 +10,12 @@ mod files_stamp;
 mod growing_runs;
 mod kept_indexes;
 mod latencies;
+mod mirror;
 mod order;
 pub mod query;
 mod run_facts;
 mod search;
+mod selected;
 mod selection;
 mod snapshot;
 pub mod stats;
@@ -29,6 +31,10 @@ pub use database::DatabaseError;
 pub use files_stamp::FilesStamp;
 pub use kept_indexes::KeptIndexes;
 pub use latencies::Latencies;
+pub use mirror::{
+    FetchError, FetchRuns, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine, MirrorWriter, RunLease,
+    StoreMirror, TeamStore,
+};
 pub use order::{PlaceInThread, RunOrder, group_threads, threads};
 pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts, TokenTotals};
 pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};

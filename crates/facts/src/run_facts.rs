@@ -117,6 +117,11 @@ impl RunFacts {
         self.status.is_open()
     }
 
+    /// The status that its files say.
+    pub(crate) fn recorded_status(&self) -> RunStatus {
+        self.status
+    }
+
     /// The status now: files say whether a run has ended, and its process whether it goes on.
     pub(crate) fn status_now(&self, directory: &RunDirectory) -> RunStatus {
         if !self.is_open() {

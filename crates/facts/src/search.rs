@@ -208,7 +208,11 @@ pub(crate) fn match_steps(
 }
 
 fn matches_by_steps(run: &ListedRun, test: &StepTest) -> (bool, u64) {
-    let path = &run.directory.path;
+    // A run that cannot be fetched is counted by whoever was asked for it.
+    let Ok(lease) = run.fetch() else {
+        return (false, 0);
+    };
+    let path = &lease.directory.path;
     let scanned = scan(path, test.needles(), None);
     let bytes = scanned.as_ref().map_or(0, |scanned| scanned.bytes);
     if scanned.is_ok_and(|scanned| !scanned.has_all) {
@@ -230,6 +234,7 @@ fn matches_by_steps(run: &ListedRun, test: &StepTest) -> (bool, u64) {
 
 fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
     let StepSearch { test, limit, .. } = *wanted;
+    let _lease = run.fetch().map_err(io::Error::other)?;
     let is_open = run.facts.is_open();
     let needle = test.needle_of_hits();
     let scanned = match scan(&run.directory.path, test.needles(), needle) {

@@ -25,6 +25,8 @@ pub struct FactsSnapshot {
     /// The runs, the newest first.
     pub runs: Vec<ListedRun>,
     has_details: bool,
+    /// Up to which change the mirror of a bucket is read.
+    mirrored: i64,
 }
 
 impl FactsSnapshot {
@@ -41,7 +43,7 @@ impl FactsSnapshot {
     ) -> Result<SnapshotLook, StoreError> {
         let with_details = with_details || before.is_some_and(|before| before.has_details);
         let look = match before.filter(|before| before.has_details == with_details) {
-            Some(before) => store.look_again(&before.runs, with_details),
+            Some(before) => store.look_again(&before.runs, before.mirrored, with_details),
             None => store.survey(with_details).map(SnapshotLook::Changed),
         };
         match look {
@@ -52,11 +54,12 @@ impl FactsSnapshot {
 
     /// Reads what a look found to be read; `None` when reading was cancelled.
     pub fn read(survey: Survey, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> Option<Self> {
-        let has_details = survey.has_details();
+        let (has_details, mirrored) = (survey.has_details(), survey.mirrored());
         let read = survey.read(cancel, progress);
         (read.unread == 0).then_some(Self {
             runs: read.runs,
             has_details,
+            mirrored,
         })
     }
 

@@ -1,7 +1,7 @@
 //! [`FactsStore`]: the facts of every run of a data directory, as its files are now.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use crate::database::{Database, DatabaseError, KeptRun, RunToStore};
 use crate::files_stamp::FilesStamp;
 use crate::growing_runs::GrowingRuns;
 use crate::kept_indexes::KeptIndexes;
+use crate::mirror::{FetchError, MirroredRow, RunLease, TeamStore};
 use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
 use crate::workers;
 
@@ -55,6 +56,7 @@ pub struct FactsStore {
     keeps: bool,
     prices: Prices,
     followed: Option<Arc<GrowingRuns>>,
+    team: Option<Arc<TeamStore>>,
 }
 
 /// A run of a store, with what is known of it.
@@ -74,6 +76,15 @@ pub struct ListedRun {
     files: Box<[u8]>,
     /// When it was read, and for how long; `None` when its files say all that a look needs.
     unsettled: Option<(Instant, Duration)>,
+    /// Of a run in a bucket, where its files come from.
+    remote: Option<RemoteRun>,
+}
+
+/// A state of a run in a bucket.
+#[derive(Debug, Clone)]
+struct RemoteRun {
+    team: Arc<TeamStore>,
+    generation: i64,
 }
 
 /// What is known of them is the same; when they were read says nothing.
@@ -119,6 +130,46 @@ impl ListedRun {
         hasher.finish()
     }
 
+    /// The URL of the bucket that it was read from; `None` of a run of this machine.
+    #[must_use]
+    pub fn origin(&self) -> Option<&str> {
+        self.remote.as_ref().map(|remote| remote.team.origin())
+    }
+
+    /// Its files, fetched where they are not here.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]: the run is in a bucket, and its files cannot be had.
+    pub fn fetch(&self) -> Result<RunLease, FetchError> {
+        match &self.remote {
+            None => Ok(RunLease::unheld(self.directory.clone())),
+            Some(remote) => remote.team.fetch(self.directory.trace_id, remote.generation),
+        }
+    }
+
+    /// A run of a bucket; `None` when it was removed, or what is kept of it is damaged.
+    pub(crate) fn of_bucket(row: &MirroredRow, team: &Arc<TeamStore>) -> Option<Self> {
+        let facts: RunFacts = serde_json::from_str(row.facts.as_ref()?).ok()?;
+        let details = row
+            .details
+            .as_ref()
+            .and_then(|details| serde_json::from_str(details).ok());
+        Some(Self {
+            directory: team.mirror().directory(row.trace_id),
+            status: facts.recorded_status(),
+            placed: facts.started(),
+            facts,
+            details,
+            files: row.generation.to_be_bytes().into(),
+            unsettled: None,
+            remote: Some(RemoteRun {
+                team: Arc::clone(team),
+                generation: row.generation,
+            }),
+        })
+    }
+
     /// A look at its files: what has become of it since they were looked at.
     fn look_again(&self) -> Again {
         let is_open = self.facts.is_open();
@@ -153,6 +204,7 @@ enum Again {
 
 /// What another look at the files of all runs finds.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
 pub enum SnapshotLook {
     /// Nothing has changed.
     Same,
@@ -196,6 +248,8 @@ pub struct Survey {
     with_details: bool,
     prices: Prices,
     followed: Option<Arc<GrowingRuns>>,
+    /// Up to which change the mirror of a bucket is read.
+    mirrored: i64,
 }
 
 #[derive(Debug)]
@@ -220,7 +274,24 @@ impl FactsStore {
             keeps: true,
             prices: Prices::default(),
             followed: None,
+            team: None,
         }
+    }
+
+    /// The same with the runs of a team's bucket beside those of this machine. A run that is in both is one: as the bucket
+    /// has it, so that everybody sees the same, unless it has changed here since it was sent.
+    #[must_use]
+    pub fn with_team(self, team: Arc<TeamStore>) -> Self {
+        Self {
+            team: Some(team),
+            ..self
+        }
+    }
+
+    /// The bucket that is read besides.
+    #[must_use]
+    pub fn team(&self) -> Option<&Arc<TeamStore>> {
+        self.team.as_ref()
     }
 
     /// The same without keeping anything: every run is read each time.
@@ -301,7 +372,7 @@ impl FactsStore {
             let loading = thread::Builder::new().spawn_scoped(scope, || self.load(with_details));
             // An ended run is the common case: what of the others matters besides is added to their stamps.
             let look = |directory: RunDirectory| (FilesStamp::of(&directory.path, false), directory);
-            let looks = self.runs.list_directories().map(|directories| {
+            let looks = self.local_directories().map(|directories| {
                 self.forget_indexes_but(&directories);
                 workers::map(directories, MAX_LOOKING, look)
             });
@@ -309,10 +380,13 @@ impl FactsStore {
             (looks, loaded.unwrap_or((Err(None), HashMap::new())))
         });
         let (database, mut kept) = opened;
+        let mut remote = self.remote_runs(&[], 0, with_details);
         let items: Vec<(FilesStamp, RunDirectory, Option<KeptRun>)> = looks?
-            .map(|(files, directory)| {
+            .filter_map(|(files, directory)| {
                 let kept = kept.remove(&directory.trace_id);
-                (files, directory, kept)
+                remote
+                    .is_read_here(&directory)
+                    .then_some((files, directory, kept))
             })
             .collect();
         let gone = kept.into_keys().collect();
@@ -327,7 +401,11 @@ impl FactsStore {
                 Look::Unread(run) => unread.push(run),
             }
         }
-        Ok(Survey::new(self, known, unread, gone, database, with_details))
+        known.extend(remote.runs.into_values());
+        Ok(Survey {
+            mirrored: remote.up_to,
+            ..Survey::new(self, known, unread, gone, database, with_details)
+        })
     }
 
     /// The same where the runs were known before: what is kept of them is not read, and those that are as they were are
@@ -339,19 +417,36 @@ impl FactsStore {
     pub(crate) fn look_again(
         &self,
         before: &[ListedRun],
+        mirrored: i64,
         with_details: bool,
     ) -> Result<SnapshotLook, StoreError> {
-        let mut by_id: HashMap<TraceId, &ListedRun> =
-            before.iter().map(|run| (run.directory.trace_id, run)).collect();
-        let items: Vec<(RunDirectory, Option<&ListedRun>)> = self
-            .runs
-            .list_directories()?
+        let mut by_id: HashMap<TraceId, &ListedRun> = before
+            .iter()
+            .filter(|run| run.remote.is_none())
+            .map(|run| (run.directory.trace_id, run))
+            .collect();
+        let remote_before = before.len() - by_id.len();
+        let directories = self.local_directories()?;
+        let here: HashSet<TraceId> = directories.iter().map(|run| run.trace_id).collect();
+        // One that is gone here may be in the bucket.
+        let has_gone = by_id.keys().any(|run| !here.contains(run));
+        let (known, up_to) = if has_gone {
+            (&[][..], 0)
+        } else {
+            (before, mirrored)
+        };
+        let mut remote = self.remote_runs(known, up_to, with_details);
+        let mut is_remote_same = remote.up_to == mirrored;
+        let items: Vec<(RunDirectory, Option<&ListedRun>)> = directories
             .into_iter()
-            .map(|directory| {
+            .filter_map(|directory| {
                 let before = by_id.remove(&directory.trace_id);
-                (directory, before)
+                let is_read_here = remote.is_read_here(&directory);
+                is_remote_same &= is_read_here || before.is_none();
+                is_read_here.then_some((directory, before))
             })
             .collect();
+        is_remote_same &= remote.runs.len() == remote_before;
         let gone: Vec<TraceId> = by_id.into_keys().collect();
         for run in gone.iter().filter(|_| self.keeps) {
             self.indexes().forget(*run);
@@ -362,7 +457,7 @@ impl FactsStore {
                 (directory, before, look)
             })
             .collect();
-        if gone.is_empty() && looks.iter().all(|(_, _, look)| matches!(look, Again::Same)) {
+        if is_remote_same && gone.is_empty() && looks.iter().all(|(_, _, look)| matches!(look, Again::Same)) {
             return Ok(SnapshotLook::Same);
         }
         let (mut known, mut unread) = (Vec::with_capacity(looks.len()), Vec::new());
@@ -376,14 +471,66 @@ impl FactsStore {
                 (None, _) | (_, Again::Changed) => unread.push(UnreadRun::of(directory)),
             }
         }
+        known.extend(remote.runs.into_values());
         let is_written = !unread.is_empty() || !gone.is_empty();
         let database = if self.keeps && is_written && self.runs.runs_dir().is_dir() {
             Database::open(self.runs.data_dir()).map_err(Some)
         } else {
             Err(None)
         };
-        let survey = Survey::new(self, known, unread, gone, database, with_details);
+        let survey = Survey {
+            mirrored: remote.up_to,
+            ..Survey::new(self, known, unread, gone, database, with_details)
+        };
         Ok(SnapshotLook::Changed(survey))
+    }
+
+    /// The directories of the runs of this machine; where a bucket is read besides, none need be there.
+    pub(crate) fn local_directories(&self) -> Result<Vec<RunDirectory>, StoreError> {
+        match self.runs.list_directories() {
+            Err(StoreError::Missing { .. }) if self.team.is_some() => Ok(Vec::new()),
+            listed => listed,
+        }
+    }
+
+    /// The runs of the bucket that is read besides. Of those that were known `before`, up to a change of its mirror, only
+    /// what changed since is read.
+    fn remote_runs(&self, before: &[ListedRun], mirrored: i64, with_details: bool) -> RemoteRuns {
+        let Some(team) = &self.team else {
+            return RemoteRuns::default();
+        };
+        let mut found = RemoteRuns {
+            team: Some(Arc::clone(team)),
+            ..RemoteRuns::default()
+        };
+        let Some(database) = team.mirror().database() else {
+            return found;
+        };
+        let up_to = database.last_number().unwrap_or(0);
+        // A mirror that was made anew begins to count again.
+        let since = if up_to < mirrored { 0 } else { mirrored };
+        if since > 0 {
+            let known = before.iter().filter(|run| run.remote.is_some());
+            found.runs = known.map(|run| (run.directory.trace_id, run.clone())).collect();
+        }
+        found.up_to = up_to;
+        if up_to == since {
+            return found;
+        }
+        let mut after = since;
+        loop {
+            let rows = database.load(after, with_details).unwrap_or_default();
+            let Some(last) = rows.last() else { break };
+            after = last.number;
+            let read = |row: MirroredRow| (row.trace_id, ListedRun::of_bucket(&row, team));
+            for (id, run) in workers::map(rows, workers::processors(), read) {
+                match run {
+                    Some(run) => drop(found.runs.insert(id, run)),
+                    None => drop(found.runs.remove(&id)),
+                }
+            }
+        }
+        found
     }
 
     fn load(
@@ -422,8 +569,20 @@ impl FactsStore {
 
     /// Gives the runs their details that have none yet: from what is kept, or from their files.
     pub fn read_details<'a>(&self, runs: impl IntoIterator<Item = &'a mut ListedRun>) {
-        let mut database = None;
+        let (mut database, mut mirror) = (None, None);
         for run in runs.into_iter().filter(|run| run.details.is_none()) {
+            if let Some(remote) = &run.remote {
+                let mirror = mirror.get_or_insert_with(|| remote.team.mirror().database());
+                let kept = mirror
+                    .as_ref()
+                    .and_then(|mirror| mirror.text(run.directory.trace_id, false).ok()?);
+                let mut details: RunDetails = kept
+                    .and_then(|text| serde_json::from_str(&text).ok())
+                    .unwrap_or_default();
+                details.price(&self.prices);
+                run.details = Some(Box::new(details));
+                continue;
+            }
             let database = database.get_or_insert_with(|| {
                 let kept = self.keeps.then(|| Database::open(self.runs.data_dir()));
                 kept.and_then(Result::ok)
@@ -451,6 +610,30 @@ impl FactsStore {
     }
 }
 
+/// The runs of a bucket that is read besides.
+#[derive(Default)]
+struct RemoteRuns {
+    team: Option<Arc<TeamStore>>,
+    runs: HashMap<TraceId, ListedRun>,
+    /// Up to which change of the mirror.
+    up_to: i64,
+}
+
+impl RemoteRuns {
+    /// Whether a run of this machine is read from here. Of one that is in the bucket, only one of both is.
+    fn is_read_here(&mut self, directory: &RunDirectory) -> bool {
+        let Some(team) = &self.team else { return true };
+        if !self.runs.contains_key(&directory.trace_id) {
+            return true;
+        }
+        let has_changed = team.has_changed_here(directory);
+        if has_changed {
+            self.runs.remove(&directory.trace_id);
+        }
+        has_changed
+    }
+}
+
 impl Survey {
     fn new(
         store: &FactsStore,
@@ -468,6 +651,7 @@ impl Survey {
             with_details,
             prices: store.prices.clone(),
             followed: store.followed.clone(),
+            mirrored: 0,
         }
     }
 
@@ -487,7 +671,13 @@ impl Survey {
             with_details,
             prices: Prices::default(),
             followed: None,
+            mirrored: 0,
         }
+    }
+
+    /// Up to which change the mirror of a bucket is read.
+    pub(crate) fn mirrored(&self) -> i64 {
+        self.mirrored
     }
 
     /// Whether all runs get their details.
@@ -633,6 +823,7 @@ fn look(mut files: FilesStamp, directory: RunDirectory, kept: Option<KeptRun>, w
             details,
             files: files.into(),
             unsettled: None,
+            remote: None,
         }),
         None => Look::Unread(UnreadRun::of(directory)),
     }
@@ -702,6 +893,7 @@ fn listed(
         details: with_details.then(|| Box::new(read.details)),
         files: files.bytes().into(),
         unsettled,
+        remote: None,
     }
 }
 

@@ -1,0 +1,367 @@
+//! [`MirrorDatabase`]: the facts of a bucket on this machine, in a database of their own.
+//!
+//! Each change of a run gets the next number, so that whoever read up to a number reads only what came after it. A run that
+//! was removed keeps its row, without facts. Whoever opens a damaged file makes a new one, and all is synchronized again.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use tracer_sdk::format::{Timestamp, TraceId};
+
+use super::line::MirrorLine;
+use crate::database::{DatabaseError, as_id, create, damaged, discard, is_damage, prepared};
+
+/// The file, by the version of what is in it.
+const FILE: &str = "mirror-1.sqlite";
+/// The version of what is in the file, stored in it.
+const VERSION: i64 = 1;
+/// How long another process is waited for: it writes for a second at most.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+/// Rows that are in memory as texts at a time.
+const ROWS_PER_LOAD: i64 = 20_000;
+/// KiB of pages in memory: IDs come in no order.
+const CACHE_KIB: i64 = 32 * 1024;
+
+const SCHEMA: &str = "
+    CREATE TABLE runs (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        trace_id BLOB NOT NULL UNIQUE,
+        generation INTEGER NOT NULL,
+        started INTEGER,
+        name TEXT,
+        facts TEXT
+    ) STRICT;
+    CREATE INDEX runs_started ON runs (started) WHERE facts IS NOT NULL;
+    CREATE TABLE details (
+        number INTEGER PRIMARY KEY,
+        details TEXT NOT NULL,
+        meta TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE objects (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE TABLE synced (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        at INTEGER NOT NULL,
+        cursor INTEGER
+    ) STRICT;
+";
+
+/// A run as it is mirrored.
+#[derive(Debug)]
+pub(crate) struct MirroredRow {
+    pub(crate) trace_id: TraceId,
+    pub(crate) generation: i64,
+    /// `None` when it was removed.
+    pub(crate) facts: Option<String>,
+    pub(crate) details: Option<String>,
+    /// The number of its last change.
+    pub(crate) number: i64,
+}
+
+/// When a mirror was synchronized, and how far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SyncState {
+    pub(crate) at: Timestamp,
+    pub(crate) cursor: Option<Timestamp>,
+}
+
+/// The open database.
+#[derive(Debug)]
+pub(crate) struct MirrorDatabase {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl MirrorDatabase {
+    /// Opens the database of a mirror whose folder is there.
+    pub(crate) fn open(folder: &Path) -> Result<Self, DatabaseError> {
+        let path = prepared(folder, FILE)?;
+        match Self::connect(&path) {
+            Err(error) if is_damage(&error) => {
+                discard(&path);
+                create(&path)?;
+                Self::connect(&path)
+            }
+            connected => connected,
+        }
+        .map_err(|source| DatabaseError::Unusable { path, source })
+    }
+
+    fn connect(path: &Path) -> rusqlite::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.busy_timeout(MAX_WAIT)?;
+        connection.execute_batch(
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
+             PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 0;",
+        )?;
+        connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        let version = |connection: &Connection| {
+            connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
+        };
+        if version(&connection)? != VERSION {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Another process may have been first.
+            if version(&transaction)? != VERSION {
+                let tables: i64 =
+                    transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+                if tables > 0 {
+                    return Err(damaged());
+                }
+                transaction.execute_batch(SCHEMA)?;
+                transaction.pragma_update(None, "user_version", VERSION)?;
+            }
+            transaction.commit()?;
+        }
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
+    /// When it was synchronized last; `None` before the first time is whole.
+    pub(crate) fn synced(&self) -> Result<Option<SyncState>, DatabaseError> {
+        let read = |row: &rusqlite::Row<'_>| {
+            let time = Timestamp::from_unix_microseconds;
+            Ok(SyncState {
+                at: time(row.get(0)?),
+                cursor: row.get::<_, Option<i64>>(1)?.map(time),
+            })
+        };
+        let found = self
+            .connection
+            .query_row("SELECT at, cursor FROM synced", [], read)
+            .optional();
+        found.map_err(|error| self.failed(error))
+    }
+
+    /// The objects of facts that are in it, as far as a listing can name them again.
+    pub(crate) fn objects(&self) -> Result<HashSet<String>, DatabaseError> {
+        let read = || -> rusqlite::Result<HashSet<String>> {
+            let mut statement = self.connection.prepare("SELECT name FROM objects")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    pub(crate) fn begin(&self) -> Result<(), DatabaseError> {
+        let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
+        begun.map_err(|error| self.failed(error))
+    }
+
+    pub(crate) fn commit(&self) -> Result<(), DatabaseError> {
+        let committed = self.connection.execute_batch("COMMIT");
+        committed.map_err(|error| self.failed(error))
+    }
+
+    /// Takes lines over, each unless it says less than what is known; how many said something new.
+    pub(crate) fn apply(&self, lines: &[MirrorLine]) -> Result<u64, DatabaseError> {
+        self.apply_lines(lines).map_err(|error| self.failed(error))
+    }
+
+    fn apply_lines(&self, lines: &[MirrorLine]) -> rusqlite::Result<u64> {
+        let connection = &self.connection;
+        let mut find =
+            connection.prepare("SELECT number, generation, facts IS NULL FROM runs WHERE trace_id = ?1")?;
+        let mut forget = connection.prepare("DELETE FROM runs WHERE number = ?1")?;
+        let mut forget_details = connection.prepare("DELETE FROM details WHERE number = ?1")?;
+        let mut insert = connection.prepare(
+            "INSERT INTO runs (trace_id, generation, started, name, facts) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        let mut insert_details =
+            connection.prepare("INSERT INTO details (number, details, meta) VALUES (?1, ?2, ?3)")?;
+        let mut new_lines = 0;
+        for line in lines {
+            let id = line.trace_id.to_bytes();
+            let known: Option<(i64, i64, bool)> = find
+                .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+                .optional()?;
+            if let Some((number, generation, is_removed)) = known {
+                let is_removal = line.generation == generation && line.state.is_none() && !is_removed;
+                if line.generation <= generation && !is_removal {
+                    continue;
+                }
+                forget.execute([number])?;
+                forget_details.execute([number])?;
+            }
+            let state = line.state.as_ref();
+            insert.execute(params![
+                id,
+                line.generation,
+                state.and_then(|state| state.started_us),
+                state.and_then(|state| state.name.as_deref()),
+                state.map(|state| state.facts.get()),
+            ])?;
+            if let Some(state) = state {
+                let number = connection.last_insert_rowid();
+                insert_details.execute(params![number, state.details.get(), state.meta.get()])?;
+            }
+            new_lines += 1;
+        }
+        Ok(new_lines)
+    }
+
+    /// Remembers that all of an object is in it.
+    pub(crate) fn has_applied(&self, name: &str) -> Result<(), DatabaseError> {
+        let keep = "INSERT OR IGNORE INTO objects (name) VALUES (?1)";
+        let kept = self.connection.execute(keep, [name]);
+        kept.map(drop).map_err(|error| self.failed(error))
+    }
+
+    /// Remembers that everything up to a cursor is in it, and forgets the names of objects that no listing from now on has.
+    pub(crate) fn has_synced(
+        &self,
+        state: SyncState,
+        forget_before: Option<&str>,
+    ) -> Result<(), DatabaseError> {
+        let write = || -> rusqlite::Result<()> {
+            self.connection.execute(
+                "INSERT OR REPLACE INTO synced (only, at, cursor) VALUES (1, ?1, ?2)",
+                params![
+                    state.at.unix_microseconds(),
+                    state.cursor.map(Timestamp::unix_microseconds)
+                ],
+            )?;
+            if let Some(name) = forget_before {
+                self.connection
+                    .execute("DELETE FROM objects WHERE name < ?1", [name])?;
+            }
+            Ok(())
+        };
+        write().map_err(|error| self.failed(error))
+    }
+
+    /// The number of the last change.
+    pub(crate) fn last_number(&self) -> Result<i64, DatabaseError> {
+        let query = "SELECT coalesce(max(number), 0) FROM runs";
+        let found = self.connection.query_row(query, [], |row| row.get(0));
+        found.map_err(|error| self.failed(error))
+    }
+
+    /// The first changes after a number; none when there are no more.
+    pub(crate) fn load(&self, after: i64, with_details: bool) -> Result<Vec<MirroredRow>, DatabaseError> {
+        let query = if with_details {
+            "SELECT trace_id, generation, facts, details, number FROM runs LEFT JOIN details USING (number)
+             WHERE number > ?1 ORDER BY number LIMIT ?2"
+        } else {
+            "SELECT trace_id, generation, facts, NULL, number FROM runs WHERE number > ?1 ORDER BY number LIMIT ?2"
+        };
+        self.rows(query, params![after, ROWS_PER_LOAD])
+    }
+
+    /// One run, unless it is unknown or removed.
+    pub(crate) fn run(&self, run: TraceId) -> Result<Option<MirroredRow>, DatabaseError> {
+        let query =
+            "SELECT trace_id, generation, facts, details, number FROM runs LEFT JOIN details USING (number)
+                     WHERE trace_id = ?1 AND facts IS NOT NULL";
+        Ok(self.rows(query, params![run.to_bytes()])?.pop())
+    }
+
+    /// The newest runs.
+    pub(crate) fn newest(&self, limit: usize) -> Result<Vec<MirroredRow>, DatabaseError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let query = "SELECT trace_id, generation, facts, NULL, number FROM runs WHERE facts IS NOT NULL
+                     ORDER BY started DESC, trace_id LIMIT ?1";
+        self.rows(query, params![limit])
+    }
+
+    /// The runs with a name, the newest first.
+    pub(crate) fn named(&self, name: &str) -> Result<Vec<MirroredRow>, DatabaseError> {
+        let query =
+            "SELECT trace_id, generation, facts, NULL, number FROM runs WHERE name = ?1 AND facts IS NOT NULL
+                     ORDER BY started DESC, trace_id";
+        self.rows(query, params![name])
+    }
+
+    /// The IDs of all runs, or of those that begin so.
+    pub(crate) fn ids(&self, prefix: &str) -> Result<Vec<TraceId>, DatabaseError> {
+        let (Some(first), Some(last)) = (padded(prefix, '0'), padded(prefix, 'f')) else {
+            return Ok(Vec::new());
+        };
+        let read = || {
+            let query = "SELECT trace_id FROM runs WHERE trace_id BETWEEN ?1 AND ?2 AND facts IS NOT NULL ORDER BY trace_id";
+            let mut statement = self.connection.prepare(query)?;
+            let mut rows = statement.query(params![first, last])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.extend(as_id(row.get_ref(0)?.as_blob()?));
+            }
+            Ok(found)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// A text of the table of details: `details` or `meta`.
+    pub(crate) fn text(&self, run: TraceId, is_meta: bool) -> Result<Option<String>, DatabaseError> {
+        let query = if is_meta {
+            "SELECT meta FROM runs JOIN details USING (number) WHERE trace_id = ?1"
+        } else {
+            "SELECT details FROM runs JOIN details USING (number) WHERE trace_id = ?1"
+        };
+        let read = || {
+            let mut statement = self.connection.prepare(query)?;
+            statement.query_row([run.to_bytes()], |row| row.get(0)).optional()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    fn rows(
+        &self,
+        query: &str,
+        parameters: &[&dyn rusqlite::ToSql],
+    ) -> Result<Vec<MirroredRow>, DatabaseError> {
+        let read = || {
+            let mut statement = self.connection.prepare(query)?;
+            let mut rows = statement.query(parameters)?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let Some(trace_id) = as_id(row.get_ref(0)?.as_blob()?) else {
+                    return Err(damaged());
+                };
+                found.push(MirroredRow {
+                    trace_id,
+                    generation: row.get(1)?,
+                    facts: row.get(2)?,
+                    details: row.get(3)?,
+                    number: row.get(4)?,
+                });
+            }
+            Ok(found)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// A failure, after which a file that is damaged is gone: the next one who opens it makes a new one.
+    fn failed(&self, source: rusqlite::Error) -> DatabaseError {
+        if is_damage(&source) {
+            discard(&self.path);
+        }
+        DatabaseError::Unusable {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+/// The first or the last ID that begins so; `None` when none does.
+fn padded(prefix: &str, with: char) -> Option<Vec<u8>> {
+    let is_hex = prefix
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if !is_hex || prefix.len() > 32 {
+        return None;
+    }
+    let mut digits: Vec<char> = prefix.chars().collect();
+    digits.resize(32, with);
+    let values: Vec<u8> = digits
+        .iter()
+        .filter_map(|digit| u8::try_from(digit.to_digit(16)?).ok())
+        .collect();
+    Some(
+        values
+            .chunks(2)
+            .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+            .collect(),
+    )
+}

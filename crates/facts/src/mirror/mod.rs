@@ -1,0 +1,317 @@
+//! The runs of a team's bucket, as far as this machine knows them: their facts in a database, their files where somebody
+//! looked at them. All of it is a cache, and can be deleted at any time.
+//!
+//! [`StoreMirror`] is the folder, laid out like a data directory; [`MirrorWriter`] takes over what a bucket lists;
+//! [`TeamStore`] is what a [`FactsStore`](crate::FactsStore) reads besides the runs of this machine.
+
+mod database;
+mod line;
+
+use std::any::Any;
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tracer_sdk::format::{RUNS_FOLDER, Timestamp, TraceId};
+use tracer_sdk::read::RunDirectory;
+
+use crate::database::{DatabaseError, private_folder};
+use database::SyncState;
+pub(crate) use database::{MirrorDatabase, MirroredRow};
+pub use line::{LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
+
+/// A mirror of a bucket on this machine.
+///
+/// ```
+/// use tracer_facts::StoreMirror;
+///
+/// let folder = tempfile::tempdir()?;
+/// let mirror = StoreMirror::new(folder.path().join("mirror"), "s3://team/agents");
+/// assert_eq!(mirror.origin(), "s3://team/agents");
+/// assert!(mirror.synced_at().is_none());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct StoreMirror {
+    folder: PathBuf,
+    origin: Arc<str>,
+}
+
+impl StoreMirror {
+    /// The mirror in a folder, which need not be there; `origin` is the URL of the bucket, without credentials.
+    pub fn new(folder: impl Into<PathBuf>, origin: &str) -> Self {
+        Self {
+            folder: folder.into(),
+            origin: origin.into(),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The URL of the bucket.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Where the directory of a run is, once it is fetched.
+    #[must_use]
+    pub fn directory(&self, run: TraceId) -> RunDirectory {
+        RunDirectory {
+            trace_id: run,
+            path: self.folder.join(RUNS_FOLDER).join(run.to_string()),
+        }
+    }
+
+    /// Whether a directory of a run is here, fetched or not.
+    pub(crate) fn holds(&self, directory: &RunDirectory) -> bool {
+        directory.path.starts_with(&self.folder)
+    }
+
+    /// When it was synchronized; `None` when it never was to the end.
+    #[must_use]
+    pub fn synced_at(&self) -> Option<Timestamp> {
+        let state = self.database()?.synced().ok()?;
+        state.map(|state| state.at)
+    }
+
+    /// The database, unless nothing was ever synchronized.
+    pub(crate) fn database(&self) -> Option<MirrorDatabase> {
+        self.folder
+            .is_dir()
+            .then(|| MirrorDatabase::open(&self.folder).ok())
+            .flatten()
+    }
+
+    /// Opens it for what a bucket lists, and makes it where it is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: it cannot be written.
+    pub fn writer(&self) -> Result<MirrorWriter, DatabaseError> {
+        let made = private_folder().recursive(true).create(&self.folder);
+        made.map_err(|source| DatabaseError::Unopened {
+            path: self.folder.clone(),
+            source,
+        })?;
+        Ok(MirrorWriter {
+            database: MirrorDatabase::open(&self.folder)?,
+            is_open: false,
+        })
+    }
+}
+
+/// Takes over what a bucket lists. What was written is kept once it is committed; what is written twice is there once.
+///
+/// ```
+/// use tracer_facts::{MirrorLine, StoreMirror};
+///
+/// let folder = tempfile::tempdir()?;
+/// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
+/// let line = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":1,"removed":true}"#;
+/// let lines = [MirrorLine::parse(line)?];
+/// assert_eq!(writer.apply(&lines)?, 1);
+/// assert_eq!(writer.apply(&lines)?, 0); // nothing new
+/// writer.commit()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct MirrorWriter {
+    database: MirrorDatabase,
+    is_open: bool,
+}
+
+impl MirrorWriter {
+    /// Up to where everything is here, by the clock of the bucket; `None` before the first time.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be used.
+    pub fn cursor(&self) -> Result<Option<Timestamp>, DatabaseError> {
+        Ok(self.database.synced()?.and_then(|state| state.cursor))
+    }
+
+    /// The objects that are here, of those that a listing can name again.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be used.
+    pub fn objects(&self) -> Result<HashSet<String>, DatabaseError> {
+        self.database.objects()
+    }
+
+    /// Takes lines over; how many say something new.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be used.
+    pub fn apply(&mut self, lines: &[MirrorLine]) -> Result<u64, DatabaseError> {
+        self.begin()?;
+        self.database.apply(lines)
+    }
+
+    /// Remembers that all lines of an object are here.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be used.
+    pub fn has_applied(&mut self, object: &str) -> Result<(), DatabaseError> {
+        self.begin()?;
+        self.database.has_applied(object)
+    }
+
+    /// Keeps what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be used.
+    pub fn commit(&mut self) -> Result<(), DatabaseError> {
+        if std::mem::take(&mut self.is_open) {
+            self.database.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what was written, and that everything up to a cursor is here. Names of objects before `forget_before` are
+    /// forgotten: no listing has them again.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be used.
+    pub fn has_synced(
+        &mut self,
+        at: Timestamp,
+        cursor: Option<Timestamp>,
+        forget_before: Option<&str>,
+    ) -> Result<(), DatabaseError> {
+        self.begin()?;
+        self.database
+            .has_synced(SyncState { at, cursor }, forget_before)?;
+        self.commit()
+    }
+
+    fn begin(&mut self) -> Result<(), DatabaseError> {
+        if !self.is_open {
+            self.database.begin()?;
+            self.is_open = true;
+        }
+        Ok(())
+    }
+}
+
+/// Why the files of a run cannot be had.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// The bucket cannot be reached now.
+    #[error("the bucket cannot be reached: {0}")]
+    Unreachable(String),
+    /// The bucket does not give it.
+    #[error("{0}")]
+    Refused(String),
+    /// It is not in the bucket any more.
+    #[error("it is not in the bucket any more")]
+    Gone,
+    /// What the bucket has is not what it should be.
+    #[error("what the bucket has of it is damaged: {0}")]
+    Damaged(String),
+    /// This machine cannot keep it.
+    #[error("it cannot be kept here: {0}")]
+    NotKept(String),
+}
+
+/// The files of a run, which stay where they are as long as this lives.
+pub struct RunLease {
+    /// Where they are.
+    pub directory: RunDirectory,
+    _held: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl RunLease {
+    /// Files that stay as long as `held` lives.
+    pub fn new(directory: RunDirectory, held: impl Any + Send + Sync) -> Self {
+        Self {
+            directory,
+            _held: Some(Box::new(held)),
+        }
+    }
+
+    /// Files that nobody removes for room.
+    pub(crate) fn unheld(directory: RunDirectory) -> Self {
+        Self {
+            directory,
+            _held: None,
+        }
+    }
+}
+
+impl fmt::Debug for RunLease {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("RunLease").field(&self.directory).finish()
+    }
+}
+
+/// Brings runs of a bucket to this machine.
+pub trait FetchRuns: fmt::Debug + Send + Sync {
+    /// The files of a run in this state or a newer one, fetched unless they are here.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]
+    fn fetch(&self, run: TraceId, generation: u64) -> Result<RunLease, FetchError>;
+
+    /// Whether a run of the data directory, that is in the bucket as well, has changed here since it was sent.
+    fn has_changed_here(&self, directory: &RunDirectory) -> bool;
+}
+
+/// The runs of a team's bucket, read besides those of this machine.
+#[derive(Debug)]
+pub struct TeamStore {
+    mirror: StoreMirror,
+    fetcher: Arc<dyn FetchRuns>,
+    unfetched: AtomicU64,
+}
+
+impl TeamStore {
+    /// What a mirror knows, and who fetches the files.
+    pub fn new(mirror: StoreMirror, fetcher: Arc<dyn FetchRuns>) -> Self {
+        Self {
+            mirror,
+            fetcher,
+            unfetched: AtomicU64::new(0),
+        }
+    }
+
+    /// The URL of the bucket, without credentials.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        self.mirror.origin()
+    }
+
+    /// How many runs could not be fetched since this was asked last.
+    pub fn take_unfetched(&self) -> u64 {
+        self.unfetched.swap(0, Ordering::Relaxed)
+    }
+
+    pub(crate) fn mirror(&self) -> &StoreMirror {
+        &self.mirror
+    }
+
+    pub(crate) fn has_changed_here(&self, directory: &RunDirectory) -> bool {
+        self.fetcher.has_changed_here(directory)
+    }
+
+    pub(crate) fn fetch(&self, run: TraceId, generation: i64) -> Result<RunLease, FetchError> {
+        let fetched = self.fetcher.fetch(run, generation.unsigned_abs());
+        if fetched.is_err() {
+            self.unfetched.fetch_add(1, Ordering::Relaxed);
+        }
+        fetched
+    }
+}

@@ -1,0 +1,266 @@
+//! One run of a [`FactsStore`]: the one that somebody means, on this machine or in a bucket, and its files.
+
+use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::read::{RunDirectory, RunSummary, SelectError, StoreError};
+
+use crate::mirror::{FetchError, MirrorDatabase, MirroredRow, RunLease, TeamStore};
+use crate::store::{FactsStore, ListedRun};
+
+impl FactsStore {
+    /// The run that `wanted` means, as [`RunStore::select`](tracer_sdk::read::RunStore::select) has it, and the newest
+    /// without one; of this machine, and of the bucket that is read besides. The files of one in a bucket need not be here:
+    /// see [`FactsStore::files`].
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_facts::FactsStore;
+    ///
+    /// let store = FactsStore::new(data_dir);
+    /// assert_eq!(store.select(Some("support-agent"))?, store.select(None)?);
+    /// # Ok::<(), tracer_sdk::read::SelectError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SelectError`]
+    pub fn select(&self, wanted: Option<&str>) -> Result<RunDirectory, SelectError> {
+        let bucket = self
+            .team()
+            .and_then(|team| Some((team, team.mirror().database()?)));
+        let Some((team, database)) = bucket else {
+            return match wanted {
+                None => self.runs().newest(),
+                Some(wanted) => self.runs().select(wanted),
+            };
+        };
+        let both = Both {
+            store: self,
+            team,
+            database,
+        };
+        let wanted = wanted.unwrap_or("latest");
+        if let Some(before) = steps_before_latest(wanted) {
+            return both.before_newest(before);
+        }
+        let mut candidates = both.by_id(&wanted.to_ascii_lowercase())?;
+        if candidates.is_empty() {
+            candidates = both.named(wanted)?;
+        }
+        match <[RunDirectory; 1]>::try_from(candidates) {
+            Ok([only]) => Ok(only),
+            Err(candidates) if candidates.is_empty() => Err(match self.runs().select(wanted) {
+                Err(SelectError::NotFound { candidates }) => SelectError::NotFound { candidates },
+                _ if both.is_empty() => SelectError::NoRuns,
+                _ => SelectError::NotFound { candidates },
+            }),
+            Err(candidates) => Err(SelectError::Ambiguous { candidates }),
+        }
+    }
+
+    /// The files of a run that was listed or selected, fetched where they are not here.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]: the run is in a bucket, and its files cannot be had.
+    pub fn files(&self, run: &RunDirectory) -> Result<RunLease, FetchError> {
+        match self.team().filter(|team| team.mirror().holds(run)) {
+            None => Ok(RunLease::unheld(run.clone())),
+            Some(team) => {
+                let database = team.mirror().database();
+                let row = database.and_then(|database| database.run(run.trace_id).ok()?);
+                team.fetch(run.trace_id, row.ok_or(FetchError::Gone)?.generation)
+            }
+        }
+    }
+
+    /// Where the run with this ID is read from; `None` when there is none.
+    #[must_use]
+    pub fn locate(&self, run: TraceId) -> Option<RunDirectory> {
+        let here = RunDirectory {
+            trace_id: run,
+            path: self.runs().runs_dir().join(run.to_string()),
+        };
+        let is_here = here.path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_mirrored = |team: &TeamStore| {
+            let found = team
+                .mirror()
+                .database()
+                .and_then(|database| database.run(run).ok()?);
+            found.is_some() && !(is_here && team.has_changed_here(&here))
+        };
+        match self.team().filter(|team| is_mirrored(team)) {
+            Some(team) => Some(team.mirror().directory(run)),
+            None => is_here.then_some(here),
+        }
+    }
+
+    /// The URL of the bucket that a run is read from; `None` of one of this machine.
+    #[must_use]
+    pub fn origin(&self, run: &RunDirectory) -> Option<&str> {
+        let team = self.team().filter(|team| team.mirror().holds(run));
+        team.map(|team| team.origin())
+    }
+
+    /// The metadata of a run, which is known of one in a bucket without its files.
+    #[must_use]
+    pub fn summary(&self, run: RunDirectory) -> RunSummary {
+        if self.origin(&run).is_none() {
+            return run.read_summary();
+        }
+        let meta = self
+            .team()
+            .and_then(|team| team.mirror().database())
+            .and_then(|database| database.text(run.trace_id, true).ok()?);
+        run.summary_of(meta.unwrap_or_default().as_bytes())
+    }
+
+    /// The metadata of many runs.
+    #[must_use]
+    pub fn summaries(&self, runs: impl IntoIterator<Item = RunDirectory>) -> Vec<RunSummary> {
+        let team = self.team();
+        let database = team.and_then(|team| team.mirror().database());
+        let summary = |run: RunDirectory| {
+            let Some(database) = database.as_ref().filter(|_| self.origin(&run).is_some()) else {
+                return run.read_summary();
+            };
+            let meta = database.text(run.trace_id, true).ok().flatten();
+            run.summary_of(meta.unwrap_or_default().as_bytes())
+        };
+        runs.into_iter().map(summary).collect()
+    }
+
+    /// The IDs of all runs, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder of runs cannot be read.
+    pub fn ids(&self) -> Result<Vec<TraceId>, StoreError> {
+        let here = self.local_directories()?;
+        let mut ids: Vec<TraceId> = here.into_iter().map(|run| run.trace_id).collect();
+        let bucket = self.team().and_then(|team| team.mirror().database());
+        ids.extend(bucket.and_then(|bucket| bucket.ids("").ok()).unwrap_or_default());
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+}
+
+/// The runs of this machine and of a bucket.
+struct Both<'a> {
+    store: &'a FactsStore,
+    team: &'a std::sync::Arc<TeamStore>,
+    database: MirrorDatabase,
+}
+
+impl Both<'_> {
+    fn is_empty(&self) -> bool {
+        let is_empty_here = self.store.local_directories().is_ok_and(|runs| runs.is_empty());
+        is_empty_here && self.database.newest(1).is_ok_and(|runs| runs.is_empty())
+    }
+
+    /// Whether a run of this machine is read from here.
+    fn is_read_here(&self, run: &RunDirectory) -> bool {
+        let is_mirrored = self.database.run(run.trace_id).is_ok_and(|row| row.is_some());
+        !is_mirrored || self.team.has_changed_here(run)
+    }
+
+    fn listed(&self, rows: &[MirroredRow]) -> Vec<ListedRun> {
+        rows.iter()
+            .filter_map(|row| ListedRun::of_bucket(row, self.team))
+            .collect()
+    }
+
+    fn before_newest(&self, steps: usize) -> Result<RunDirectory, SelectError> {
+        let here: Vec<RunSummary> = match self.store.runs().list() {
+            Err(StoreError::Missing { .. }) => Vec::new(),
+            listed => listed?,
+        };
+        let here: Vec<RunSummary> = here
+            .into_iter()
+            .filter(|run| self.is_read_here(&run.directory))
+            .collect();
+        let from_here = |run: TraceId| here.iter().any(|summary| summary.directory.trace_id == run);
+        // As many more as may be read from here instead.
+        let limit = steps.saturating_add(1).saturating_add(here.len());
+        let rows = self.database.newest(limit).unwrap_or_default();
+        let mut all: Vec<(Option<Timestamp>, RunDirectory)> = self
+            .listed(&rows)
+            .into_iter()
+            .filter(|run| !from_here(run.directory.trace_id))
+            .map(|run| (run.started(), run.directory))
+            .collect();
+        all.extend(here.into_iter().map(|run| (run.started(), run.directory)));
+        all.sort_by(|one, other| {
+            let newest_first = other.0.cmp(&one.0);
+            newest_first.then_with(|| one.1.trace_id.cmp(&other.1.trace_id))
+        });
+        let count = all.len();
+        match all.into_iter().nth(steps) {
+            Some((_, run)) => Ok(run),
+            None if count == 0 => Err(SelectError::NoRuns),
+            None => Err(SelectError::TooFew { count }),
+        }
+    }
+
+    /// The runs whose IDs begin so.
+    fn by_id(&self, prefix: &str) -> Result<Vec<RunDirectory>, StoreError> {
+        if prefix.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found: Vec<RunDirectory> = self
+            .store
+            .local_directories()?
+            .into_iter()
+            .filter(|run| run.trace_id.to_hex().starts_with(prefix.as_bytes()))
+            .filter(|run| self.is_read_here(run))
+            .collect();
+        let here: Vec<TraceId> = found.iter().map(|run| run.trace_id).collect();
+        let mirrored = self.database.ids(prefix).unwrap_or_default();
+        let mirrored = mirrored.into_iter().filter(|run| !here.contains(run));
+        found.extend(mirrored.map(|run| self.team.mirror().directory(run)));
+        found.sort_by_key(|run| run.trace_id);
+        Ok(found)
+    }
+
+    /// The runs with a name.
+    fn named(&self, name: &str) -> Result<Vec<RunDirectory>, StoreError> {
+        if name.is_empty() {
+            return Ok(Vec::new());
+        }
+        let here = match self.store.runs().list() {
+            Err(StoreError::Missing { .. }) => Vec::new(),
+            listed => listed?,
+        };
+        let is_named = |run: &&RunSummary| {
+            let given = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
+            given == Some(name) && self.is_read_here(&run.directory)
+        };
+        let mut found: Vec<RunDirectory> = here
+            .iter()
+            .filter(is_named)
+            .map(|run| run.directory.clone())
+            .collect();
+        let changed: Vec<TraceId> = here
+            .iter()
+            .filter(|run| self.is_read_here(&run.directory))
+            .map(|run| run.directory.trace_id)
+            .collect();
+        let rows = self.database.named(name).unwrap_or_default();
+        let mirrored = self.listed(&rows).into_iter().map(|run| run.directory);
+        found.extend(mirrored.filter(|run| !changed.contains(&run.trace_id)));
+        Ok(found)
+    }
+}
+
+/// How many runs before the newest are asked for by `latest` or `latest~2`.
+fn steps_before_latest(wanted: &str) -> Option<usize> {
+    let steps = wanted.strip_prefix("latest")?;
+    if steps.is_empty() {
+        return Some(0);
+    }
+    let digits = steps.strip_prefix('~')?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // A number that is too large is past every run.
+    is_number.then(|| digits.parse().unwrap_or(usize::MAX))
+}
