@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use tracer_capture::push::JournalError;
+use tracer_facts::DatabaseError;
 use tracer_insight::text::one_line;
 use tracer_sdk::read::StoreError;
 
@@ -64,6 +65,9 @@ pub enum BucketError {
     /// What was sent cannot be remembered.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// What was read cannot be kept.
+    #[error("what the bucket lists cannot be kept")]
+    Mirror(#[from] DatabaseError),
     /// The data directory cannot be listed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -101,6 +105,7 @@ impl BucketError {
                 "update tracer, or delete the file to look at every run in the bucket again"
             }
             Self::Journal(_) => "check its permissions and the free space, and push again",
+            Self::Mirror(_) => "check the permissions of the data directory and the free space",
             Self::Store(_) => "record a run first, or choose another data directory",
         }
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tracer_facts::{FactsStore, ListedRun, RunDetails, RunFacts};
 use tracer_insight::status::RunStatus;
-use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::format::{RunMeta, Timestamp, TraceId};
 use tracer_sdk::read::RunDirectory;
 use tracer_sdk::redaction::Redaction;
 
@@ -45,19 +45,24 @@ struct FactsRow<'a> {
     bytes: u64,
     facts: &'a RunFacts,
     details: &'a RunDetails,
+    /// Its metadata: what a list of runs as JSON is made of.
+    meta: &'a RunMeta,
 }
 
 /// The line of a run that is stored; `None` when the run was deleted meanwhile.
 pub(crate) fn row(directory: &RunDirectory, generation: u64, bytes: u64) -> Option<Value> {
     let run = FactsStore::read([directory.clone()]).pop()?;
-    of_listed(&run, generation, bytes)
+    let meta = directory.clone().read_summary().meta.ok()?;
+    of_listed(&run, &meta, generation, bytes)
 }
 
 /// The line with secrets taken out of its texts. Names of tools are keys here and say nothing of what is beside them, so
-/// only tags are redacted by their keys.
+/// only tags and metadata are redacted by their keys.
 pub(crate) fn without_secrets(mut row: Value, redaction: &Redaction) -> Value {
-    if let Some(tags) = row.pointer_mut("/details/g") {
-        *tags = redaction.value(tags.take()).0;
+    for keyed in ["/details/g", "/meta"] {
+        if let Some(value) = row.pointer_mut(keyed) {
+            *value = redaction.value(value.take()).0;
+        }
     }
     clean_texts(row, redaction)
 }
@@ -81,7 +86,7 @@ fn clean_texts(value: Value, redaction: &Redaction) -> Value {
     }
 }
 
-fn of_listed(run: &ListedRun, generation: u64, bytes: u64) -> Option<Value> {
+fn of_listed(run: &ListedRun, meta: &RunMeta, generation: u64, bytes: u64) -> Option<Value> {
     let details = run.details.as_ref()?;
     let facts = &run.facts;
     // A run that cannot be read is no completed one.
@@ -114,6 +119,7 @@ fn of_listed(run: &ListedRun, generation: u64, bytes: u64) -> Option<Value> {
         bytes,
         facts,
         details,
+        meta,
     })
     .ok()
 }

@@ -104,6 +104,44 @@ pub(crate) fn facts_date(name: &str) -> Option<&str> {
     Some(date)
 }
 
+/// What the names of facts from a time on are greater than.
+pub(crate) fn facts_name_from(at: Timestamp) -> String {
+    let name = facts_name(at, "", 0, false);
+    name.split_once('-')
+        .and_then(|(_, rest)| rest.split_once('-'))
+        .and_then(|(_, rest)| rest.split_once('-'))
+        .map(|(_, rest)| name.len() - rest.len() - 1)
+        .and_then(|end| name.get(..end))
+        .unwrap_or(&name)
+        .to_owned()
+}
+
+/// The time of a name of facts; `None` of what is no such name.
+pub(crate) fn facts_time(name: &str) -> Option<Timestamp> {
+    let (date, rest) = name.strip_prefix("date=")?.split_once('/')?;
+    let time = rest.split('-').next()?;
+    let (clock, fraction) = time.split_once('.')?;
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if clock.len() != 6 || !is_digits(clock) || !is_digits(fraction) {
+        return None;
+    }
+    let (hour, minute, second) = (clock.get(..2)?, clock.get(2..4)?, clock.get(4..)?);
+    format!("{date}T{hour}:{minute}:{second}.{fraction}Z")
+        .parse()
+        .ok()
+}
+
+/// The name below [`facts`] of an object that a listing has; `None` when it cannot be one of facts.
+pub(crate) fn facts_name_of(prefix: &Path, object: &Path) -> Option<String> {
+    let name = object
+        .as_ref()
+        .strip_prefix(facts(prefix).as_ref())?
+        .strip_prefix('/')?;
+    let plain = name.strip_suffix(COMPRESSED).unwrap_or(name);
+    let is_one = plain.strip_suffix(".jsonl").is_some() && facts_time(name).is_some();
+    is_one.then(|| name.to_owned())
+}
+
 /// Whether what has this name is compressed.
 pub(crate) fn is_compressed(name: &str) -> bool {
     name.ends_with(COMPRESSED)
@@ -146,6 +184,36 @@ mod tests {
         );
         let path = facts_object(&Path::from("team/agents"), &names[0]);
         assert_eq!(path.as_ref(), format!("team/agents/facts/{}", names[0]));
+    }
+
+    #[test]
+    fn a_name_of_facts_gives_its_time_back() {
+        let at = Timestamp::from_unix_microseconds(1_763_900_000_123_456);
+        let name = facts_name(at, "5f3a09c1", 7, true);
+        assert_eq!(facts_time(&name), Some(at));
+        let from = facts_name_from(at);
+        assert_eq!(from, "date=2025-11-23/121320.123456");
+        assert!(
+            from < name && name < facts_name_from(Timestamp::from_unix_microseconds(1_763_900_000_123_457))
+        );
+        let prefix = Path::from("team/agents");
+        assert_eq!(
+            facts_name_of(&prefix, &facts_object(&prefix, &name)),
+            Some(name.clone())
+        );
+        assert_eq!(
+            facts_name_of(&Path::from("team"), &facts_object(&prefix, &name)),
+            None
+        );
+    }
+
+    #[rstest]
+    #[case::no_day("date=x/121320.123456-a-1.jsonl")]
+    #[case::no_time("date=2025-11-23/batch.jsonl")]
+    #[case::no_clock("date=2025-11-23/+2:3:0.1-a-1.jsonl")]
+    #[case::no_folder("121320.123456-a-1.jsonl")]
+    fn another_name_is_none_of_facts(#[case] name: &str) {
+        assert_eq!(facts_time(name), None);
     }
 
     #[rstest]

@@ -1,8 +1,9 @@
 //! A team's runs in one bucket of object storage: each machine sends what it recorded, everybody's own `tracer` reads it.
 //! No server of ours, no database to run.
 //!
-//! [`BucketUrl`] names a bucket and a prefix in it, [`OpenBucket`] is the open bucket, and a [`Shipper`] sends the completed
-//! runs of a data directory. A [`BucketPruner`] removes old ones. What lies in the bucket is described in `docs/a-teams-runs-in-one-bucket.md`: a run is its
+//! [`BucketUrl`] names a bucket and a prefix in it, [`OpenBucket`] is the open bucket, a [`Shipper`] sends the completed
+//! runs of a data directory, and a [`BucketReader`] reads those of everybody. A [`BucketPruner`] removes old ones. What lies in
+//! the bucket is described in `docs/a-teams-runs-in-one-bucket.md`: a run is its
 //! spans and then its `meta.json`, which commits it, and each batch of runs has one object of facts that lists them.
 
 mod aws_files;
@@ -16,6 +17,7 @@ mod gate_files;
 mod layout;
 mod package;
 mod patience;
+mod reader;
 mod retention;
 mod run_sender;
 mod sent_run;
@@ -31,6 +33,7 @@ mod tests;
 pub use bucket::OpenBucket;
 pub use error::BucketError;
 pub use event::{NotSent, PruneEvent, ShipEvent, ShipSummary, WaitEvent};
+pub use reader::{BucketReader, SyncProgress, SyncSummary};
 pub use retention::{BucketPrunePlan, BucketPruner, BucketRemoval, RetentionOptions, RetentionSummary};
 pub use shipper::{ShipOptions, ShippedRuns, Shipper};
 pub use url::BucketUrl;

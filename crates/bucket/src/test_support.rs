@@ -192,7 +192,7 @@ pub(crate) fn bucket(store: impl ObjectStore) -> OpenBucket {
     OpenBucket::with_store(&url(), Arc::new(store))
 }
 
-async fn objects(store: &InMemory) -> Vec<(String, Vec<u8>)> {
+pub(crate) async fn objects(store: &InMemory) -> Vec<(String, Vec<u8>)> {
     use object_store::ObjectStoreExt;
     let mut found = Vec::new();
     let mut listed = store.list(None);

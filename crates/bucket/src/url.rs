@@ -12,6 +12,9 @@ use crate::error::BucketError;
 /// Bytes of the hash that names a bucket's files.
 const KEY_BYTES: usize = 8;
 
+/// Characters of a URL in the name of a folder.
+const MAX_READABLE: usize = 40;
+
 /// Which service keeps the objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Service {
@@ -125,6 +128,21 @@ impl BucketUrl {
     #[must_use]
     pub fn is_remote(&self) -> bool {
         self.service != Service::Folder
+    }
+
+    /// Name of the folder of its mirror: what a person reads in it, and its key.
+    pub(crate) fn mirror_name(&self, key: &str) -> String {
+        let words = self
+            .text
+            .split_once("://")
+            .map_or(self.text.as_str(), |(_, rest)| rest);
+        let readable: String = words
+            .chars()
+            .map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' })
+            .take(MAX_READABLE)
+            .collect();
+        let hash = key.rsplit('-').next().unwrap_or_default();
+        format!("{}-{hash}", readable.trim_matches('-'))
     }
 
     /// Name of this bucket's files in a data directory: a hash of it and of the endpoint that it is reached by, since a

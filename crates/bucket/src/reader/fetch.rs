@@ -1,0 +1,252 @@
+//! Fetches a run: its `meta.json`, which says what belongs to it, and then its spans, checked before anybody sees them.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use futures_util::StreamExt;
+use sha2::{Digest, Sha256};
+use tracer_facts::{FetchError, RunLease};
+use tracer_sdk::format::{META_FILE, SPANS_FILE, TraceId};
+
+use super::ReaderState;
+use super::cache::{FetchedRun, UnfinishedRun};
+use super::sync::{RequestAttempts, opened};
+use crate::bucket::OpenBucket;
+use crate::committed_run::{CommittedRun, MAX_META_BYTES, StoredSpans};
+use crate::error::{BucketError, RequestFailure};
+use crate::layout;
+use crate::package::hex;
+
+/// Bytes of a log: what claims to be larger is not fetched.
+const MAX_LOG_BYTES: u64 = 64 * 1024 * 1024 * 1024;
+/// How many times its object a log may be: what is beyond is a trap.
+const MAX_RATIO: u64 = 1_000;
+/// The same of small objects.
+const MIN_RATIO_BYTES: u64 = 64 * 1024 * 1024;
+/// The memory that decompression may take, as a power of two.
+const MAX_WINDOW_LOG: u32 = 23;
+/// How often a run that changes meanwhile is begun again.
+const MAX_STARTS: usize = 3;
+
+/// Why a run was not fetched.
+enum NotFetched {
+    Failed(FetchError),
+    /// What `meta.json` named is not there, or another one: it may have been replaced meanwhile.
+    Changed(String),
+}
+
+impl From<io::Error> for NotFetched {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(FetchError::NotKept(error.to_string()))
+    }
+}
+
+impl From<RequestFailure> for NotFetched {
+    fn from(failure: RequestFailure) -> Self {
+        Self::Failed(match failure {
+            RequestFailure::Missing(_) => FetchError::Gone,
+            RequestFailure::Transient(reason) => FetchError::Unreachable(reason),
+            RequestFailure::Fatal(BucketError::Refused { reason }) => FetchError::Refused(reason),
+            other => FetchError::Refused(other.into_error().to_string()),
+        })
+    }
+}
+
+/// The run in this state or a newer one. Without the bucket, an older state serves.
+pub(super) fn fetch(state: &ReaderState, run: TraceId, generation: u64) -> Result<RunLease, FetchError> {
+    let known = state.cache.lease(run);
+    if let Some((fetched, lease)) = known
+        && fetched.generation >= generation
+    {
+        return Ok(lease);
+    }
+    let mut changed = String::new();
+    for _ in 0..MAX_STARTS {
+        match fetch_once(state, run) {
+            Ok(()) => {
+                let lease = state.cache.lease(run).map(|(_, lease)| lease);
+                return lease.ok_or_else(|| FetchError::NotKept("it was removed at once".to_owned()));
+            }
+            Err(NotFetched::Changed(reason)) => changed = reason,
+            Err(NotFetched::Failed(error @ FetchError::Unreachable(_))) => {
+                return state.cache.lease(run).map(|(_, lease)| lease).ok_or(error);
+            }
+            Err(NotFetched::Failed(error)) => return Err(error),
+        }
+    }
+    Err(FetchError::Damaged(changed))
+}
+
+fn fetch_once(state: &ReaderState, run: TraceId) -> Result<(), NotFetched> {
+    let unreachable = || NotFetched::Failed(FetchError::Unreachable("the folder does not exist".to_owned()));
+    let open = state.bucket.as_ref().ok_or_else(unreachable)?;
+    let (bucket, path) = (open.clone(), layout::meta(&open.prefix, run));
+    let read = async move {
+        let mut attempts = RequestAttempts::default();
+        loop {
+            match bucket.get(&path, MAX_META_BYTES).await {
+                Ok(found) => return Ok::<_, RequestFailure>(found),
+                Err(failure) => attempts.wait_after(failure).await?,
+            }
+        }
+    };
+    let found = state.worker.wait(read).ok_or_else(stopped)??;
+    let committed = CommittedRun::parse(&found.bytes).ok_or_else(|| {
+        NotFetched::Failed(FetchError::Damaged(
+            "its meta.json is not one that this version of tracer reads".to_owned(),
+        ))
+    })?;
+    let is_of_run = committed.meta.get("trace_id").and_then(|id| id.as_str()) == Some(&run.to_string());
+    if !is_of_run || committed.stored.bytes > MAX_LOG_BYTES {
+        let reason = "its meta.json is of another run, or names a log that is too large";
+        return Err(NotFetched::Failed(FetchError::Damaged(reason.to_owned())));
+    }
+    let unfinished = state.cache.begin(run)?;
+    let here = state.here.runs_dir().join(run.to_string()).join(SPANS_FILE);
+    if !copied(&here, &unfinished, &committed.stored) {
+        let job = SpansJob {
+            bucket: open.clone(),
+            run,
+            stored: committed.stored.clone(),
+            file: unfinished.create(SPANS_FILE)?,
+        };
+        state.worker.wait(job.read()).ok_or_else(stopped)??;
+    }
+    let mut meta = serde_json::to_vec_pretty(&committed.meta).unwrap_or_default();
+    meta.push(b'\n');
+    unfinished.write(META_FILE, &meta)?;
+    let bytes = committed.stored.bytes.saturating_add(meta.len() as u64);
+    let fetched = FetchedRun::new(committed.stored.generation, bytes);
+    Ok(state.cache.keep(run, &unfinished, &fetched)?)
+}
+
+fn stopped() -> NotFetched {
+    NotFetched::Failed(FetchError::Unreachable("the request was not made".to_owned()))
+}
+
+/// Copies the log of this machine, where that is what the bucket has.
+fn copied(here: &Path, unfinished: &UnfinishedRun, stored: &StoredSpans) -> bool {
+    let is_likely = fs::symlink_metadata(here).is_ok_and(|log| log.is_file() && log.len() == stored.bytes);
+    let copy = || -> io::Result<bool> {
+        let (mut hash, mut count) = (Sha256::new(), 0);
+        let mut from = File::open(here)?.take(stored.bytes.saturating_add(1));
+        let mut to = unfinished.create(SPANS_FILE)?;
+        let mut buffer = vec![0; 256 * 1024];
+        loop {
+            let read = from.read(&mut buffer)?;
+            let Some(part) = buffer.get(..read).filter(|part| !part.is_empty()) else {
+                break;
+            };
+            hash.update(part);
+            to.write_all(part)?;
+            count += read as u64;
+        }
+        Ok(count == stored.bytes && hex(&hash.finalize()) == stored.sha256)
+    };
+    if is_likely && copy().unwrap_or(false) {
+        return true;
+    }
+    // It was not there, or not the same.
+    let _ = fs::remove_file(unfinished.join(SPANS_FILE));
+    false
+}
+
+/// The reading of a run's spans into a file.
+struct SpansJob {
+    bucket: OpenBucket,
+    run: TraceId,
+    stored: StoredSpans,
+    file: File,
+}
+
+impl SpansJob {
+    async fn read(self) -> Result<(), NotFetched> {
+        let (bucket, stored) = (&self.bucket, &self.stored);
+        let path = layout::of_run(&bucket.prefix, self.run, &stored.spans);
+        let found = match opened(bucket, &path).await {
+            Err(RequestFailure::Missing(_)) => {
+                return Err(NotFetched::Changed("its spans are not there".to_owned()));
+            }
+            found => found?,
+        };
+        let is_compressed = layout::is_compressed(&stored.spans);
+        let most = found.meta.size.saturating_mul(MAX_RATIO).max(MIN_RATIO_BYTES);
+        if (!is_compressed && found.meta.size != stored.bytes) || (is_compressed && stored.bytes > most) {
+            return Err(NotFetched::Changed("its spans have another size".to_owned()));
+        }
+        let log = FetchedLog {
+            file: BufWriter::with_capacity(256 * 1024, self.file),
+            hash: Sha256::new(),
+            left: stored.bytes,
+        };
+        let mut content = found.into_stream();
+        let log = if is_compressed {
+            let mut decoder = zstd::stream::write::Decoder::new(log)?;
+            decoder.window_log_max(MAX_WINDOW_LOG)?;
+            while let Some(part) = content.next().await {
+                let part = part.map_err(RequestFailure::from)?;
+                decoder.write_all(&part).map_err(unpacked)?;
+            }
+            decoder.flush().map_err(unpacked)?;
+            decoder.into_inner()
+        } else {
+            let mut log = log;
+            while let Some(part) = content.next().await {
+                let part = part.map_err(RequestFailure::from)?;
+                log.write_all(&part).map_err(unpacked)?;
+            }
+            log
+        };
+        log.ended(&stored.sha256)
+    }
+}
+
+/// What cannot be unpacked, or is longer than it should be, is not what `meta.json` names; a full disk is another matter.
+fn unpacked(error: io::Error) -> NotFetched {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::PermissionDenied => {
+            error.into()
+        }
+        _ => {
+            NotFetched::Changed("its spans cannot be unpacked, or are longer than they should be".to_owned())
+        }
+    }
+}
+
+/// A log that is written, counted and hashed.
+struct FetchedLog {
+    file: BufWriter<File>,
+    hash: Sha256,
+    /// Bytes that are still to come.
+    left: u64,
+}
+
+impl Write for FetchedLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len() as u64;
+        if count > self.left {
+            return Err(io::Error::from(io::ErrorKind::InvalidData));
+        }
+        self.file.write_all(bytes)?;
+        self.hash.update(bytes);
+        self.left -= count;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl FetchedLog {
+    fn ended(mut self, sha256: &str) -> Result<(), NotFetched> {
+        self.file.flush()?;
+        if self.left > 0 || hex(&self.hash.finalize()) != sha256.to_ascii_lowercase() {
+            return Err(NotFetched::Changed(
+                "its spans are not those that its meta.json names".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! [`BucketReader`]: reads a team's runs from a bucket: their facts into a mirror on this machine, their files when somebody
+//! looks at them. What was read once is there without the bucket.
+
+mod cache;
+mod fetch;
+mod lines;
+mod sent_copies;
+mod sync;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tracer_facts::{FetchError, FetchRuns, RunLease, StoreMirror, TeamStore};
+use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::read::{RunDirectory, RunStore};
+
+use crate::bucket::OpenBucket;
+use crate::error::BucketError;
+use crate::url::BucketUrl;
+use cache::RunCache;
+use sent_copies::SentCopies;
+pub use sync::{SyncProgress, SyncSummary};
+use worker::Worker;
+
+/// Folder of the mirrors in a data directory, one for each bucket.
+const STORES_FOLDER: &str = "cache/stores";
+/// Bytes of all fetched runs of a bucket together, unless more are in use.
+const DEFAULT_BUDGET: u64 = 2 * 1024 * 1024 * 1024;
+
+/// Reads the runs of a bucket; a clone is the same one.
+///
+/// ```
+/// use tracer_bucket::BucketReader;
+/// use tracer_facts::FactsStore;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let data_dir = folder.path().join("home");
+/// # std::fs::create_dir(folder.path().join("bucket")).unwrap();
+/// let url = format!("file://{}/bucket", folder.path().display()).parse()?;
+/// let reader = BucketReader::open(&data_dir, &url)?;
+/// assert_eq!(reader.sync(&mut |_| {})?.changed_runs, 0);
+/// let store = FactsStore::new(&data_dir).with_team(reader.team_store());
+/// # std::fs::create_dir_all(&data_dir).unwrap();
+/// assert!(store.all(false).unwrap().runs.is_empty());
+/// # Ok::<(), tracer_bucket::BucketError>(())
+/// ```
+#[derive(Clone)]
+pub struct BucketReader(Arc<ReaderState>);
+
+struct ReaderState {
+    url: BucketUrl,
+    /// `None` of a folder that is not there now.
+    bucket: Option<OpenBucket>,
+    mirror: StoreMirror,
+    worker: Worker,
+    cache: RunCache,
+    sent: SentCopies,
+    here: RunStore,
+    /// Runs that are being fetched: whoever wants one of them waits for it.
+    fetching: Mutex<HashMap<TraceId, Arc<Mutex<()>>>>,
+}
+
+impl BucketReader {
+    /// Opens a bucket for reading; its mirror is in the data directory. No request is made.
+    ///
+    /// # Errors
+    ///
+    /// [`BucketError::Config`]: something that the service needs is missing. [`BucketError::NoBucket`]: the folder of a
+    /// `file://` is not there.
+    pub fn open(data_dir: &Path, url: &BucketUrl) -> Result<Self, BucketError> {
+        if url.is_remote() || url.folder.is_dir() {
+            return Self::of(data_dir, OpenBucket::open(url)?);
+        }
+        // A share that is not mounted now; what was read of it is here. Opening it would make the folder.
+        let reader = Self::with(data_dir, url.clone(), &url.key(None), None)?;
+        match reader.synced_at() {
+            Some(_) => Ok(reader),
+            None => Err(no_folder()),
+        }
+    }
+
+    pub(crate) fn of(data_dir: &Path, bucket: OpenBucket) -> Result<Self, BucketError> {
+        Self::with(data_dir, bucket.url.clone(), &bucket.key.clone(), Some(bucket))
+    }
+
+    fn with(
+        data_dir: &Path,
+        url: BucketUrl,
+        key: &str,
+        bucket: Option<OpenBucket>,
+    ) -> Result<Self, BucketError> {
+        let folder = data_dir.join(STORES_FOLDER).join(url.mirror_name(key));
+        let worker = Worker::start().map_err(|error| BucketError::Config {
+            reason: format!("no thread can be started: {error}"),
+        })?;
+        Ok(Self(Arc::new(ReaderState {
+            cache: RunCache::new(&folder, DEFAULT_BUDGET),
+            sent: SentCopies::new(data_dir, key),
+            mirror: StoreMirror::new(folder, &url.to_string()),
+            here: RunStore::new(data_dir),
+            fetching: Mutex::default(),
+            worker,
+            url,
+            bucket,
+        })))
+    }
+
+    /// Where the bucket is.
+    #[must_use]
+    pub fn url(&self) -> &BucketUrl {
+        &self.0.url
+    }
+
+    /// When its facts were synchronized to the end; `None` when they never were.
+    #[must_use]
+    pub fn synced_at(&self) -> Option<Timestamp> {
+        self.0.mirror.synced_at()
+    }
+
+    /// Reads what the bucket lists that is not here yet. What was read before a failure stays.
+    ///
+    /// # Errors
+    ///
+    /// [`BucketError`]
+    pub fn sync(&self, observe: &mut dyn FnMut(SyncProgress)) -> Result<SyncSummary, BucketError> {
+        sync::sync(&self.0, observe)
+    }
+
+    /// Its runs, for a [`FactsStore`](tracer_facts::FactsStore).
+    #[must_use]
+    pub fn team_store(&self) -> Arc<TeamStore> {
+        Arc::new(TeamStore::new(self.0.mirror.clone(), Arc::new(self.clone())))
+    }
+}
+
+impl FetchRuns for BucketReader {
+    fn fetch(&self, run: TraceId, generation: u64) -> Result<RunLease, FetchError> {
+        let slot = Arc::clone(locked(&self.0.fetching).entry(run).or_default());
+        let lease = {
+            let _turn = locked(&slot);
+            fetch::fetch(&self.0, run, generation)
+        };
+        let mut fetching = locked(&self.0.fetching);
+        // Nobody else waits for it.
+        if Arc::strong_count(&slot) <= 2 {
+            fetching.remove(&run);
+        }
+        lease
+    }
+
+    fn has_changed_here(&self, directory: &RunDirectory) -> bool {
+        self.0.sent.has_changed(directory)
+    }
+}
+
+impl fmt::Debug for BucketReader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "BucketReader({})", self.0.url)
+    }
+}
+
+fn no_folder() -> BucketError {
+    BucketError::NoBucket {
+        reason: "the folder does not exist".to_owned(),
+    }
+}
+
+/// What a mutex holds: nothing here is left half-changed by a thread that panics.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,412 @@
+//! Synchronizes the facts of a bucket into the mirror: what is new sorts last, so that one listing finds it.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path as FilePath;
+use std::pin::pin;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::future::ready;
+use futures_util::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{GetOptions, GetResult, ObjectMeta};
+use tokio::sync::mpsc;
+use tracer_capture::push::RetryPolicy;
+use tracer_facts::{LineProblem, MirrorLine, MirrorWriter};
+use tracer_insight::units;
+use tracer_sdk::format::Timestamp;
+
+use super::ReaderState;
+use super::lines::Body;
+use crate::bucket::OpenBucket;
+use crate::error::{BucketError, RequestFailure};
+use crate::layout;
+
+/// How far behind the last name the next listing begins, by the store's clock: shippers name an object before they write it.
+const OVERLAP: Duration = Duration::from_secs(600);
+/// Objects that are read at the same time.
+const CONCURRENT_OBJECTS: usize = 16;
+/// Bytes of an object that is read in one piece.
+const MAX_WHOLE_OBJECT: u64 = 4 * 1024 * 1024;
+/// Parts of a large object that wait to be taken.
+const WAITING_PARTS: usize = 16;
+/// Lines that are taken over together.
+const LINES_PER_TURN: usize = 1_000;
+/// Lines between two commits; the first time nobody else waits for the database.
+const LINES_PER_COMMIT: usize = 8_000;
+const FIRST_LINES_PER_COMMIT: usize = 64_000;
+/// How long the first answer of the bucket may take: without a network, what is here is shown.
+const MAX_FIRST_ANSWER: Duration = Duration::from_secs(10);
+/// How often a request is repeated.
+const MAX_ATTEMPTS: u32 = 5;
+/// How long another process that synchronizes is waited for.
+const MAX_TURN_WAIT: Duration = Duration::from_secs(60);
+/// Names of one answer of a listing, to count requests.
+const NAMES_PER_LISTING: u64 = 1_000;
+
+/// How far synchronizing is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SyncProgress {
+    /// Objects of facts that were read.
+    pub objects: u64,
+    /// Lines of them.
+    pub lines: u64,
+}
+
+/// What synchronizing did.
+///
+/// ```
+/// assert_eq!(tracer_bucket::SyncSummary::default().passed_over(), 0);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SyncSummary {
+    /// Objects of facts that were read.
+    pub objects: u64,
+    /// Lines of them.
+    pub lines: u64,
+    /// Lines that said something new of a run.
+    pub changed_runs: u64,
+    /// Lines that a newer release wrote.
+    pub newer_lines: u64,
+    /// Lines that are no facts, or are too large.
+    pub malformed_lines: u64,
+    /// Objects that cannot be read, or have no name of facts.
+    pub odd_objects: u64,
+    /// Requests to the bucket.
+    pub requests: u64,
+    /// Whether another process synchronized at the same time, and for long.
+    pub is_busy: bool,
+}
+
+impl SyncSummary {
+    /// Lines and objects that were not used.
+    #[must_use]
+    pub fn passed_over(&self) -> u64 {
+        self.newer_lines + self.malformed_lines + self.odd_objects
+    }
+}
+
+/// An object of facts that was read, or why it was not.
+enum FoundFacts {
+    Object {
+        name: String,
+        /// Its time, by its name; `None` when that cannot be.
+        at: Option<Timestamp>,
+        body: Body,
+    },
+    /// It has no name of facts.
+    Odd,
+    /// It was removed after it was listed.
+    Gone,
+}
+
+/// Why synchronizing ends.
+enum SyncHalt {
+    Error(BucketError),
+    /// The content of an object; the others are read.
+    Content,
+}
+
+impl<E: Into<BucketError>> From<E> for SyncHalt {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+/// What an object of facts failed with while it was read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct PartFailure(String);
+
+pub(super) fn sync(
+    state: &ReaderState,
+    observe: &mut dyn FnMut(SyncProgress),
+) -> Result<SyncSummary, BucketError> {
+    let bucket = state.bucket.clone().ok_or_else(super::no_folder)?;
+    let mut writer = state.mirror.writer()?;
+    let Some(_turn) = turn(state.mirror.folder()) else {
+        return Ok(SyncSummary {
+            is_busy: true,
+            ..SyncSummary::default()
+        });
+    };
+    let cursor = writer.cursor()?;
+    let from = cursor.map(overlapping);
+    let (sender, mut found) = mpsc::channel(CONCURRENT_OBJECTS);
+    let listing = list_and_read(bucket, from, writer.objects()?, sender);
+    state.worker.begin(listing);
+    let mut taking = Taking {
+        writer: &mut writer,
+        lines: Vec::new(),
+        uncommitted: 0,
+        per_commit: if cursor.is_some() {
+            LINES_PER_COMMIT
+        } else {
+            FIRST_LINES_PER_COMMIT
+        },
+        summary: SyncSummary::default(),
+        observe,
+    };
+    let mut newest = cursor;
+    let mut listed = 0;
+    let mut take_all = || -> Result<(), BucketError> {
+        while let Some(found) = found.blocking_recv() {
+            listed += 1;
+            match found? {
+                FoundFacts::Gone => taking.summary.requests += 1,
+                FoundFacts::Odd => taking.summary.odd_objects += 1,
+                FoundFacts::Object { name, at, body } => {
+                    taking.object(&name, body)?;
+                    newest = newest.max(at);
+                }
+            }
+        }
+        Ok(())
+    };
+    let taken = take_all();
+    // What was read before a failure stays.
+    taking.commit()?;
+    taken?;
+    let mut summary = taking.summary;
+    summary.requests += 1 + listed / NAMES_PER_LISTING;
+    writer.has_synced(units::now(), newest, newest.map(overlapping).as_deref())?;
+    Ok(summary)
+}
+
+/// Where a listing begins that knows everything up to a time, as a name.
+fn overlapping(cursor: Timestamp) -> String {
+    let overlap = i64::try_from(OVERLAP.as_micros()).unwrap_or(i64::MAX);
+    let from = cursor.unix_microseconds().saturating_sub(overlap);
+    layout::facts_name_from(Timestamp::from_unix_microseconds(from))
+}
+
+/// The lock of the process that synchronizes; `None` when another one has it for long.
+fn turn(folder: &FilePath) -> Option<File> {
+    let lock = fs::File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(folder.join("sync.lock"))
+        .ok()?;
+    let began = Instant::now();
+    loop {
+        match lock.try_lock() {
+            // Where files cannot be locked, the database itself keeps writers apart.
+            Ok(()) | Err(fs::TryLockError::Error(_)) => return Some(lock),
+            Err(fs::TryLockError::WouldBlock) if began.elapsed() < MAX_TURN_WAIT => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            Err(fs::TryLockError::WouldBlock) => return None,
+        }
+    }
+}
+
+/// What takes lines over.
+struct Taking<'a> {
+    writer: &'a mut MirrorWriter,
+    lines: Vec<MirrorLine>,
+    uncommitted: usize,
+    per_commit: usize,
+    summary: SyncSummary,
+    observe: &'a mut dyn FnMut(SyncProgress),
+}
+
+impl From<io::Error> for SyncHalt {
+    fn from(error: io::Error) -> Self {
+        match error
+            .get_ref()
+            .and_then(|source| source.downcast_ref::<PartFailure>())
+        {
+            Some(PartFailure(reason)) => Self::Error(BucketError::GaveUp {
+                reason: reason.clone(),
+                after: Duration::ZERO,
+            }),
+            None => Self::Content,
+        }
+    }
+}
+
+impl Taking<'_> {
+    fn object(&mut self, name: &str, body: Body) -> Result<(), BucketError> {
+        let taken = body.lines(layout::is_compressed(name), |line| self.line(line));
+        match taken {
+            Ok(()) => {}
+            Err(SyncHalt::Content) => self.summary.odd_objects += 1,
+            Err(SyncHalt::Error(error)) => return Err(error),
+        }
+        self.take_over()?;
+        self.writer.has_applied(name)?;
+        self.summary.objects += 1;
+        self.summary.requests += 1;
+        (self.observe)(SyncProgress {
+            objects: self.summary.objects,
+            lines: self.summary.lines,
+        });
+        if self.uncommitted >= self.per_commit {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: Result<MirrorLine, LineProblem>) -> Result<(), SyncHalt> {
+        self.summary.lines += 1;
+        match line {
+            Ok(line) => self.lines.push(line),
+            Err(LineProblem::Newer) => self.summary.newer_lines += 1,
+            Err(_) => self.summary.malformed_lines += 1,
+        }
+        if self.lines.len() >= LINES_PER_TURN {
+            self.take_over()?;
+            if self.uncommitted >= self.per_commit {
+                self.commit()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_over(&mut self) -> Result<(), BucketError> {
+        self.summary.changed_runs += self.writer.apply(&self.lines)?;
+        self.uncommitted += self.lines.len();
+        self.lines.clear();
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), BucketError> {
+        self.uncommitted = 0;
+        Ok(self.writer.commit()?)
+    }
+}
+
+/// Lists the objects of facts from a name on, and reads those that are not here.
+async fn list_and_read(
+    bucket: OpenBucket,
+    from: Option<String>,
+    known: HashSet<String>,
+    sender: mpsc::Sender<Result<FoundFacts, BucketError>>,
+) {
+    let read = async {
+        let folder = layout::facts(&bucket.prefix);
+        let listing = match &from {
+            Some(name) => bucket
+                .store
+                .list_with_offset(Some(&folder), &layout::facts_object(&bucket.prefix, name)),
+            None => bucket.store.list(Some(&folder)),
+        };
+        let mut listing = pin!(listing.peekable());
+        if tokio::time::timeout(MAX_FIRST_ANSWER, listing.as_mut().peek())
+            .await
+            .is_err()
+        {
+            return Err(RequestFailure::Transient("it does not answer".to_owned()).into_error());
+        }
+        let unknown = listing.filter_map(|object| {
+            let object =
+                object.map(|object| (layout::facts_name_of(&bucket.prefix, &object.location), object));
+            let is_known = matches!(&object, Ok((Some(name), _)) if known.contains(name));
+            ready((!is_known).then_some(object))
+        });
+        let read = unknown.map(|object| read_listed(bucket.clone(), object));
+        let mut objects = pin!(read.buffer_unordered(CONCURRENT_OBJECTS));
+        while let Some(found) = objects.try_next().await? {
+            if sender.send(Ok(found)).await.is_err() {
+                // Whoever wanted it has failed.
+                return Ok(());
+            }
+        }
+        Ok(())
+    };
+    if let Err(error) = read.await {
+        let _ = sender.send(Err(error)).await;
+    }
+}
+
+async fn read_listed(
+    bucket: OpenBucket,
+    object: object_store::Result<(Option<String>, ObjectMeta)>,
+) -> Result<FoundFacts, BucketError> {
+    let (name, object) = object.map_err(|error| RequestFailure::from(error).into_error())?;
+    let Some(name) = name else {
+        return Ok(FoundFacts::Odd);
+    };
+    let read = async {
+        if object.size <= MAX_WHOLE_OBJECT {
+            return Ok(Body::Whole(whole(&bucket, &object.location).await?));
+        }
+        let mut content = opened(&bucket, &object.location).await?.into_stream();
+        let (sender, parts) = mpsc::channel(WAITING_PARTS);
+        tokio::spawn(async move {
+            while let Some(part) = content.next().await {
+                let part = part.map_err(|error| {
+                    io::Error::other(PartFailure(RequestFailure::from(error).into_error().to_string()))
+                });
+                if sender.send(part).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Body::Parts(parts))
+    };
+    let body = match read.await {
+        Ok(body) => body,
+        Err(RequestFailure::Missing(_)) => return Ok(FoundFacts::Gone),
+        Err(failure) => return Err(failure.into_error()),
+    };
+    Ok(FoundFacts::Object {
+        at: named_at(&name, &object),
+        name,
+        body,
+    })
+}
+
+/// The time of a name. One of the future, by the store's own clock, would hide everything that comes before it.
+fn named_at(name: &str, object: &ObjectMeta) -> Option<Timestamp> {
+    let latest = i64::try_from(OVERLAP.as_micros())
+        .ok()
+        .and_then(|overlap| object.last_modified.timestamp_micros().checked_add(overlap))?;
+    layout::facts_time(name).filter(|at| at.unix_microseconds() <= latest)
+}
+
+/// Attempts at a request, which is repeated while the store is overloaded.
+#[derive(Default)]
+pub(super) struct RequestAttempts {
+    failures: u32,
+}
+
+impl RequestAttempts {
+    /// Waits before the next one; gives the failure back when there is none.
+    pub(super) async fn wait_after(&mut self, failure: RequestFailure) -> Result<(), RequestFailure> {
+        self.failures += 1;
+        if !matches!(failure, RequestFailure::Transient(_)) || self.failures >= MAX_ATTEMPTS {
+            return Err(failure);
+        }
+        tokio::time::sleep(RetryPolicy::default().delay(self.failures)).await;
+        Ok(())
+    }
+}
+
+/// Opens an object; its content is still to come.
+pub(super) async fn opened(bucket: &OpenBucket, path: &Path) -> Result<GetResult, RequestFailure> {
+    let mut attempts = RequestAttempts::default();
+    loop {
+        match bucket.store.get_opts(path, GetOptions::default()).await {
+            Ok(found) => return Ok(found),
+            Err(error) => attempts.wait_after(error.into()).await?,
+        }
+    }
+}
+
+/// All of an object.
+async fn whole(bucket: &OpenBucket, path: &Path) -> Result<Bytes, RequestFailure> {
+    let mut attempts = RequestAttempts::default();
+    loop {
+        match opened(bucket, path).await?.bytes().await {
+            Ok(bytes) => return Ok(bytes),
+            Err(error) => attempts.wait_after(error.into()).await?,
+        }
+    }
+}
