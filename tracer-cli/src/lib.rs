@@ -31,6 +31,7 @@ mod schemas;
 pub mod session;
 mod tags;
 mod team_bucket;
+mod team_store;
 pub mod terminal;
 pub mod ui;
 mod value_parsers;

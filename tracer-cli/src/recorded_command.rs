@@ -7,11 +7,12 @@ use tracer_capture::cassette::Head;
 use tracer_capture::record::{
     CommandEnd, FinishedRecording, Inherited, Program, Recording, RunningCommand, Signals, StartError,
 };
+use tracer_facts::FactsStore;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::text::{counted, shell_quoted};
 use tracer_sdk::format::Payload;
-use tracer_sdk::read::{RunDirectory, RunReader, RunStore, Strictness};
+use tracer_sdk::read::{RunDirectory, RunReader, Strictness};
 
 use crate::error::{CliError, ErrorKind};
 use crate::session::{Session, short_id};
@@ -161,10 +162,10 @@ pub(crate) fn report(
     if is_quiet {
         return Ok(());
     }
-    let store = RunStore::new(session.data_dir()?);
+    let store = FactsStore::new(session.data_dir()?);
     let only = recorded.runs.first().filter(|_| recorded.run_count == 1);
     let id = only
-        .and_then(|trace_id| store.select(&trace_id.to_string()).ok())
+        .and_then(|trace_id| store.select(Some(&trace_id.to_string())).ok())
         .map(|directory| short_id(&store, &directory));
     session.ui.note(&summary(recorded, id.as_deref()));
     if recorded.unforwarded > 0 {

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use tracer_facts::{FactsStore, FetchError, RunLease};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{RunDirectory, RunStore, SelectError, StoreError};
+use tracer_sdk::read::{RunDirectory, SelectError, StoreError};
 use tracer_sdk::settings::{self, Config, SettingProblem, Settings, Sources};
 
 use crate::error::CliError;
+use crate::team_store::{self, OpenedStore, StoreArgs};
 use crate::terminal::run_list;
 use crate::ui::Ui;
 use tracer_insight::line::{Line, Tone};
@@ -24,7 +26,16 @@ pub struct Session {
     data_dir_option: Option<PathBuf>,
     /// Words before the arguments of a suggested command.
     invocation: String,
+    /// The bucket that is read besides this machine.
+    store: Option<OpenedStore>,
+    /// The fetched runs that this command reads: they stay where they are until it ends.
+    leases: Vec<RunLease>,
 }
+
+/// The commands that read a bucket, too.
+const READING: [&str; 10] = [
+    "assert", "baseline", "diff", "export", "list", "mcp", "search", "show", "stats", "view",
+];
 
 impl Session {
     /// A session; `data_dir` is the option of that name.
@@ -33,7 +44,29 @@ impl Session {
             ui,
             data_dir_option: data_dir,
             invocation: "tracer".to_owned(),
+            store: None,
+            leases: Vec::new(),
         }
+    }
+
+    /// Reads the bucket as well that the option or the settings name: what is selected and listed from then on is of both.
+    pub(crate) fn use_store(&mut self, args: &StoreArgs) -> Result<(), CliError> {
+        self.store = team_store::open(args, self)?;
+        Ok(())
+    }
+
+    /// The bucket that is read besides this machine.
+    pub(crate) fn store(&self) -> Option<&OpenedStore> {
+        self.store.as_ref()
+    }
+
+    /// The facts of all runs of this machine, and of the bucket that is read besides.
+    pub(crate) fn facts_store(&self) -> Result<FactsStore, CliError> {
+        let store = FactsStore::new(self.data_dir()?).with_prices(self.prices()?);
+        Ok(match &self.store {
+            Some(opened) => store.with_team(std::sync::Arc::clone(&opened.team)),
+            None => store,
+        })
     }
 
     /// Sets the words before the arguments of suggested commands: `cargo run -p tracer-cli --` instead of `tracer`.
@@ -71,6 +104,18 @@ impl Session {
 
     /// A suggested command line for the same data directory.
     pub fn command(&self, rest: &str) -> String {
+        let (command, arguments) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+        let named = self
+            .store
+            .as_ref()
+            .filter(|store| store.is_option && READING.contains(&command));
+        let rest = match named {
+            Some(store) => format!(
+                "{command} --store {}{arguments}",
+                shell_quoted(&store.reader.url().to_string())
+            ),
+            None => rest.to_owned(),
+        };
         match &self.data_dir_option {
             None => format!("{} {rest}", self.invocation),
             Some(path) => format!("{} --data-dir {} {rest}", self.invocation, quoted(path)),
@@ -79,14 +124,16 @@ impl Session {
 
     /// Selects a run; without an argument the newest, with a note on standard error.
     pub fn select(&mut self, run_id: Option<&str>) -> Result<(RunDirectory, String), CliError> {
-        let store = RunStore::new(self.data_dir()?);
-        let selected = match run_id {
-            None => store.newest(),
-            Some(prefix) => store.select(prefix),
-        };
-        let directory =
-            selected.map_err(|error| self.not_selected(run_id.unwrap_or_default(), &store, error))?;
+        let store = self.facts_store()?;
+        let directory = store
+            .select(run_id)
+            .map_err(|error| self.not_selected(run_id.unwrap_or_default(), &store, error))?;
         let short_id = short_id(&store, &directory);
+        let lease = store
+            .files(&directory)
+            .map_err(|error| self.not_fetched(&short_id, &error))?;
+        let directory = lease.directory.clone();
+        self.leases.push(lease);
         if run_id.is_none() {
             self.ui
                 .note(&Line::of(format!("newest run, {short_id}"), Tone::Muted));
@@ -94,10 +141,10 @@ impl Session {
         Ok((directory, short_id))
     }
 
-    fn not_selected(&self, wanted: &str, store: &RunStore, error: SelectError) -> CliError {
+    fn not_selected(&self, wanted: &str, store: &FactsStore, error: SelectError) -> CliError {
         let list = format!("list the runs: {}", self.command("list"));
         match error {
-            SelectError::NoRuns => self.no_runs(store.data_dir()),
+            SelectError::NoRuns => self.no_runs(store.runs().data_dir()),
             SelectError::Store(error) => self.store_error(&error),
             SelectError::NotFound { candidates } => CliError::input(format!(
                 "no run has an ID that starts with {wanted:?}, or this name"
@@ -127,6 +174,22 @@ impl Session {
         }
     }
 
+    fn not_fetched(&self, short_id: &str, error: &FetchError) -> CliError {
+        let what = CliError::input(format!(
+            "run {short_id} is in the bucket, and cannot be fetched: {error}"
+        ));
+        match error {
+            FetchError::Gone => what.with_hint(format!("list the runs: {}", self.command("list"))),
+            FetchError::NotKept(_) => {
+                what.with_hint("check the permissions of the data directory and the free space")
+            }
+            FetchError::Damaged(_) => {
+                what.with_hint("ask whoever sent it to send it again: tracer push --again --to URL")
+            }
+            _ => what.with_hint("try again when the bucket can be reached"),
+        }
+    }
+
     /// Error of the store as a whole.
     pub fn store_error(&self, error: &StoreError) -> CliError {
         let message = CliError::input(error.to_string());
@@ -141,8 +204,17 @@ impl Session {
         }
     }
 
+    /// Where the runs are, for people.
+    pub(crate) fn place(&self, data_dir: &Path) -> String {
+        match &self.store {
+            None => path_below_home(data_dir),
+            Some(opened) => format!("{} and on this machine", opened.reader.url()),
+        }
+    }
+
     fn no_runs(&self, data_dir: &Path) -> CliError {
-        CliError::input(format!("no runs in {} yet", path_below_home(data_dir)))
+        let place = self.place(data_dir);
+        CliError::input(format!("no runs in {place} yet"))
             .with_hint(format!("record a first run: {}", self.command("demo")))
     }
 }
@@ -158,9 +230,9 @@ fn without_problems<T>(given: T, problems: &[SettingProblem]) -> Result<T, CliEr
 }
 
 /// Row of a similar or ambiguous run: ID, name and start.
-fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String {
+fn candidate(before: &str, store: &FactsStore, directory: RunDirectory) -> String {
     let id = short_id(store, &directory);
-    match directory.read_summary().meta {
+    match store.summary(directory).meta {
         Ok(meta) => {
             let name = display_name(meta.run_name.as_deref());
             format!(
@@ -173,9 +245,8 @@ fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String 
 }
 
 /// Shortest unique prefix of the ID, at least eight characters.
-pub fn short_id(store: &RunStore, directory: &RunDirectory) -> String {
-    let ids = store.list_directories().unwrap_or_default();
-    run_list::short_id(directory.trace_id, ids.iter().map(|other| other.trace_id))
+pub fn short_id(store: &FactsStore, directory: &RunDirectory) -> String {
+    run_list::short_id(directory.trace_id, store.ids().unwrap_or_default())
 }
 
 /// The path, quoted for a shell.

@@ -11,7 +11,7 @@ use tracer_sdk::read::{RunStatus, RunSummary};
 use crate::cost::CostReport;
 
 /// The additive keys beside those of the format.
-const ADDED: [&str; 4] = ["run_status", "tags", "thread", "cost"];
+const ADDED: [&str; 5] = ["run_status", "tags", "thread", "cost", "origin"];
 
 /// The metadata of a run, and its status.
 #[derive(Debug, Serialize)]
@@ -31,6 +31,9 @@ pub struct RunEntry<'a> {
     /// What its model calls cost, where that was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<CostReport>,
+    /// Where it was read, where a bucket is read besides this machine: its URL, or `this machine`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a str>,
 }
 
 impl<'a> RunEntry<'a> {
@@ -55,7 +58,18 @@ impl<'a> RunEntry<'a> {
             tags: None,
             thread: None,
             cost: None,
+            origin: None,
         })
+    }
+
+    /// The same of a run whose status is known from elsewhere, with where it was read.
+    #[must_use]
+    pub fn with_origin(self, status: RunStatus, origin: &'a str) -> Self {
+        Self {
+            run_status: status.as_str(),
+            origin: Some(origin),
+            ..self
+        }
     }
 
     /// The same with what its model calls cost.

@@ -1,6 +1,6 @@
 //! `compare_runs`: in what two runs differ, in their numbers, their tools and models, and call by call.
 
-use tracer_facts::FactsStore;
+use tracer_facts::{FactsStore, RunLease};
 use tracer_insight::comparison::words::{self, CallRow};
 use tracer_insight::comparison::{Call, CallPair, Comparison, Side};
 use tracer_insight::marked_text::MarkedText;
@@ -52,6 +52,8 @@ pub(crate) fn answer(store: &FactsStore, prices: &Prices, asked: &CompareRuns) -
 }
 
 struct ComparedRun {
+    /// Keeps its files where they are.
+    _lease: RunLease,
     run: RunReader,
     profile: RunProfile,
 }
@@ -59,7 +61,8 @@ struct ComparedRun {
 impl ComparedRun {
     /// A run, strictly read: of one that is damaged nobody knows in what it differs.
     fn open(store: &FactsStore, prices: &Prices, wanted: Option<&str>) -> Result<Self, ToolError> {
-        let directory = selection::one(store, wanted)?;
+        let lease = selection::one(store, wanted)?;
+        let directory = &lease.directory;
         let invalid = |problem: String| ToolError::NotComparable {
             run: directory.trace_id.to_string(),
             problem,
@@ -68,7 +71,11 @@ impl ComparedRun {
             .map_err(|error| invalid(error.to_string()))?;
         let meta = run.require_meta().map_err(|error| invalid(error.to_string()))?;
         let profile = RunProfile::read(meta, run.records.clone())?.priced(prices);
-        Ok(Self { run, profile })
+        Ok(Self {
+            run,
+            profile,
+            _lease: lease,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a tool gives no answer, in words for the coding agent; and why the server ended.
 
+use tracer_facts::FetchError;
 use tracer_facts::query::QueryError;
 use tracer_insight::marked_text::content;
 use tracer_insight::outline::InvalidCursor;
@@ -46,6 +47,9 @@ pub(crate) enum ToolError {
     /// No run is selected.
     #[error("{}; list_runs lists the runs", select_words(.0))]
     Select(#[from] SelectError),
+    /// The run is in a bucket, and cannot be had.
+    #[error("the run is in a bucket, and cannot be fetched: {}", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
+    NotFetched(#[from] FetchError),
     /// The runs cannot be listed.
     #[error("{}", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
     Store(#[from] StoreError),

@@ -14,27 +14,32 @@ pub(crate) const STEP_BUDGET: usize = 2_000;
 pub(crate) const FAILURE_BUDGET: usize = 800;
 
 pub(crate) fn outline(store: &FactsStore, prices: &Prices, asked: &OneRun) -> Result<String, ToolError> {
-    let (directory, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
-    let further = FurtherDetail::Tools(directory.trace_id.to_string());
+    let (lease, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
+    let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let budget = asked.budget.tokens(RUN_BUDGET);
-    Ok(outline::of_run(&mut run, directory.trace_id, budget, &further)?)
+    Ok(outline::of_run(
+        &mut run,
+        lease.directory.trace_id,
+        budget,
+        &further,
+    )?)
 }
 
 pub(crate) fn failure(store: &FactsStore, prices: &Prices, asked: &OneRun) -> Result<String, ToolError> {
-    let (directory, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
-    let further = FurtherDetail::Tools(directory.trace_id.to_string());
+    let (lease, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
+    let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let budget = asked.budget.tokens(FAILURE_BUDGET);
     Ok(outline::of_failure(
         &mut run,
-        directory.trace_id,
+        lease.directory.trace_id,
         budget,
         &further,
     )?)
 }
 
 pub(crate) fn step(store: &FactsStore, prices: &Prices, asked: &GetStep) -> Result<String, ToolError> {
-    let (directory, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
-    let further = FurtherDetail::Tools(directory.trace_id.to_string());
+    let (lease, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
+    let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let cursor = asked
         .cursor
         .as_deref()
@@ -42,7 +47,7 @@ pub(crate) fn step(store: &FactsStore, prices: &Prices, asked: &GetStep) -> Resu
         .transpose()?;
     let place = (asked.step, cursor.unwrap_or_default());
     let budget = asked.budget.tokens(STEP_BUDGET);
-    let found = outline::of_step(&mut run, directory.trace_id, place, budget, &further)?;
+    let found = outline::of_step(&mut run, lease.directory.trace_id, place, budget, &further)?;
     let no_step = || ToolError::NoStep {
         number: asked.step,
         count: run.len(),

@@ -1,20 +1,18 @@
 //! The runs that a question is about: one by its ID or name, or all that a query selects.
 
 use tracer_facts::query::RunQuery;
-use tracer_facts::{FactsStore, ListedRun, matching_runs};
+use tracer_facts::{FactsStore, ListedRun, RunLease, matching_runs};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::units::now;
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{CancelToken, RunDirectory};
+use tracer_sdk::read::CancelToken;
 
 use crate::error::ToolError;
 
-/// The run that an argument names; the newest without one.
-pub(crate) fn one(store: &FactsStore, wanted: Option<&str>) -> Result<RunDirectory, ToolError> {
-    Ok(match wanted {
-        None => store.runs().newest(),
-        Some(wanted) => store.runs().select(wanted),
-    }?)
+/// The run that an argument names, its files here; the newest without one.
+pub(crate) fn one(store: &FactsStore, wanted: Option<&str>) -> Result<RunLease, ToolError> {
+    let directory = store.select(wanted)?;
+    Ok(store.files(&directory)?)
 }
 
 /// The same, opened; its calls have the costs of these prices.
@@ -22,10 +20,10 @@ pub(crate) fn opened(
     store: &FactsStore,
     prices: &Prices,
     wanted: Option<&str>,
-) -> Result<(RunDirectory, RunSteps), ToolError> {
-    let directory = one(store, wanted)?;
-    let steps = RunSteps::open(&directory, prices.clone())?;
-    Ok((directory, steps))
+) -> Result<(RunLease, RunSteps), ToolError> {
+    let lease = one(store, wanted)?;
+    let steps = RunSteps::open(&lease.directory, prices.clone())?;
+    Ok((lease, steps))
 }
 
 /// All runs, the newest first, without the trials of gates unless these are wanted.

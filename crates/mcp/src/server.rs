@@ -1,6 +1,7 @@
 //! [`RunsServer`]: the protocol around the tools.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -8,7 +9,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
-use tracer_facts::FactsStore;
+use tracer_facts::{FactsStore, TeamStore};
 use tracer_sdk::prices::Prices;
 
 use crate::error::{ServeError, ToolError};
@@ -33,6 +34,15 @@ impl RunsServer {
         Self {
             store: FactsStore::new(data_dir).with_prices(prices.clone()),
             prices,
+        }
+    }
+
+    /// The same with the runs of a team's bucket beside those of this machine.
+    #[must_use]
+    pub fn with_team(self, team: Arc<TeamStore>) -> Self {
+        Self {
+            store: self.store.with_team(team),
+            ..self
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tracer_facts::TeamStore;
 use tracer_sdk::prices::Prices;
 
 use super::export::HtmlExport;
@@ -20,6 +21,8 @@ pub struct Options {
     pub with_token: bool,
     /// What model calls cost.
     pub prices: Prices,
+    /// The runs of a team's bucket, beside those of this machine.
+    pub team: Option<Arc<TeamStore>>,
     /// Writes runs that are exported from the page.
     pub html_export: Arc<dyn HtmlExport>,
 }

@@ -179,13 +179,13 @@ fn named(viewer: &Viewer, wanted: &str) -> Option<String> {
     if let Ok(trace_id) = wanted.parse() {
         return viewer
             .runs()
-            .directory(trace_id)
+            .locate(trace_id)
             .ok()
             .map(|run| run.trace_id.to_string());
     }
     let is_prefix = is_id_like(wanted) && wanted.len() >= MIN_PREFIX_CHARACTERS;
     let selected = is_prefix
-        .then(|| viewer.runs().store().select(wanted).ok())
+        .then(|| viewer.facts().store().select(Some(wanted)).ok())
         .flatten();
     selected.map(|run| run.trace_id.to_string())
 }
@@ -204,8 +204,8 @@ fn encoded(text: &str) -> String {
 
 /// The page of a run: its shell goes out before the run is read, which takes as long as the browser needs for the script.
 fn run_page(viewer: &Viewer, trace_id: TraceId) -> Result<Response, ApiError> {
-    let directory = viewer.runs().directory(trace_id)?;
-    let meta = directory.clone().read_summary().meta.ok();
+    let directory = viewer.runs().locate(trace_id)?;
+    let meta = viewer.facts().store().summary(directory.clone()).meta.ok();
     let name = meta.and_then(|meta| meta.run_name);
     let title = format!("{} · tracer", name.as_deref().unwrap_or(UNNAMED));
     let columns = format!("/api/runs/{trace_id}/columns");
@@ -222,8 +222,10 @@ fn first_data(viewer: &Viewer, directory: &RunDirectory) -> FirstRun {
         rows: None,
     };
     let log = directory.path.join(SPANS_FILE);
-    let bytes = log.symlink_metadata().map_or(0, |log| log.len());
-    if bytes <= MAX_EAGER_BYTES {
+    let log = log.symlink_metadata();
+    // A run of a bucket that is still to be fetched is shown before it is.
+    let is_here = log.is_ok() || viewer.facts().store().origin(directory).is_none();
+    if is_here && log.map_or(0, |log| log.len()) <= MAX_EAGER_BYTES {
         // What cannot be read now is reported when the page asks for it.
         let _ = viewer.runs().with(directory.trace_id, |run| {
             first.overview = Some(api::overview::of(run)?);
@@ -236,7 +238,7 @@ fn first_data(viewer: &Viewer, directory: &RunDirectory) -> FirstRun {
 
 /// Which runs may have been meant.
 fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
-    let (status, message, candidates) = match viewer.runs().store().select(wanted) {
+    let (status, message, candidates) = match viewer.facts().store().select(Some(wanted)) {
         Err(SelectError::Ambiguous { candidates }) => (
             StatusCode::MULTIPLE_CHOICES,
             "Several runs have IDs that begin so.",

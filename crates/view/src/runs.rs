@@ -1,14 +1,13 @@
 //! The runs that were looked at last, each opened once and brought up to date when somebody asks again.
 
-use std::fs;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use tracer_facts::KeptIndexes;
+use tracer_facts::{FactsStore, FetchError, KeptIndexes, RunLease};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::maintenance::Trash;
 use tracer_sdk::prices::Prices;
@@ -20,6 +19,8 @@ use super::work;
 
 /// Runs that are kept open.
 const MAX_OPEN_RUNS: usize = 16;
+/// Runs of a bucket whose files stay here though others were asked for since.
+const MAX_LEASES: usize = 32;
 /// Spans of all open runs together; the run that was requested last stays open, however many it has.
 const MAX_OPEN_SPANS: usize = 1_000_000;
 
@@ -28,27 +29,28 @@ type RunSlot = Arc<RwLock<Option<OpenRun>>>;
 /// The store, and the runs that are open.
 #[derive(Debug)]
 pub(super) struct Runs {
-    store: RunStore,
+    facts: FactsStore,
     trash: Trash,
     prices: Prices,
-    indexes: KeptIndexes,
+    /// The runs of a bucket that were asked for lately: their files stay here.
+    leases: Mutex<Vec<RunLease>>,
     /// The one that was requested last comes last.
     open: Mutex<Vec<(TraceId, RunSlot)>>,
 }
 
 impl Runs {
-    pub(super) fn new(store: RunStore, prices: Prices) -> Self {
+    pub(super) fn new(facts: FactsStore) -> Self {
         Self {
-            trash: Trash::new(&store),
-            indexes: KeptIndexes::new(store.data_dir()),
-            store,
-            prices,
+            trash: Trash::new(facts.runs()),
+            prices: facts.prices().clone(),
+            facts,
+            leases: Mutex::default(),
             open: Mutex::new(Vec::new()),
         }
     }
 
     pub(super) fn store(&self) -> &RunStore {
-        &self.store
+        self.facts.runs()
     }
 
     /// What model calls cost.
@@ -61,13 +63,46 @@ impl Runs {
         &self.trash
     }
 
-    /// The directory of a run.
-    pub(super) fn directory(&self, trace_id: TraceId) -> Result<RunDirectory, ApiError> {
-        let path: PathBuf = self.store.runs_dir().join(trace_id.to_string());
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => Ok(RunDirectory { trace_id, path }),
-            _ => Err(no_such_run()),
+    /// Where a run is, fetched or not.
+    pub(super) fn locate(&self, trace_id: TraceId) -> Result<RunDirectory, ApiError> {
+        self.facts.locate(trace_id).ok_or_else(no_such_run)
+    }
+
+    /// Where a run is that may be changed from here.
+    pub(super) fn own_directory(&self, trace_id: TraceId) -> Result<RunDirectory, ApiError> {
+        let directory = self.locate(trace_id)?;
+        if self.facts.origin(&directory).is_some() {
+            let message = "the run is in a team's bucket, which is not changed from here";
+            return Err(ApiError::new(StatusCode::CONFLICT, "in_bucket", message));
         }
+        Ok(directory)
+    }
+
+    /// The directory of a run, its files fetched where they are in a bucket: others work meanwhile.
+    pub(super) fn directory(&self, trace_id: TraceId) -> Result<RunDirectory, ApiError> {
+        let directory = self.locate(trace_id)?;
+        if self.facts.origin(&directory).is_none() {
+            return Ok(directory);
+        }
+        let lease = work::aside(|| self.facts.files(&directory)).map_err(|error| match error {
+            FetchError::Gone => no_such_run(),
+            error => ApiError::new(
+                StatusCode::BAD_GATEWAY,
+                "not_fetched",
+                format!("the run is in a bucket, and cannot be fetched: {error}"),
+            ),
+        })?;
+        let mut leases = self.leases.lock();
+        leases.retain(|other| other.directory.trace_id != trace_id);
+        leases.push(lease);
+        let surplus = leases.len().saturating_sub(MAX_LEASES);
+        leases.drain(..surplus);
+        Ok(directory)
+    }
+
+    /// The indexes that are kept beside a run.
+    fn indexes(&self, run: &RunDirectory) -> KeptIndexes {
+        KeptIndexes::beside(run).unwrap_or_else(|| KeptIndexes::new(self.store().data_dir()))
     }
 
     /// Opens a run, or brings it up to date, and gives it to `look`.
@@ -78,14 +113,17 @@ impl Runs {
     ) -> Result<T, ApiError> {
         let directory = self.directory(trace_id)?;
         let slot = self.slot(trace_id);
-        let opened = self.current(&slot, directory).map_err(ApiError::unreadable)?;
+        let indexes = self.indexes(&directory);
+        let opened = self
+            .current(&slot, directory, &indexes)
+            .map_err(ApiError::unreadable)?;
         let run = opened.as_ref().ok_or_else(no_such_run)?;
         let answer = look(run);
         drop(opened);
         if answer.as_ref().is_err_and(ApiError::is_unreadable) {
             // It has been written over since it was indexed: the next request reads it anew.
             self.close(trace_id);
-            self.indexes.forget(trace_id);
+            indexes.forget(trace_id);
         }
         self.close_some();
         answer
@@ -96,6 +134,7 @@ impl Runs {
         &self,
         slot: &'a RunSlot,
         directory: RunDirectory,
+        indexes: &KeptIndexes,
     ) -> io::Result<RwLockReadGuard<'a, Option<OpenRun>>> {
         {
             let run = wait(|| slot.try_read(), |time| slot.try_read_for(time))?;
@@ -113,7 +152,7 @@ impl Runs {
             };
             if !is_updated {
                 *run = None;
-                *run = Some(OpenRun::open(directory, self.prices.clone(), &self.indexes)?);
+                *run = Some(OpenRun::open(directory, self.prices.clone(), indexes)?);
                 is_new = true;
             }
             if work::is_cancelled() {
@@ -124,21 +163,9 @@ impl Runs {
         }
         let run = RwLockWriteGuard::downgrade(run);
         if is_new && run.as_ref().is_some_and(OpenRun::is_index_to_be_kept) {
-            self.keep_index(slot);
+            keep_index(slot, indexes);
         }
         Ok(run)
-    }
-
-    /// Keeps the index of a run that was read, while others look at it: nobody waits for that.
-    fn keep_index(&self, slot: &RunSlot) {
-        let (slot, indexes) = (Arc::clone(slot), self.indexes.clone());
-        let keep = move || {
-            if let Some(run) = slot.read().as_ref() {
-                run.keep_index(&indexes);
-            }
-        };
-        // Without a thread it is read again after a restart.
-        let _ = thread::Builder::new().name("tracer-index".to_owned()).spawn(keep);
     }
 
     fn slot(&self, trace_id: TraceId) -> RunSlot {
@@ -180,6 +207,18 @@ impl Runs {
         // What cannot be removed now is removed when a viewer stops the next time.
         let _ = self.trash.empty();
     }
+}
+
+/// Keeps the index of a run that was read, while others look at it: nobody waits for that.
+fn keep_index(slot: &RunSlot, indexes: &KeptIndexes) {
+    let (slot, indexes) = (Arc::clone(slot), indexes.clone());
+    let keep = move || {
+        if let Some(run) = slot.read().as_ref() {
+            run.keep_index(&indexes);
+        }
+    };
+    // Without a thread it is read again after a restart.
+    let _ = thread::Builder::new().name("tracer-index".to_owned()).spawn(keep);
 }
 
 /// Waits until nobody else has a run, as long as somebody waits for this.

@@ -8,7 +8,6 @@ use axum::response::Response;
 use tokio::sync::watch;
 use tracer_facts::FactsStore;
 use tracer_sdk::format::TraceId;
-use tracer_sdk::read::RunStore;
 use tracer_sdk::settings::Settings;
 
 use super::answer::{ApiError, not_modified, with_version};
@@ -49,16 +48,17 @@ impl Viewer {
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let token = uuid::Uuid::new_v4().simple().to_string();
-        let store = RunStore::new(&settings.data_dir);
+        let mut facts = FactsStore::new(&settings.data_dir)
+            .with_prices(options.prices.clone())
+            .following();
+        if let Some(team) = &options.team {
+            facts = facts.with_team(Arc::clone(team));
+        }
         Self(Arc::new(ViewerState {
             guard: ViewerGuard::new(address, options, are_owners_known, token),
             assets: Assets::new(options.page_files.clone()),
-            runs: Runs::new(store, options.prices.clone()),
-            facts: KnownFacts::new(
-                FactsStore::new(&settings.data_dir)
-                    .with_prices(options.prices.clone())
-                    .following(),
-            ),
+            runs: Runs::new(facts.clone()),
+            facts: KnownFacts::new(facts),
             work: WorkPool::new(),
             streams: OpenStreams::default(),
             html_export: Arc::clone(&options.html_export),

@@ -9,6 +9,7 @@ use crate::gate::outputs::{self, OutputArgs};
 use crate::gate::stored_run;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
+use crate::team_store::StoreArgs;
 use tracer_gate::{files, one_run};
 
 /// Options of `tracer assert`.
@@ -17,6 +18,9 @@ use tracer_gate::{files, one_run};
 pub struct Args {
     /// Run to check: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     /// Check against the policy in FILE [default: .tracer/policy.yaml if it exists]
     #[arg(long, value_name = "FILE")]
@@ -140,6 +144,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.rules.overrides())?;
     let policy = policy.for_one_run();
     let baseline = args.baseline.as_deref().map(files::baseline).transpose()?;
+    session.use_store(&args.store)?;
     let stored = stored_run::select(args.run_id.as_deref(), session)?;
     if let Some(input) = baseline.as_ref().filter(|_| !args.force) {
         files::refuse_foreign_run(input, &stored.metrics)?;

@@ -8,6 +8,7 @@ use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::{Session, quoted};
+use crate::team_store::StoreArgs;
 use tracer_gate;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
@@ -19,6 +20,9 @@ use tracer_insight::text::path_below_home as shown;
 pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     /// Write the baseline to FILE [default: .tracer/baselines/NAME.json, named after the run]
     #[arg(long, short, value_name = "FILE")]
@@ -35,6 +39,7 @@ pub struct Args {
 /// Writes a baseline.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let push = args.push.prepare(session)?;
+    session.use_store(&args.store)?;
     let allowed = AllowedOutcomes {
         failed_report: args.force,
         failed_run: args.force,

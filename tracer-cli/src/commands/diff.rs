@@ -9,6 +9,7 @@ use crate::gate::outputs::ResultFormat;
 use crate::gate::stored_run::{self, StoredRun, unread};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
+use crate::team_store::StoreArgs;
 use crate::{gate_report, terminal};
 use tracer_gate::files;
 
@@ -31,6 +32,9 @@ pub struct Args {
     )]
     second: Option<String>,
 
+    #[command(flatten)]
+    store: StoreArgs,
+
     /// Compare with the baseline in FILE instead of BEFORE
     #[arg(long, short, value_name = "FILE")]
     baseline: Option<PathBuf>,
@@ -42,6 +46,7 @@ pub struct Args {
 
 /// Prints the comparison.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    session.use_store(&args.store)?;
     let comparison = if let Some(path) = &args.baseline {
         let input = files::baseline(path)?;
         let after = stored_run::select(args.first.as_deref(), session)?;

@@ -22,6 +22,7 @@ use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::progress::Progress;
 use crate::session::Session;
+use crate::team_store::StoreArgs;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_filter::StepFilter;
@@ -67,6 +68,9 @@ pub struct Args {
     /// Run to export: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
 
+    #[command(flatten)]
+    store: StoreArgs,
+
     /// Write to FILE; `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
@@ -86,6 +90,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Err(CliError::input("`--weight` requires `--format folded`")
             .with_hint("remove --weight, or add --format folded"));
     }
+    session.use_store(&args.store)?;
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     if args.format == ExportFormat::Cassette {
         return export_cassette(args, &directory, &short_id, session);

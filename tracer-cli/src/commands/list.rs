@@ -12,6 +12,7 @@ use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
+use crate::team_store::StoreArgs;
 use crate::terminal::run_list;
 use crate::terminal::run_list::{ReadableRun, RunRow};
 use crate::value_parsers::Since;
@@ -33,6 +34,9 @@ use tracer_insight::units::run_duration;
 pub struct Args {
     #[command(flatten)]
     query: QueryArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     /// List at most N runs
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -82,17 +86,24 @@ pub struct Args {
     json: bool,
 }
 
+/// The origin of a run that is in no bucket.
+const THIS_MACHINE: &str = "this machine";
+
 /// Lists the runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let query = args.query.parse()?;
     let data_dir = session.data_dir()?;
     let now = now();
-    let store = FactsStore::new(&data_dir).with_prices(session.prices()?);
+    session.use_store(&args.store)?;
+    let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
     let survey = store
         .survey(query.needs_details() || args.sort.needs_details())
         .map_err(|error| session.store_error(&error))?;
-    let is_early = args.is_of_all_runs() && session.ui.is_terminal() && survey.unread().1 > SLOW_BYTES;
+    let is_early = session.store().is_none()
+        && args.is_of_all_runs()
+        && session.ui.is_terminal()
+        && survey.unread().1 > SLOW_BYTES;
     if is_early {
         newest_page(args, &data_dir, now, session)?;
     }
@@ -101,6 +112,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     runs.retain(|run| args.trials || !run.facts.is_trial);
     let trials = all - runs.len();
     let mut passing = matching_runs(&runs, args, &query, now, &cancel);
+    run_selection::note_unfetched(session);
     args.sort.sort(&mut passing, args.reverse, now);
     let limit = args.limit();
     let listed: Vec<ListedRun> = passing.iter().take(limit).map(|run| (*run).clone()).collect();
@@ -109,7 +121,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         json(listed.clone(), &store, session)?;
     } else if session.ui.is_terminal() {
         if !runs.is_empty() {
-            let place = shown(&data_dir.join(tracer_sdk::format::RUNS_FOLDER));
+            let place = match session.store() {
+                None => shown(&data_dir.join(tracer_sdk::format::RUNS_FOLDER)),
+                Some(_) => session.place(&data_dir),
+            };
             table(
                 listed.clone(),
                 &runs,
@@ -121,16 +136,18 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             )?;
         }
     } else {
-        session.ui.plain(run_list::FIELDS)?;
+        let origin = if session.store().is_some() { "\torigin" } else { "" };
+        session.ui.plain(&format!("{}{origin}", run_list::FIELDS))?;
         for run in &listed {
-            session.ui.plain(&run_list::fields(&row(run)))?;
+            session.ui.plain(&run_list::fields(&row(run, &store)))?;
         }
     }
     if !args.json {
         print_remarks(&listed, &runs, session);
     }
     if trials == 0 || !runs.is_empty() {
-        print_omissions(args, &runs, passing, listed.len(), &shown(&data_dir), session);
+        let place = session.place(&data_dir);
+        print_omissions(args, &runs, passing, listed.len(), &place, session);
     }
     if trials > 0 {
         let count = text::counted(trials as u64, "run");
@@ -210,6 +227,7 @@ fn early_row(run: &RunSummary) -> RunRow {
         facts,
         thread: None,
         sorted_by: None,
+        origin: None,
     }
 }
 
@@ -319,9 +337,9 @@ fn json(mut listed: Vec<ListedRun>, store: &FactsStore, session: &mut Session) -
     // The metadata itself is in the files alone.
     let listed: Vec<(RunSummary, ListedRun)> = listed
         .into_iter()
-        .map(|run| (run.directory.clone().read_summary(), run))
+        .map(|run| (store.summary(run.directory.clone()), run))
         .collect();
-    write_json(&listed, session.ui.output()).map_err(CliError::output)
+    write_json(&listed, store, session.ui.output()).map_err(CliError::output)
 }
 
 /// Listed runs; a run whose metadata or log cannot be read is in `damaged`.
@@ -338,12 +356,20 @@ pub(crate) struct RunList<'a> {
     damaged: Vec<DamagedRun<'a>>,
 }
 
-fn write_json(listed: &[(RunSummary, ListedRun)], output: &mut dyn Write) -> io::Result<()> {
+fn write_json(
+    listed: &[(RunSummary, ListedRun)],
+    store: &FactsStore,
+    output: &mut dyn Write,
+) -> io::Result<()> {
     let mut document = Document::begin(output)?;
     let none = BTreeMap::new();
     let entries = listed.iter().filter_map(|(summary, run)| {
         let tags = run.details.as_ref().map_or(&none, |details| &details.tags);
         let entry = RunEntry::of(summary)?.with_details(tags, run.facts.session.as_deref());
+        let entry = match origin(run, store) {
+            Some(origin) => entry.with_origin(run.status, origin),
+            None => entry,
+        };
         let cost = run.details.as_ref().map(|details| details.cost);
         Some(match cost {
             Some(cost) => entry.with_cost(&cost),
@@ -384,7 +410,7 @@ fn table(
         .map(|run| RunRow {
             thread: places.get(&run.directory.trace_id).map(thread_words),
             sorted_by: sorted_by(sort, run),
-            ..row(run)
+            ..row(run, store)
         })
         .collect();
     if !rows.is_empty() {
@@ -407,7 +433,12 @@ fn thread_words(place: &PlaceInThread<'_>) -> String {
     format!("{}/{} in {}", place.number, place.count, place.thread)
 }
 
-fn row(run: &ListedRun) -> RunRow {
+/// Where a run was read, where a bucket is read besides this machine.
+fn origin<'a>(run: &'a ListedRun, store: &FactsStore) -> Option<&'a str> {
+    store.team().map(|_| run.origin().unwrap_or(THIS_MACHINE))
+}
+
+fn row(run: &ListedRun, store: &FactsStore) -> RunRow {
     let facts = match (&run.facts.problem, run.started()) {
         (None, Some(started)) => Ok(ReadableRun {
             name: run.facts.name.clone(),
@@ -433,5 +464,6 @@ fn row(run: &ListedRun) -> RunRow {
         facts,
         thread: None,
         sorted_by: None,
+        origin: origin(run, store).map(str::to_owned),
     }
 }

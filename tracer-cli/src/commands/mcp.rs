@@ -1,20 +1,31 @@
 //! `tracer mcp`: serves recorded runs to coding agents, over standard input and output.
 
+use std::sync::Arc;
+
 use tracer_mcp::{RunsServer, serve_standard_streams};
 
 use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
 use crate::runtime;
 use crate::session::Session;
+use crate::team_store::{StoreArgs, SynchronizedStore};
 
 /// Options of `tracer mcp`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: claude mcp add tracer -- tracer mcp")]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+}
 
 /// Serves until the client closes standard input.
-pub fn run(_: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let server = RunsServer::new(session.data_dir()?, session.prices()?);
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    session.use_store(&args.store)?;
+    let mut server = RunsServer::new(session.data_dir()?, session.prices()?);
+    let _reading = session.store().map(|store| {
+        server = server.clone().with_team(Arc::clone(&store.team));
+        SynchronizedStore::start(&store.reader)
+    });
     if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         session
             .ui

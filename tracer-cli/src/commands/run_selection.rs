@@ -76,6 +76,17 @@ pub(super) fn read_all(survey: Survey, cancel: &CancelToken, session: &mut Sessi
     facts
 }
 
+/// Says how many runs could not be looked through, since the bucket that they are in did not give them.
+pub(super) fn note_unfetched(session: &mut Session) {
+    let Some(store) = session.store() else { return };
+    let (count, url) = (store.team.take_unfetched(), store.reader.url().to_string());
+    if count > 0 {
+        let runs = text::counted(count, "run");
+        let note = format!("{runs} not looked through: {url} does not give them now");
+        session.ui.note(&Line::of(note, Tone::Warning));
+    }
+}
+
 /// The facts of all runs, their details when these are needed.
 pub(super) fn all_runs(
     store: &FactsStore,

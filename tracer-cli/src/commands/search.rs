@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use tracer_facts::query::{RunQuery, StepTest};
-use tracer_facts::{
-    FactsStore, ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search,
-};
+use tracer_facts::{ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::status::Signs;
@@ -20,6 +18,7 @@ use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
+use crate::team_store::StoreArgs;
 use crate::terminal::run_list;
 
 /// Options of `tracer search`.
@@ -29,6 +28,9 @@ use crate::terminal::run_list;
 pub struct Args {
     #[command(flatten)]
     query: QueryArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     /// Print at most N hits
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
@@ -174,7 +176,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 session.command(&format!("list{}", args.query.as_last_arguments()))
             )));
     }
-    let store = FactsStore::new(session.data_dir()?).with_prices(session.prices()?);
+    session.use_store(&args.store)?;
+    let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
     let facts = run_selection::all_runs(&store, true, &cancel, session)?;
     let candidates = candidates(&facts.runs, &query, args.trials);
@@ -389,6 +392,7 @@ impl Printing<'_> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
+        run_selection::note_unfetched(self.session);
         let count = format!(
             "{} in {}",
             text::counted(self.hits as u64, "hit"),

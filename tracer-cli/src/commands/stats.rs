@@ -2,8 +2,8 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
+use tracer_facts::ListedRun;
 use tracer_facts::stats::{GroupStats, Grouping, StatsColumn, StoreStats, needs_details, stats};
-use tracer_facts::{FactsStore, ListedRun};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::{self, now};
 use tracer_insight::{text, value_summary};
@@ -13,6 +13,7 @@ use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
+use crate::team_store::StoreArgs;
 use crate::terminal::layout::{Align, Column, Table};
 
 /// Groups that are listed on a terminal.
@@ -25,6 +26,9 @@ const MAX_GROUPS: usize = 40;
 pub struct Args {
     #[command(flatten)]
     query: QueryArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     /// Group by name, model, tool, day, tag, commit or error
     #[arg(long, value_name = "GROUP", hide_possible_values = true, value_parser = grouping_parser())]
@@ -83,7 +87,8 @@ pub(crate) struct StatsReport<'a> {
 /// Prints statistics over runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let query = args.query.parse()?;
-    let store = FactsStore::new(session.data_dir()?).with_prices(session.prices()?);
+    session.use_store(&args.store)?;
+    let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
     let with_details = query.needs_details() || needs_details(args.by);
     let facts = run_selection::all_runs(&store, with_details, &cancel, session)?;
@@ -93,6 +98,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .filter(|run| args.trials || !run.facts.is_trial)
         .collect();
     let matching = run_selection::matching(&runs, &query, now(), &cancel);
+    run_selection::note_unfetched(session);
     let runs = runs
         .into_iter()
         .zip(matching)

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::read::{RunStore, SelectError};
+use tracer_sdk::read::SelectError;
 
 use crate::commands::export::HtmlFiles;
 use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
 use crate::receiver::{self, ReceiverArgs, RunningReceiver};
 use crate::session::Session;
+use crate::team_store::{StoreArgs, SynchronizedStore};
 use tracer_insight::line::{Line, Tone};
 use tracer_view::{self as view, BoundViewer, Options};
 
@@ -22,6 +23,9 @@ use tracer_view::{self as view, BoundViewer, Options};
 pub struct Args {
     /// Run to open: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     /// Listen on HOST; any address but this machine's own needs the token in the printed address
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
@@ -81,6 +85,7 @@ pub(crate) struct Serving {
 /// Serves until Ctrl-C.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let settings = session.settings()?;
+    session.use_store(&args.store)?;
     let run_id = selected(args.run_id.as_deref(), session)?;
     let options = Options {
         host: args.host.clone(),
@@ -88,6 +93,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         page_files: args.page_files.clone(),
         with_token: args.with_token,
         prices: session.prices()?,
+        team: session.store().map(|store| Arc::clone(&store.team)),
         html_export: Arc::new(HtmlFiles::new(settings.clone())),
     };
     let bound = view::bind(settings, &options).map_err(|error| {
@@ -114,7 +120,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             .ui
             .hint("failed to open a browser; open the address yourself");
     }
+    let synchronized = session
+        .store()
+        .map(|store| SynchronizedStore::start(&store.reader));
     let served = bound.serve();
+    drop(synchronized);
     if let Some(receiver) = receiver {
         // What was accepted is completed, however the viewer ended.
         let (summary, _) = receiver.end();
@@ -130,14 +140,16 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 
 /// The run to open; the newest when none is named, and none when there is none yet: the page waits for the first.
 fn selected(run_id: Option<&str>, session: &mut Session) -> Result<Option<TraceId>, CliError> {
-    if run_id.is_none() {
-        let store = RunStore::new(session.data_dir()?);
-        if let Err(SelectError::NoRuns | SelectError::Store(_)) = store.newest() {
-            return Ok(None);
-        }
+    let store = session.facts_store()?;
+    let selected = store.select(run_id);
+    if let (None, Err(SelectError::NoRuns | SelectError::Store(_))) = (run_id, &selected) {
+        return Ok(None);
     }
-    let (directory, _) = session.select(run_id)?;
-    Ok(Some(directory.trace_id))
+    // The page fetches it, where it is in a bucket.
+    match selected.ok().filter(|_| session.store().is_some()) {
+        Some(run) => Ok(Some(run.trace_id)),
+        None => Ok(Some(session.select(run_id)?.0.trace_id)),
+    }
 }
 
 fn print_address(

@@ -25,6 +25,8 @@ pub struct RunRow {
     pub thread: Option<String>,
     /// The number that runs are sorted by, with the heading of its column, where no other column shows it.
     pub sorted_by: Option<(&'static str, u64)>,
+    /// Where it was read, where a bucket is read besides this machine.
+    pub origin: Option<String>,
 }
 
 /// A run in a list whose metadata can be read.
@@ -75,12 +77,21 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     let sorted_by = rows.iter().find_map(|row| Some(row.sorted_by?.0));
     let mut columns = COLUMNS.to_vec();
     columns.extend(sorted_by.map(|heading| column(heading, Align::Right, None)));
+    let has_origins = rows.iter().any(|row| row.origin.is_some());
+    if has_origins {
+        columns.push(column("FROM", Align::Left, Some(9)));
+    }
     let mut table = Table::new(&columns);
     for row in rows {
         let mut cells = cells(row, id_length, now);
         if sorted_by.is_some() {
             let number = row.sorted_by.map(|(_, number)| units::quantity(number));
             cells.push(Line::of(number.unwrap_or_default(), Tone::Plain));
+        }
+        if has_origins {
+            let is_bucket = row.origin.as_ref().is_some_and(|origin| origin.contains("://"));
+            let place = if is_bucket { "bucket" } else { "here" };
+            cells.push(Line::of(place, Tone::Muted));
         }
         table.push(cells);
     }
@@ -213,6 +224,11 @@ pub const FIELDS: &str =
 
 /// A run as tab-separated fields: nothing shortened, nothing relative, empty where it is unknown.
 pub fn fields(row: &RunRow) -> String {
+    let origin = row
+        .origin
+        .as_ref()
+        .map(|origin| format!("\t{origin}"))
+        .unwrap_or_default();
     let (status, id) = (row.status.as_str(), row.id);
     match &row.facts {
         Ok(facts) => {
@@ -228,11 +244,11 @@ pub fn fields(row: &RunRow) -> String {
                 .unwrap_or_default();
             let name = text::printable(facts.name.as_deref().unwrap_or_default());
             format!(
-                "{status}\t{id}\t{}\t{duration}\t{llm_calls}\t{tool_calls}\t{errors}\t{loop_warnings}\t{name}",
+                "{status}\t{id}\t{}\t{duration}\t{llm_calls}\t{tool_calls}\t{errors}\t{loop_warnings}\t{name}{origin}",
                 facts.started
             )
         }
-        Err(_) => format!("{status}\t{id}\t\t\t\t\t\t\t"),
+        Err(_) => format!("{status}\t{id}\t\t\t\t\t\t\t{origin}"),
     }
 }
 

@@ -40,6 +40,7 @@ mod schemas;
 mod show;
 mod statuses;
 mod surfaces;
+mod team_store;
 mod tidy;
 mod usage;
 mod validate;

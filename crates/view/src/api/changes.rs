@@ -63,7 +63,7 @@ pub(crate) async fn rename(
         return Err(ApiError::bad_request("invalid_body", message));
     }
     let change = move |viewer: &Viewer| {
-        let run = viewer.runs().directory(id.0)?;
+        let run = viewer.runs().own_directory(id.0)?;
         let run_name = maintenance::rename_run(&run, &name, viewer.settings()).map_err(refused)?;
         Ok(changed(id.0, "renamed", Some(run_name)))
     };
@@ -78,7 +78,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, ApiError> {
     json_body(request).await?;
     let change = move |viewer: &Viewer| {
-        let run = viewer.runs().directory(id.0)?;
+        let run = viewer.runs().own_directory(id.0)?;
         viewer.runs().trash().put(&run).map_err(refused)?;
         viewer.runs().close(id.0);
         Ok(changed(id.0, "deleted", None))

@@ -99,6 +99,10 @@ pub(super) fn run_query(text: &str) -> Result<RunQuery, ApiError> {
 fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Option<RunEntry<'a>> {
     let entry = RunEntry::of(run)?;
     let known = known.get(&run.directory.trace_id);
+    let entry = match known.and_then(|run| Some((run, run.origin()?))) {
+        Some((run, origin)) => entry.with_origin(run.status, origin),
+        None => entry,
+    };
     Some(match known.and_then(|run| Some((run, run.details.as_ref()?))) {
         Some((run, details)) => entry
             .with_details(&details.tags, run.facts.session.as_deref())
@@ -151,6 +155,13 @@ pub(super) fn reading_error(progress: ReadingProgress) -> ApiError {
 
 /// All runs, their logs looked at; none where nothing has been recorded yet.
 pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
+    if viewer.facts().store().team().is_some() {
+        let Facts::All(snapshot) = viewer.facts().now(false)? else {
+            return Ok(Vec::new());
+        };
+        let directories = snapshot.runs.iter().map(|run| run.directory.clone());
+        return Ok(viewer.facts().store().summaries(directories));
+    }
     let listed = viewer.runs().store().list();
     match listed.inspect(|runs| RunSummary::check_all_logs(runs)) {
         Err(StoreError::Missing { .. }) => Ok(Vec::new()),

@@ -114,6 +114,9 @@ pub(crate) struct TableRow {
     /// Its place among the runs of its session or conversation, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<ThreadJson>,
+    /// The URL of the bucket that it was read from; absent of a run of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
 }
 
 /// The place of a run in its thread.
@@ -264,7 +267,7 @@ fn known(
     seen.dedup();
     Ok(RunTable {
         spec_version: SPEC_VERSION,
-        data_dir: shown(&viewer.runs().store().runs_dir()),
+        data_dir: place(viewer),
         version: version_text(snapshot),
         total: snapshot.runs.len(),
         matching: matching.len(),
@@ -275,9 +278,17 @@ fn known(
         reading: None,
         runs: runs
             .into_iter()
-            .map(|run| known_row(&run, places.get(&run.directory.trace_id)))
+            .map(|run| known_row(viewer, &run, places.get(&run.directory.trace_id)))
             .collect(),
     })
+}
+
+/// Where the runs are, for people.
+fn place(viewer: &Viewer) -> String {
+    match viewer.facts().store().team() {
+        None => shown(&viewer.runs().store().runs_dir()),
+        Some(team) => format!("{} and on this machine", team.origin()),
+    }
 }
 
 /// `version` of the table of these runs.
@@ -305,7 +316,7 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
     let all_names: Vec<Option<String>> = all.iter().map(name).collect();
     Ok(RunTable {
         spec_version: SPEC_VERSION,
-        data_dir: shown(&viewer.runs().store().runs_dir()),
+        data_dir: place(viewer),
         version: String::new(),
         total: all.len(),
         matching: all.len(),
@@ -327,7 +338,7 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
 }
 
 /// A run of which everything is known. Its metadata itself is in the files alone.
-fn known_row(run: &ListedRun, place: Option<&PlaceInThread<'_>>) -> TableRow {
+fn known_row(viewer: &Viewer, run: &ListedRun, place: Option<&PlaceInThread<'_>>) -> TableRow {
     let preview = run.details.as_ref().map(|details| RunPreview {
         steps: run.facts.steps,
         tokens: run.facts.tokens.total,
@@ -359,7 +370,8 @@ fn known_row(run: &ListedRun, place: Option<&PlaceInThread<'_>>) -> TableRow {
             number: place.number,
             count: place.count,
         }),
-        ..row(&run.directory.clone().read_summary(), preview)
+        origin: run.origin().map(str::to_owned),
+        ..row(&viewer.facts().store().summary(run.directory.clone()), preview)
     }
 }
 
@@ -397,6 +409,7 @@ fn row(run: &RunSummary, details: Option<RunPreview>) -> TableRow {
         tool_count: 0,
         tags: Vec::new(),
         thread: None,
+        origin: None,
     }
 }
 
@@ -413,7 +426,7 @@ pub(crate) fn rows_of(viewer: &Viewer, snapshot: &FactsSnapshot, ids: &[TraceId]
     let mut runs: Vec<ListedRun> = ids.iter().filter_map(|id| by_id.remove(id)).collect();
     viewer.facts().store().read_details(&mut runs);
     runs.iter()
-        .map(|run| known_row(run, places.get(&run.directory.trace_id)))
+        .map(|run| known_row(viewer, run, places.get(&run.directory.trace_id)))
         .collect()
 }
 
@@ -426,7 +439,7 @@ fn of_ids(viewer: &Viewer, ids: &[TraceId]) -> Result<RunTable, ApiError> {
     let runs = rows_of(viewer, &snapshot, ids);
     Ok(RunTable {
         spec_version: SPEC_VERSION,
-        data_dir: shown(&viewer.runs().store().runs_dir()),
+        data_dir: place(viewer),
         version: version_text(&snapshot),
         total: snapshot.runs.len(),
         matching: runs.len(),

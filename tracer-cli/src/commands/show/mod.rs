@@ -14,6 +14,7 @@ use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::{Session, quoted};
+use crate::team_store::StoreArgs;
 use tracer_insight::outline::TokenBudget;
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::RunStatus;
@@ -31,6 +32,9 @@ use tracer_insight::step_kind::StepKind;
 pub struct Args {
     /// Run to show: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     /// Show everything that is recorded of step N
     #[arg(long, group = "view", value_name = "N", conflicts_with_all = ["kind", "errors", "grep", "all"])]
@@ -120,6 +124,7 @@ impl OpenedRun {
 
 /// Shows a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    session.use_store(&args.store)?;
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let filter = StepFilter::new(&args.kind, args.errors, args.grep.as_deref());
     if args.follow && directory.clone().read_summary().status() == RunStatus::Running {

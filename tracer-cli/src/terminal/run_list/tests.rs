@@ -24,6 +24,7 @@ fn row(
         status,
         thread: (id == FIRST_OF_THREAD).then(|| "1/2 in chat-1".to_owned()),
         sorted_by: None,
+        origin: None,
         facts: Ok(ReadableRun {
             name: name.map(str::to_owned),
             started: started.parse().unwrap(),
@@ -97,6 +98,7 @@ fn rows() -> Vec<RunRow> {
             facts: Err("meta.json: is not JSON (malformed_json)".to_owned()),
             thread: None,
             sorted_by: None,
+            origin: None,
         },
     ]
 }

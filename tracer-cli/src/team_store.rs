@@ -1,0 +1,140 @@
+//! The bucket that a command reads besides this machine: `--store`, or the setting `store`.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use tracer_bucket::{BucketError, BucketReader, BucketUrl, SyncSummary};
+use tracer_facts::TeamStore;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text;
+use tracer_insight::units::{self, now};
+
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::session::Session;
+
+/// The word for no bucket, whatever the settings say.
+const NONE: &str = "none";
+
+/// The option of the commands that read.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct StoreArgs {
+    /// Also read the runs of the bucket at URL, or of none [default: TRACER_STORE, else the user's settings]
+    ///
+    /// s3://BUCKET/PREFIX, gs://, az:// or file:///FOLDER. What is new there is read first; without a network, what was
+    /// read before is shown. Credentials come from the environment and the files of the cloud's own tools.
+    #[arg(long, value_name = "URL")]
+    pub(crate) store: Option<String>,
+}
+
+/// A bucket that is read, and the option that named it.
+#[derive(Debug)]
+pub(crate) struct OpenedStore {
+    pub(crate) reader: BucketReader,
+    pub(crate) team: Arc<TeamStore>,
+    /// Whether the command line named it: suggested commands do so as well.
+    pub(crate) is_option: bool,
+}
+
+/// Opens the bucket that the option or the settings name, and reads what is new in it.
+pub(crate) fn open(args: &StoreArgs, session: &mut Session) -> Result<Option<OpenedStore>, CliError> {
+    let settings = session.settings()?;
+    let Some(url) = args.store.clone().or(settings.store).filter(|url| url != NONE) else {
+        return Ok(None);
+    };
+    let refused = |error: BucketError| {
+        let hint = error.hint();
+        CliError::input(error.to_string())
+            .with_hint(hint)
+            .with_hint("or read this machine alone: --store none")
+    };
+    let url: BucketUrl = url.parse().map_err(refused)?;
+    let reader = BucketReader::open(&settings.data_dir, &url).map_err(refused)?;
+    synchronize(&reader, session)?;
+    Ok(Some(OpenedStore {
+        team: reader.team_store(),
+        reader,
+        is_option: args.store.is_some(),
+    }))
+}
+
+/// Reads what is new. Where the bucket cannot be read, what was read before serves.
+fn synchronize(reader: &BucketReader, session: &mut Session) -> Result<(), CliError> {
+    let progress = Progress::begin("reading the bucket", "run", None);
+    let mut lines = 0;
+    let synchronized = reader.sync(&mut |done| {
+        progress.steps(done.lines - lines);
+        lines = done.lines;
+    });
+    progress.stop();
+    let url = reader.url();
+    match (synchronized, reader.synced_at()) {
+        (Ok(summary), _) => note(&summary, url, session),
+        (Err(error), Some(at)) => {
+            let line = format!(
+                "{url} cannot be read: {error}; this is what was read {}",
+                units::ago(at, now())
+            );
+            session.ui.note(&Line::of(line, Tone::Warning));
+        }
+        (Err(error), None) => {
+            let hint = error.hint();
+            return Err(
+                CliError::input(format!("{url} cannot be read, and nothing of it is here yet"))
+                    .with_source(error)
+                    .with_hint(hint)
+                    .with_hint("or read this machine alone: --store none"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// How often what is new in a bucket is read by a command that serves runs.
+const SYNC_INTERVAL: Duration = Duration::from_secs(30);
+
+/// A bucket that is read again and again in a thread, until this is dropped.
+pub(crate) struct SynchronizedStore {
+    _stop: Sender<()>,
+}
+
+impl SynchronizedStore {
+    pub(crate) fn start(reader: &BucketReader) -> Self {
+        let (stop, stopped) = mpsc::channel();
+        let reader = reader.clone();
+        let read = move || {
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(SYNC_INTERVAL) {
+                // What cannot be read now is read the next time.
+                let _ = reader.sync(&mut |_| {});
+            }
+        };
+        // Without a thread what was read at the start is served.
+        let _ = thread::Builder::new().name("tracer-store".to_owned()).spawn(read);
+        Self { _stop: stop }
+    }
+}
+
+/// Says what was not used.
+fn note(summary: &SyncSummary, url: &BucketUrl, session: &mut Session) {
+    let mut warn = |line: String| session.ui.note(&Line::of(line, Tone::Warning));
+    if summary.is_busy {
+        warn(format!(
+            "another process reads {url}: what it has not read yet is missing"
+        ));
+    }
+    if summary.newer_lines > 0 {
+        let lines = text::counted(summary.newer_lines, "run");
+        warn(format!(
+            "{lines} in {url} not read: a newer tracer wrote them; update this one"
+        ));
+    }
+    let odd = summary.malformed_lines + summary.odd_objects;
+    if odd > 0 {
+        warn(format!(
+            "{} in {url} passed over: no facts of runs",
+            text::counted(odd, "entry")
+        ));
+    }
+}
