@@ -11,6 +11,7 @@ use crate::receiving;
 use crate::recording;
 use crate::redacting;
 use crate::report::Style;
+use crate::team_store;
 use crate::viewing;
 use crate::work::SpanWork;
 
@@ -19,6 +20,7 @@ Usage: tracer-benches emit [OPTIONS]
        tracer-benches layer [OPTIONS]
        tracer-benches read [OPTIONS]
        tracer-benches facts [OPTIONS]
+       tracer-benches store [OPTIONS]
        tracer-benches view [OPTIONS]
        tracer-benches redact [OPTIONS]
        tracer-benches record [OPTIONS]
@@ -66,6 +68,15 @@ in another viewer, beside their limits.
   --runs N          Runs that are listed [default: 100000]
   --spans N         Spans that are searched, and spans of the large run [default: 1000000]
   --cold            `list` also with empty caches; needs root and Linux, and slows the machine for a while
+  --tracer PATH     The executable [default: the workspace's target/release/tracer]
+  --folder PATH     Where the data is made, or found again [default: a folder that is removed again]
+
+store measures what a team's bucket costs its readers: the first synchronization of its facts, one with nothing new, and commands
+over all runs, on a folder; it fails when a limit is not held.
+
+  --quick           Few runs, for a smoke run; the limits hold for the full size only
+  --rounds N        How often everything is measured [default: 3]
+  --runs N          Runs in the bucket [default: 1000000]
   --tracer PATH     The executable [default: the workspace's target/release/tracer]
   --folder PATH     Where the data is made, or found again [default: a folder that is removed again]
 
@@ -130,6 +141,9 @@ pub enum BenchCommand {
         plan: facts::FactsPlan,
         style: Style,
     },
+    Store {
+        plan: team_store::TeamStorePlan,
+    },
     View {
         plan: viewing::ViewPlan,
         style: Style,
@@ -160,6 +174,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand
         Some("layer") => layer(arguments),
         Some("read") => read(arguments),
         Some("facts") => facts(arguments),
+        Some("store") => store(arguments),
         Some("view") => view(arguments),
         Some("redact") => redact(arguments),
         Some("record") => record(arguments),
@@ -302,6 +317,28 @@ fn facts(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, St
         }
     }
     Ok(BenchCommand::Facts { plan, style })
+}
+
+fn store(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = team_store::TeamStorePlan {
+        runs: 1_000_000,
+        rounds: 3,
+        tracer: None,
+        folder: None,
+    };
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => (plan.rounds, plan.runs) = (1, 5_000),
+            "--rounds" => plan.rounds = number(&value()?)?,
+            "--runs" => plan.runs = number(&value()?)?,
+            "--tracer" => plan.tracer = Some(PathBuf::from(value()?)),
+            "--folder" => plan.folder = Some(PathBuf::from(value()?)),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(BenchCommand::Store { plan })
 }
 
 fn view(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {

@@ -14,6 +14,7 @@ mod receiving;
 mod recording;
 mod redacting;
 mod report;
+mod team_store;
 mod viewing;
 mod work;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
             finish(viewing::measure(&plan, style).map(|()| kept(String::new())))
         }
         Ok(BenchCommand::Receive { plan, style }) => finish(receiving::measure(&plan, style).map(kept)),
+        Ok(BenchCommand::Store { plan }) => finish(team_store::measure(&plan)),
         Ok(BenchCommand::Redact { plan }) => finish(redacting::measure(&plan)),
         Ok(BenchCommand::Proxy { plan }) => finish(proxying::measure(&plan).map(kept)),
         Ok(BenchCommand::Record { plan }) => finish(recording::measure(&plan)),
