@@ -1,7 +1,8 @@
 """A team's runs in a real object store: `tracer push --to s3://…` against SeaweedFS, a master and three volume servers that hold each object twice.
 
 Three shippers push at the same time, one of them is killed at random moments, another works through a network that cuts connections and answers with 503, a volume
-server dies and comes back. In the end every completed run is in the bucket once and whole, and before that no reader finds half a run. The bucket is read through the store's own HTTP interface, not through our client.
+server dies and comes back. In the end every completed run is in the bucket once and whole, and before that no reader finds half a run. The bucket is read through the store's own HTTP interface, not through our client;
+then a machine that recorded nothing lists and reads the runs with `--store`.
 """
 
 import argparse
@@ -275,6 +276,30 @@ def assert_all(store, data_dirs, prefix="/buckets/team/agents"):
     assert listed_runs(store, prefix) == dict.fromkeys(expected, 1)
 
 
+def read_from_elsewhere(shippers, data_dirs, home):
+    """A third machine, which recorded nothing, lists all runs and reads some, by S3 alone; what it has read is there without the store."""
+    def read(*arguments, code=0, **environment):
+        command = [shippers.tracer, "--data-dir", home, *arguments]
+        done = subprocess.run(command, env=shippers.environment | {"TRACER_STORE": "s3://team/agents"} | environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180)
+        assert done.returncode == code and SECRET not in done.stdout + done.stderr, f"{arguments}: {done}"
+        return done
+
+    runs = {run.name: run for data_dir in data_dirs for run in (data_dir / "runs").iterdir()}
+    listed = json.loads(read("list", "--all", "--json").stdout)["runs"]
+    assert {run["trace_id"] for run in listed} == set(runs), "other runs are listed"
+    assert {run["origin"] for run in listed} == {"s3://team/agents"}, "a run is from elsewhere"
+    for run in list(runs)[:5]:
+        exported = read("show", run, "--json").stdout
+        assert json.loads(exported)["run"]["trace_id"] == run, exported
+        log = next(home.glob(f"cache/stores/*/runs/{run}/spans.jsonl"))
+        assert log.read_bytes() == (runs[run] / "spans.jsonl").read_bytes(), f"run {run} is another one"
+    nowhere = {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9", "TRACER_STORE": "s3://team/agents"}
+    said = read("list", code=2, **nowhere)  # another endpoint is another bucket
+    assert "nothing of it is here yet" in said.stderr, said
+    print(f"{len(runs)} runs listed and 5 read from a third machine")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tracer", required=True)
@@ -325,6 +350,7 @@ def check(arguments, store, folder):
           f"each once and whole, {time.monotonic() - began:.1f} s")
     said = shippers.push(first, "--all")
     assert "nothing to send" in said, said
+    read_from_elsewhere(shippers, machines, folder / "reader")
 
     # Half of the copies are gone for a while: writes fail, and are repeated until the server is back.
     for number in range(arguments.runs, arguments.runs + 20):
