@@ -51,7 +51,8 @@ impl Session {
 
     /// Reads the bucket as well that the option or the settings name: what is selected and listed from then on is of both.
     pub(crate) fn use_store(&mut self, args: &StoreArgs) -> Result<(), CliError> {
-        self.store = team_store::open(args, self)?;
+        let settings = self.settings()?;
+        self.store = team_store::open(args, &settings, &mut self.ui)?;
         Ok(())
     }
 

@@ -10,10 +10,11 @@ use tracer_facts::TeamStore;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_insight::units::{self, now};
+use tracer_sdk::settings::Settings;
 
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::session::Session;
+use crate::ui::Ui;
 
 /// The word for no bucket, whatever the settings say.
 const NONE: &str = "none";
@@ -39,9 +40,13 @@ pub(crate) struct OpenedStore {
 }
 
 /// Opens the bucket that the option or the settings name, and reads what is new in it.
-pub(crate) fn open(args: &StoreArgs, session: &mut Session) -> Result<Option<OpenedStore>, CliError> {
-    let settings = session.settings()?;
-    let Some(url) = args.store.clone().or(settings.store).filter(|url| url != NONE) else {
+pub(crate) fn open(
+    args: &StoreArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Option<OpenedStore>, CliError> {
+    let named = args.store.clone().or_else(|| settings.store.clone());
+    let Some(url) = named.filter(|url| url != NONE) else {
         return Ok(None);
     };
     let refused = |error: BucketError| {
@@ -52,7 +57,7 @@ pub(crate) fn open(args: &StoreArgs, session: &mut Session) -> Result<Option<Ope
     };
     let url: BucketUrl = url.parse().map_err(refused)?;
     let reader = BucketReader::open(&settings.data_dir, &url).map_err(refused)?;
-    synchronize(&reader, session)?;
+    synchronize(&reader, ui)?;
     Ok(Some(OpenedStore {
         team: reader.team_store(),
         reader,
@@ -61,7 +66,7 @@ pub(crate) fn open(args: &StoreArgs, session: &mut Session) -> Result<Option<Ope
 }
 
 /// Reads what is new. Where the bucket cannot be read, what was read before serves.
-fn synchronize(reader: &BucketReader, session: &mut Session) -> Result<(), CliError> {
+fn synchronize(reader: &BucketReader, ui: &mut Ui) -> Result<(), CliError> {
     let progress = Progress::begin("reading the bucket", "run", None);
     let mut lines = 0;
     let synchronized = reader.sync(&mut |done| {
@@ -71,13 +76,13 @@ fn synchronize(reader: &BucketReader, session: &mut Session) -> Result<(), CliEr
     progress.stop();
     let url = reader.url();
     match (synchronized, reader.synced_at()) {
-        (Ok(summary), _) => note(&summary, url, session),
+        (Ok(summary), _) => note(&summary, url, ui),
         (Err(error), Some(at)) => {
             let line = format!(
                 "{url} cannot be read: {error}; this is what was read {}",
                 units::ago(at, now())
             );
-            session.ui.note(&Line::of(line, Tone::Warning));
+            ui.note(&Line::of(line, Tone::Warning));
         }
         (Err(error), None) => {
             let hint = error.hint();
@@ -117,8 +122,8 @@ impl SynchronizedStore {
 }
 
 /// Says what was not used.
-fn note(summary: &SyncSummary, url: &BucketUrl, session: &mut Session) {
-    let mut warn = |line: String| session.ui.note(&Line::of(line, Tone::Warning));
+fn note(summary: &SyncSummary, url: &BucketUrl, ui: &mut Ui) {
+    let mut warn = |line: String| ui.note(&Line::of(line, Tone::Warning));
     if summary.is_busy {
         warn(format!(
             "another process reads {url}: what it has not read yet is missing"
