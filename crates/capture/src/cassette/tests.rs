@@ -294,7 +294,7 @@ fn a_loose_match_is_reported() {
 
 #[test]
 fn each_api_gets_a_miss_in_its_own_shape() {
-    let (folder, path) = recorded(&[(question("a"), answer("1"))]);
+    let (_folder, path) = recorded(&[(question("a"), answer("1"))]);
     for (api, provider, place) in [
         (ModelApi::Messages, "anthropic", "/error/message"),
         (ModelApi::GenerateContent, "gemini", "/error/message"),

@@ -71,13 +71,13 @@ fn exchanges_go_where_their_run_goes() {
     assert!(run.join("exchanges.jsonl").exists());
     tracer(&["validate-trace", run.to_str().unwrap()]);
     let exported = tracer(&["export", id, "--format", "cassette", "--out", "-"]);
-    let recorded = fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    let at_once = fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
     let head = |text: &str| serde_json::from_str::<Value>(text.lines().next().unwrap()).unwrap();
     assert_eq!(head(&exported)["cassette"], 1);
     for asked_with in ["models", "system_prompts", "tools"] {
         assert_eq!(
             head(&exported)[asked_with],
-            head(&recorded)[asked_with],
+            head(&at_once)[asked_with],
             "{asked_with}"
         );
     }
