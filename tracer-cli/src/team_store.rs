@@ -9,7 +9,7 @@ use tracer_bucket::{BucketError, BucketReader, BucketUrl, SyncSummary};
 use tracer_facts::TeamStore;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
-use tracer_insight::units::{self, now};
+use tracer_insight::units;
 use tracer_sdk::settings::Settings;
 
 use crate::error::CliError;
@@ -79,8 +79,8 @@ fn synchronize(reader: &BucketReader, ui: &mut Ui) -> Result<(), CliError> {
         (Ok(summary), _) => note(&summary, url, ui),
         (Err(error), Some(at)) => {
             let line = format!(
-                "{url} cannot be read: {error}; this is what was read {}",
-                units::ago(at, now())
+                "{url} cannot be read: {error}; what is shown was read at {}",
+                units::moment(at)
             );
             ui.note(&Line::of(line, Tone::Warning));
         }
