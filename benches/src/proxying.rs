@@ -255,7 +255,7 @@ fn replay(direct: &ProxyTarget, directory: &Path) -> Result<String, Box<dyn Erro
     ))
 }
 
-/// The request of a call that so many were made before: it ends as every request does, by which the provider knows its end.
+/// The request of a call after this number of calls: it ends as every request does, by which the provider knows its end.
 fn question_after(calls: usize) -> String {
     let result = "x".repeat(TOOL_RESULT_BYTES);
     let earlier: String = (0..calls)

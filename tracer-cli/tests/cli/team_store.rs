@@ -197,7 +197,10 @@ fn without_the_bucket_there_is_what_was_read() {
         (Some(0), &before.stdout),
         "{offline:?}"
     );
-    assert!(offline.stderr.contains("; what is shown was read at 20"), "{offline:?}");
+    assert!(
+        offline.stderr.contains("; what is shown was read at 20"),
+        "{offline:?}"
+    );
     assert_eq!(team.read(machine, &["show", FIRST]).code, Some(0));
     team.read(machine, &["show", THIRD])
         .fails(2, &["run bbbb3333 is in the bucket, and cannot be fetched"]);

@@ -25,7 +25,7 @@ use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
-use crate::loops::{self, Asked, Signature, TrailKind, WrittenText};
+use crate::loops::{self, Asked, StepSignature, TrailKind, WrittenText};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
 use crate::write::open_entries::OpenEntry;
@@ -821,7 +821,7 @@ fn add_message<T: Serialize + ?Sized>(
 }
 
 /// What loop detection compares of a span; `None` for other kinds of spans.
-fn asked(event_type: EventType, content: &SpanContent) -> Option<(Signature<'_>, Asked)> {
+fn asked(event_type: EventType, content: &SpanContent) -> Option<(StepSignature<'_>, Asked)> {
     let draft = &content.draft;
     let failed = content.error.is_some();
     Some(match event_type {
@@ -845,13 +845,13 @@ fn asked(event_type: EventType, content: &SpanContent) -> Option<(Signature<'_>,
                 failed,
                 is_cut: false,
             };
-            (Signature::of_model(content.called()), asked)
+            (StepSignature::of_model(content.called()), asked)
         }
         EventType::ToolCall => {
             let arguments = draft
                 .event_numbered_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS)
                 .or_else(|| Some((sent_text(draft, names::TOOL_CALL_ARGUMENTS)?, None)));
-            let (signature, arguments) = Signature::of_tool(content.called(), arguments);
+            let (signature, arguments) = StepSignature::of_tool(content.called(), arguments);
             let result = || {
                 let text = draft.event_text_of(events::TOOL_RESULT, event_keys::RESULT)?;
                 (text.bytes() != b"null").then(|| loops::number_of_json(text))?
@@ -866,7 +866,7 @@ fn asked(event_type: EventType, content: &SpanContent) -> Option<(Signature<'_>,
             };
             (signature, asked)
         }
-        EventType::StateUpdate => (Signature::of_state(), Asked::STATE),
+        EventType::StateUpdate => (StepSignature::of_state(), Asked::STATE),
         _ => return None,
     })
 }

@@ -7,7 +7,7 @@ use crate::format::{SpanId, Timestamp};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded, Monitor};
-use crate::loops::{Asked, LoopDetector, LoopWarning, Signature};
+use crate::loops::{Asked, LoopDetector, LoopWarning, StepSignature};
 use crate::settings::Settings;
 
 /// How many errors of its own a run keeps.
@@ -31,7 +31,7 @@ pub(crate) struct WrittenRecord<'a> {
     /// What the limits count it as.
     pub(crate) kind: EventKind,
     /// What the loop detector knows it by.
-    pub(crate) signature: Option<(Signature<'a>, Asked)>,
+    pub(crate) signature: Option<(StepSignature<'a>, Asked)>,
     /// The place that was kept for it when it started.
     pub(crate) reservation: Option<CallReservation>,
     /// What it cost, where a limit counts that.

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::asked::{Asked, TrailKind};
-use super::signature::{KeptSignature, Signature};
+use super::signature::{KeptSignature, StepSignature};
 use super::{LoopWarning, PatternType};
 use crate::format::SpanId;
 
@@ -85,7 +85,7 @@ impl<Id: Clone> LoopDetector<Id> {
     #[must_use = "a warning is reported once"]
     pub(crate) fn observe(
         &mut self,
-        mut signature: Signature<'_>,
+        mut signature: StepSignature<'_>,
         asked: Asked,
         id: Id,
     ) -> Option<LoopWarning<Id>> {
@@ -206,7 +206,7 @@ impl<Id: Clone> LoopDetector<Id> {
     }
 
     /// Adds a record, in the memory of the one that leaves the window.
-    fn push(&mut self, signature: &Signature<'_>, asked: Asked, id: Id) {
+    fn push(&mut self, signature: &StepSignature<'_>, asked: Asked, id: Id) {
         if self.records.len() < self.window {
             let mut written = KeptSignature::default();
             written.keep(signature);

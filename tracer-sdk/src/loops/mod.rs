@@ -22,7 +22,7 @@ pub(crate) use detector::LoopDetector;
 #[cfg(test)]
 pub(crate) use numbers::of_json as numbers_of_json;
 pub(crate) use numbers::{Numbers, ValueNumbers, of_prompt, of_value as number_of_json};
-pub(crate) use signature::Signature;
+pub(crate) use signature::StepSignature;
 pub(crate) use tokens::WrittenText;
 pub(crate) use trail::{ATTEMPT_OF, compare_repetitions, first_loop, has_loop, is_attempt};
 pub use trail::{Judged, Trail, TrailEntry};

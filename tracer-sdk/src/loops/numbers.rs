@@ -224,14 +224,14 @@ impl DistinctShapes {
     }
 }
 
-/// The numbers of a value that is being written, told of each part of it in order. Texts are as they are written: within a JSON
+/// The numbers of a value that is being written, part by part, in order. Texts are as they are written: within a JSON
 /// string, if the value is.
 #[derive(Debug)]
 pub(crate) struct ValueNumbers {
     open: [OpenNumbers; MAX_WRITTEN_DEPTH],
     depth: usize,
     whole: Option<Numbers>,
-    /// It was told of something that it cannot follow: the text has to be read.
+    /// Something was written that it cannot follow: the text has to be read.
     gave_up: bool,
 }
 
@@ -336,7 +336,7 @@ impl ValueNumbers {
         self.gave_up = false;
     }
 
-    /// Something was written that is not told.
+    /// Something was written of which no part is given.
     pub(crate) fn give_up(&mut self) {
         self.gave_up = true;
     }

@@ -18,12 +18,12 @@ const MAX_KEPT_BYTES: usize = 1024;
 /// The signature of a record: `LLM_CALL:<model>`, `TOOL_CALL:<tool>` with ` args:<shape>` where arguments are present, or its
 /// record type. An empty model or tool is `UNKNOWN`.
 #[derive(Debug)]
-pub(crate) struct Signature<'a> {
+pub(crate) struct StepSignature<'a> {
     /// The same for equal signatures, as good as never for others.
     pub(super) number: u64,
     begins: Beginning,
     name: &'a str,
-    arguments: Arguments<'a>,
+    arguments: AskedArguments<'a>,
 }
 
 /// What a signature begins with.
@@ -38,7 +38,7 @@ enum Beginning {
 
 /// What is known of the arguments of a tool.
 #[derive(Debug)]
-enum Arguments<'a> {
+enum AskedArguments<'a> {
     None,
     Json(WrittenText<'a>),
     /// Too long to be kept.
@@ -47,7 +47,7 @@ enum Arguments<'a> {
     Shape(Vec<u8>),
 }
 
-impl<'a> Signature<'a> {
+impl<'a> StepSignature<'a> {
     /// That of a state update: its record type.
     pub(crate) fn of_state() -> Self {
         Self::stored(EventType::StateUpdate.as_str())
@@ -78,16 +78,16 @@ impl<'a> Signature<'a> {
         };
         let mut shape = numbers.shape;
         signature.arguments = if text.bytes().len() <= MAX_KEPT_BYTES {
-            Arguments::Json(text)
+            AskedArguments::Json(text)
         } else {
-            Arguments::Long(text)
+            AskedArguments::Long(text)
         };
         if numbers.shape_bytes > MAX_SHAPE_BYTES {
             let mut written = Vec::new();
             if append_shape(text, &mut written) == Some(true) {
                 // What was left out does not count.
                 shape = value::of_text(&written);
-                signature.arguments = Arguments::Shape(written);
+                signature.arguments = AskedArguments::Shape(written);
             }
         }
         signature.number = value::mix(signature.number, shape);
@@ -97,19 +97,19 @@ impl<'a> Signature<'a> {
     /// Reads the shape of arguments that are too long to be kept: the signature has come before, and a warning may want it.
     /// `same` is what was kept of it.
     pub(super) fn read_long(&mut self, same: &KeptSignature) {
-        if let Arguments::Long(text) = self.arguments {
+        if let AskedArguments::Long(text) = self.arguments {
             let mut shape = Vec::new();
             if matches!(same.arguments, KeptArguments::Shape) {
                 shape.extend_from_slice(same.parts().1);
             } else {
                 append_shape(text, &mut shape);
             }
-            self.arguments = Arguments::Shape(shape);
+            self.arguments = AskedArguments::Shape(shape);
         }
     }
 
     pub(super) fn is_long(&self) -> bool {
-        matches!(self.arguments, Arguments::Long(_))
+        matches!(self.arguments, AskedArguments::Long(_))
     }
 
     fn named(begins: Beginning, name: &'a str) -> Self {
@@ -117,7 +117,7 @@ impl<'a> Signature<'a> {
             number: value::of_text(name.as_bytes()).wrapping_add(begins as u64),
             begins,
             name,
-            arguments: Arguments::None,
+            arguments: AskedArguments::None,
         }
     }
 }
@@ -143,16 +143,16 @@ enum KeptArguments {
 
 impl KeptSignature {
     /// Keeps `signature` in the memory of another one.
-    pub(super) fn keep(&mut self, signature: &Signature<'_>) {
+    pub(super) fn keep(&mut self, signature: &StepSignature<'_>) {
         self.text.clear();
         self.text.extend_from_slice(signature.name.as_bytes());
         self.begins = signature.begins;
         self.name_bytes = signature.name.len();
         let (arguments, bytes) = match &signature.arguments {
-            Arguments::None | Arguments::Long(_) => (KeptArguments::None, &[][..]),
-            Arguments::Json(WrittenText::Alone(text)) => (KeptArguments::Alone, *text),
-            Arguments::Json(WrittenText::InString(text)) => (KeptArguments::InString, *text),
-            Arguments::Shape(shape) => (KeptArguments::Shape, shape.as_slice()),
+            AskedArguments::None | AskedArguments::Long(_) => (KeptArguments::None, &[][..]),
+            AskedArguments::Json(WrittenText::Alone(text)) => (KeptArguments::Alone, *text),
+            AskedArguments::Json(WrittenText::InString(text)) => (KeptArguments::InString, *text),
+            AskedArguments::Shape(shape) => (KeptArguments::Shape, shape.as_slice()),
         };
         self.arguments = arguments;
         self.text.extend_from_slice(bytes);
@@ -225,9 +225,9 @@ fn named(event_type: EventType, name: &str, shape: Option<&[u8]>) -> String {
 mod tests {
     use super::*;
 
-    fn written(signature: &Signature<'_>) -> String {
+    fn written(signature: &StepSignature<'_>) -> String {
         let mut kept = KeptSignature::default();
-        kept.keep(&Signature::stored(
+        kept.keep(&StepSignature::stored(
             "what was kept before, which is longer than all of these",
         ));
         kept.keep(signature);
@@ -235,23 +235,23 @@ mod tests {
     }
 
     fn of_tool(tool: &str, arguments: &str) -> String {
-        written(&Signature::of_tool(tool, Some((WrittenText::Alone(arguments.as_bytes()), None))).0)
+        written(&StepSignature::of_tool(tool, Some((WrittenText::Alone(arguments.as_bytes()), None))).0)
     }
 
     #[test]
     fn a_missing_name_is_unknown_and_absent_arguments_leave_no_shape() {
-        assert_eq!(written(&Signature::of_model("")), "LLM_CALL:UNKNOWN");
-        assert_eq!(written(&Signature::of_tool("", None).0), "TOOL_CALL:UNKNOWN");
+        assert_eq!(written(&StepSignature::of_model("")), "LLM_CALL:UNKNOWN");
+        assert_eq!(written(&StepSignature::of_tool("", None).0), "TOOL_CALL:UNKNOWN");
         assert_eq!(of_tool("", "null"), "TOOL_CALL:UNKNOWN");
         assert_eq!(of_tool("read", "{}"), "TOOL_CALL:read args:{}");
         assert_eq!(of_tool("read", "{] no JSON"), "TOOL_CALL:read");
-        assert_eq!(written(&Signature::of_state()), "STATE_UPDATE");
+        assert_eq!(written(&StepSignature::of_state()), "STATE_UPDATE");
     }
 
     #[test]
     fn the_shape_of_long_arguments_is_read_when_they_come_again() {
         let text = format!(r#"{{"a":"{}"}}"#, "t".repeat(MAX_KEPT_BYTES));
-        let of = |text| Signature::of_tool("read", Some((WrittenText::Alone(text), None))).0;
+        let of = |text| StepSignature::of_tool("read", Some((WrittenText::Alone(text), None))).0;
         let [mut long, short] = [of(text.as_bytes()), of(br#"{"a":"t"}"#)];
         assert!(long.is_long() && !short.is_long());
         assert_eq!(long.number, short.number);
@@ -274,7 +274,7 @@ mod tests {
         };
         let of = |text: &str| {
             let arguments = WrittenText::Alone(text.as_bytes());
-            let (signature, _) = Signature::of_tool("read", Some((arguments, None)));
+            let (signature, _) = StepSignature::of_tool("read", Some((arguments, None)));
             (signature.number, written(&signature))
         };
         let one = of(&long("1", "x"));

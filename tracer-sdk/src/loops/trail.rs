@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::asked::{Asked, Likeness, TrailKind};
 use super::detector::LoopDetector;
-use super::signature::{Signature, signature_of};
+use super::signature::{StepSignature, signature_of};
 use super::value;
 use crate::format::{EventType, Payload, Record};
 
@@ -196,7 +196,7 @@ impl Trail {
         let mut detector = self.detector()?;
         let mut entries = self.entries.iter().enumerate();
         entries.find_map(|(place, entry)| {
-            let _ = detector.observe(Signature::stored(&entry.signature), entry.asked, place);
+            let _ = detector.observe(StepSignature::stored(&entry.signature), entry.asked, place);
             detector.looping()
         })
     }
@@ -205,7 +205,7 @@ impl Trail {
     fn replayed(&self) -> Option<LoopDetector<()>> {
         let mut detector = self.detector()?;
         for entry in &self.entries {
-            let _ = detector.observe(Signature::stored(&entry.signature), entry.asked, ());
+            let _ = detector.observe(StepSignature::stored(&entry.signature), entry.asked, ());
         }
         Some(detector)
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::super::signature::Signature;
+use super::super::signature::StepSignature;
 use super::super::tokens::WrittenText;
 use super::*;
 use crate::vectors::measured;
@@ -20,7 +20,7 @@ fn observe<Id: Clone>(
     asked: Asked,
     id: Id,
 ) -> Option<LoopWarning<Id>> {
-    detector.observe(Signature::stored(signature), asked, id)
+    detector.observe(StepSignature::stored(signature), asked, id)
 }
 
 /// Feeds each character as a signature, with its position as the ID.
@@ -39,9 +39,9 @@ fn signature(event: &Value) -> String {
         .as_deref()
         .map(|text| (WrittenText::Alone(text.as_bytes()), None));
     let signature = match event["event_type"].as_str() {
-        Some("LLM_CALL") => Signature::of_model(text("model")),
-        Some("TOOL_CALL") => Signature::of_tool(text("tool_name"), arguments).0,
-        _ => Signature::of_state(),
+        Some("LLM_CALL") => StepSignature::of_model(text("model")),
+        Some("TOOL_CALL") => StepSignature::of_tool(text("tool_name"), arguments).0,
+        _ => StepSignature::of_state(),
     };
     let mut kept = KeptSignature::default();
     kept.keep(&signature);

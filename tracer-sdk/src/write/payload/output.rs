@@ -101,7 +101,7 @@ pub(super) struct Output<'a> {
     /// The value that was just interrupted has been replaced by a marker, and nothing is wrong.
     replaced: bool,
     written: WrittenValue,
-    /// Is told of what is written.
+    /// Follows what is written.
     numbers: Option<&'a mut ValueNumbers>,
 }
 
