@@ -39,6 +39,7 @@ export interface RunRow {
   tool_count: number;
   tags: string[];
   thread?: { id: string; number: number; count: number };
+  origin?: string;
 }
 export interface RunTable {
   data_dir: string;

@@ -121,7 +121,7 @@ export function renderRunRow(element, index, run, marked) {
   say(parts.word, word);
   say(parts.name, name);
   parts.name.href = `/r/${run.trace_id}`;
-  parts.name.title = `${name}\n${run.trace_id}`;
+  parts.name.title = [name, run.trace_id, run.origin].filter(Boolean).join("\n");
   parts.thread.hidden = !thread;
   if (thread) {
     say(parts.thread, `${thread.number}/${thread.count}`);
