@@ -51,7 +51,7 @@ impl SpanOutline<'_> {
     /// The keys of its attributes.
     ///
     /// ```
-    /// use tracer_sdk::read::{SpanOutline, SpanSums};
+    /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
     ///
     /// #[derive(Default)]
     /// struct Sessions(usize);
@@ -66,9 +66,8 @@ impl SpanOutline<'_> {
     ///     }
     /// }
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # use tracer_sdk::read::{RunReader, Strictness};
-    /// # let (_, summed) = RunReader::open_summed::<Sessions>(&directory, Strictness::Lenient)?;
-    /// # assert_eq!(summed.unwrap().sums.0, 0);
+    /// let (_, summed) = RunReader::open_summed::<Sessions>(&directory, Strictness::Lenient)?;
+    /// assert_eq!(summed.unwrap().sums.0, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn keys(&self) -> impl Iterator<Item = &str> {
