@@ -247,7 +247,10 @@ fn candidate(before: &str, store: &FactsStore, directory: RunDirectory) -> Strin
 
 /// Shortest unique prefix of the ID, at least eight characters.
 pub fn short_id(store: &FactsStore, directory: &RunDirectory) -> String {
-    run_list::short_id(directory.trace_id, store.ids().unwrap_or_default())
+    run_list::short_id(
+        directory.trace_id,
+        store.ids_like(directory.trace_id).unwrap_or_default(),
+    )
 }
 
 /// The path, quoted for a shell.
