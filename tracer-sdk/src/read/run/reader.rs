@@ -124,7 +124,28 @@ impl RunReader {
     /// The same with sums over the spans, made in the same pass. There are none where the records are not one for each span: of
     /// a call that several instrumentations recorded, or of an ID that two spans have.
     ///
-    /// See [`SummedSpans`] for an example.
+    /// ```
+    /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+    ///
+    /// #[derive(Default)]
+    /// struct Microseconds(u64);
+    ///
+    /// impl SpanSums for Microseconds {
+    ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
+    ///         self.0 += span.duration_us.unwrap_or(0);
+    ///         true
+    ///     }
+    ///     fn append(&mut self, following: Self) {
+    ///         self.0 += following.0;
+    ///     }
+    /// }
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let (run, summed) = RunReader::open_summed::<Microseconds>(&directory, Strictness::Lenient)?;
+    /// assert_eq!(run.records.record_count(), 3);
+    /// assert!(summed.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -78,12 +78,70 @@ impl SpanOutline<'_> {
 /// Sums over the spans of a run, made in the one pass over its log. Parts of a large log are read at the same time: each
 /// has sums of its own, which are appended in the order of the log.
 ///
-/// See [`SpanOutline`] for an example.
+/// ```
+/// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+///
+/// #[derive(Default)]
+/// struct Spans(usize);
+///
+/// impl SpanSums for Spans {
+///     fn add(&mut self, _: &SpanOutline<'_>) -> bool {
+///         self.0 += 1;
+///         true
+///     }
+///     fn append(&mut self, following: Self) {
+///         self.0 += following.0;
+///     }
+/// }
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let (_, summed) = RunReader::open_summed::<Spans>(&directory, Strictness::Lenient)?;
+/// assert_eq!(summed.unwrap().sums.0, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait SpanSums: Default + Send {
     /// Adds a span of this run; `false` when it is left out, since more has to be known of it.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{SpanOutline, SpanSums};
+    ///
+    /// #[derive(Default)]
+    /// struct Failures(usize);
+    ///
+    /// impl SpanSums for Failures {
+    ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
+    ///         self.0 += usize::from(span.is_failed);
+    ///         true
+    ///     }
+    ///     fn append(&mut self, following: Self) {
+    ///         self.0 += following.0;
+    ///     }
+    /// }
+    /// ```
     fn add(&mut self, span: &SpanOutline<'_>) -> bool;
 
     /// Adds the sums of the part of the log that follows.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{SpanOutline, SpanSums};
+    ///
+    /// #[derive(Debug, Default)]
+    /// struct LastName(Option<String>);
+    ///
+    /// impl SpanSums for LastName {
+    ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
+    ///         self.0 = Some(span.name.to_owned());
+    ///         true
+    ///     }
+    ///     fn append(&mut self, following: Self) {
+    ///         self.0 = following.0.or(self.0.take());
+    ///     }
+    /// }
+    ///
+    /// let mut last = LastName(Some("search".to_owned()));
+    /// last.append(LastName(Some("refund".to_owned())));
+    /// last.append(LastName::default());
+    /// assert_eq!(last.0.as_deref(), Some("refund"));
+    /// ```
     fn append(&mut self, following: Self);
 }
 
