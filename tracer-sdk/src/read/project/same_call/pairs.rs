@@ -172,12 +172,22 @@ fn join_across<K: std::hash::Hash + Eq>(
                 Some((recorded_by, other))
             });
             let (recorded_by, start, end) = other
-                .map_or((0, call.start, call.end), |(recorded_by, other)| {
-                    (recorded_by, other.start, other.end.max(call.end))
+                .map_or((0, call.start, seen_end(call)), |(recorded_by, other)| {
+                    (recorded_by, other.start, other.end.max(seen_end(call)))
                 });
             let queue = waiting.entry(recorded_by | own).or_default();
             queue.push_back(UnpairedCall { at, start, end });
         }
+    }
+}
+
+/// When a call ended, as far as anybody saw: one that was derived from the last answer of a conversation has no request behind
+/// it that would say, and its agent may have run the tool at any time.
+fn seen_end(call: &CallFacts) -> i64 {
+    if call.is_derived && call.start == call.end {
+        i64::MAX
+    } else {
+        call.end
     }
 }
 

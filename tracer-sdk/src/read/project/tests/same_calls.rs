@@ -611,6 +611,34 @@ fn derived_tool_calls_give_way_to_those_of_their_time() {
 }
 
 #[test]
+fn a_derived_call_without_an_end_is_the_one_with_its_id_whenever_that_ran() {
+    let tool = |more: Value| {
+        let mut stored = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "gen_ai.tool.call.id": "a"});
+        stored.as_object_mut().unwrap().extend(attributes(more));
+        stored
+    };
+    let derived = || tool(json!({"tracer.source": "proxy", "tracer.derived": true}));
+    let with_end = |end: u64| {
+        calls(&run(vec![
+            span(2, 1, "weather", (1, end), derived()),
+            span(
+                3,
+                1,
+                "weather",
+                (40, 49),
+                tool(json!({"otel.scope.name": "agent"})),
+            ),
+        ]))
+    };
+    assert_eq!(with_end(1), [(2, Unknown, Some(3)), (3, ToolCall, None)]);
+    assert_eq!(
+        with_end(9),
+        [(2, ToolCall, None), (3, ToolCall, None)],
+        "it had its result before"
+    );
+}
+
+#[test]
 fn a_failed_call_of_another_model_than_asked_is_one() {
     let chat = |model: &str, more: Value| {
         let mut stored = attributes(json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": model}));
