@@ -67,13 +67,24 @@ const TOKEN: &[u8] = b"nekot";
 const KEY_WORDS: [&[u8]; 2] = [b"yek", b"tap"];
 
 /// Words that say so alone, reversed.
-const WORDS: [&[u8]; 2] = [b"dwssap", b"esarhpssap"];
+const WORDS: [&[u8]; 10] = [
+    b"dwssap",
+    b"esarhpssap",
+    b"edocssap",
+    b"esabyekterces",
+    b"noitamrifnocdrowssap",
+    b"mrifnocdrowssap",
+    b"niagadrowssap",
+    b"nialpdrowssap",
+    b"mepyeketavirp",
+    b"nosjslaitnederc",
+];
 
 /// Names in the query of a URL that the key rule does not know, reversed.
 pub(super) const QUERY_NAMES: [&[u8]; 3] = [b"gis", b"erutangis", b"yek"];
 
 /// Names of a member that names what another member holds: `{"name": "password", "value": …}`; reversed.
-const NAME_WORDS: [&[u8]; 14] = [
+const NAME_WORDS: [&[u8]; 16] = [
     b"eman",
     b"yek",
     b"redaeh",
@@ -86,12 +97,14 @@ const NAME_WORDS: [&[u8]; 14] = [
     b"gnittes",
     b"noitpo",
     b"etubirtta",
+    b"lebal",
+    b"vne",
     b"di",
     b"k",
 ];
 
 /// Names of the member that holds it, reversed.
-const VALUE_WORDS: [&[u8]; 3] = [b"eulav", b"lav", b"v"];
+const VALUE_WORDS: [&[u8]; 5] = [b"eulav", b"seulav", b"tluafed", b"lav", b"v"];
 
 /// Names of a member that hold it in markup only, reversed: `<meta name="csrf-token" content="…">`.
 const CONTENT_WORD: &[u8] = b"tnetnoc";

@@ -2,8 +2,8 @@
 //!
 //! Ordinary text is passed in steps of two bytes: only every second pair is looked up. A pair that lies across two steps
 //! is not missed, because each comes with the bytes that may stand on one side of it, and then the pair of that side is
-//! looked for as well. Where one of them comes up, every pair is looked at. Without the steps prose takes 2.6 times the
-//! instructions, and a model call with 4 kB of it 1.8 times.
+//! looked for as well. Where one of them comes up, every pair is looked at. Without the steps a model call with
+//! 4 kB of prose takes 1.4 times the instructions; a log, where much is looked at anyway, takes 7 % less.
 
 use super::shapes::{Beside, Sign};
 

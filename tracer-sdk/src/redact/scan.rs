@@ -28,7 +28,8 @@ pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 /// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
 const MAX_PASSES: usize = 4;
 
-/// What is noticed within this many bytes of the place before is near.
+/// What is noticed within this many bytes of the place before is near: the next few bytes are looked at first. Without that a log
+/// takes 2 % more instructions.
 const NEAR: usize = 8;
 
 /// How far before a cut something else may be noticed because of it, in bytes.

@@ -62,7 +62,8 @@ impl Redactor {
     }
 }
 
-/// The scanner that is used now; each thread keeps the last one that it worked with.
+/// The scanner that is used now; each thread keeps the last one that it worked with: threads that record at the same time do not
+/// try the lock for each text, and so never find it locked and go on with the first.
 #[derive(Debug)]
 pub(super) struct Current {
     /// Changes with the scanner.

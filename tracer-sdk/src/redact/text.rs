@@ -58,7 +58,8 @@ pub(super) struct Text<'a> {
     pub(super) runs: [Ahead; 5],
     /// Which commands are in the line before an option, and as far as that is known.
     pub(super) commands: Cell<(usize, u16)>,
-    /// What names said that were met last, each in the place that it may have: hostile texts repeat theirs.
+    /// What names said that were met last, each in the place that it may have: logs and hostile texts repeat theirs. Without them
+    /// 2 kB of a log take 1.2 times the instructions.
     names: [Cell<Option<RememberedName>>; NAMES],
 }
 
@@ -197,13 +198,7 @@ impl<'a> Text<'a> {
     /// `end`, or the beginning of the first marker in `start..end`.
     pub(super) fn before_marker(&self, start: usize, end: usize) -> usize {
         let part = self.slice(start, end);
-        // To call the search takes longer than to pass some bytes.
-        let first = if part.len() < SEARCHED_AT_ONCE {
-            part.iter().position(|&byte| byte == b'_')
-        } else {
-            memchr::memchr(b'_', part)
-        };
-        match first {
+        match memchr::memchr(b'_', part) {
             Some(offset) => end.min(self.next_marker(start + offset)).max(start),
             None => end,
         }
@@ -344,15 +339,6 @@ pub(super) const fn is_alphanumeric(byte: u8) -> bool {
 }
 
 /// What base64 for URLs is made of.
-pub(super) fn is_url_safe(byte: u8) -> bool {
-    const URL_SAFE: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0;
-        while byte < 128 {
-            table[byte as usize] = is_alphanumeric(byte) || matches!(byte, b'-' | b'_');
-            byte += 1;
-        }
-        table
-    };
-    URL_SAFE[usize::from(byte)]
+pub(super) const fn is_url_safe(byte: u8) -> bool {
+    is_alphanumeric(byte) || matches!(byte, b'-' | b'_')
 }

@@ -27,11 +27,14 @@ const NAMED_WORK: usize = 2;
 /// The longest type between a name and its value, and the longest name of what is called there.
 const MAX_TYPE_BYTES: usize = 32;
 
+/// How much of a JSON array or object under a name is looked at.
+const MAX_NESTED_BYTES: usize = 512;
+
 /// How many bytes of a name are enough to rule out most names.
 const END_OF_NAME: usize = 12;
 
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
-    let ends = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"'` \t\n\r]:";
+    let ends = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"'` \t\n\r]*:";
     // What characters outside ASCII end with.
     for first in ends.iter().copied().chain(0x80..=0xbf) {
         for separator in b"=:" {
@@ -106,6 +109,8 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
         (b':', b':') => return None,
         // The name is before all of `:=`.
         (b':', _) => at.checked_sub(1)?,
+        // An operator, or the beginning of a URL.
+        (_, b':') if matches!(text.at(at + 2), b':' | b'/') => return None,
         _ => at,
     };
     // Most names end directly before the separator, and in nothing that says something. Nor does one end before most line
@@ -116,10 +121,10 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
             text.before(last),
             b'"' | b'\'' | b'`' | b']' | b' ' | b'\t' | b'\n' | b'\r'
         ),
-        b']' => matches!(text.before(last), b'"' | b'\''),
+        b']' => matches!(text.before(last), b'"' | b'\'') || may_say_something(text, last, keys),
         b' ' if text.before(last).is_ascii_alphanumeric() => may_say_something(text, last, keys),
         b'"' | b'\'' | b'`' => return find_behind_quote(text, at, last, keys),
-        b' ' | b'\t' => true,
+        b' ' | b'\t' | b'*' => true,
         byte if byte.is_ascii_alphanumeric() => may_say_something(text, last + 1, keys),
         byte => is_name(byte),
     };
@@ -202,6 +207,7 @@ fn find_named(
     {
         return headers::find(header, text, start);
     }
+    let start = behind_markup(text, start, &named);
     let is_name = |value: &[u8]| names::class(value, keys).is_some();
     let quoted = Quoted::at(text, start)
         .or_else(|| {
@@ -220,10 +226,12 @@ fn find_named(
     if named.is_quoted && is_colon {
         return number(text, start, &named)
             .filter(|_| says.is_own)
-            .or_else(|| list(text, start, class));
+            .or_else(|| nested(text, start, class));
     }
-    if gap.has_lines {
-        return None;
+    if gap.has_lines || matches!(text.at(start), b'!' | b'&') {
+        return (is_colon && !named.is_quoted)
+            .then(|| in_yaml(text, start))
+            .flatten();
     }
     let start = if is_colon {
         block_scalar(text, start).unwrap_or(start)
@@ -239,6 +247,8 @@ struct EndOfName {
     /// The quote behind it.
     quote: Option<u8>,
     is_tight: bool,
+    /// It is an index without quotes, as in `user[password]=…`.
+    is_index: bool,
 }
 
 /// The end of the name before `separator`, if there may be one.
@@ -258,7 +268,11 @@ fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
         end -= 1;
     }
     let is_tight = end == separator;
-    if text.before(end) == b']' && matches!(text.before(end - 1), b'"' | b'\'') {
+    while text.before(end) == b'*' && separator - end < MAX_BLANKS {
+        end -= 1;
+    }
+    let is_index = text.before(end) == b']' && text.before(end - 1).is_ascii_alphanumeric();
+    if is_index || text.before(end) == b']' && matches!(text.before(end - 1), b'"' | b'\'') {
         end -= 1;
     }
     let quote = Some(text.before(end)).filter(|quote| matches!(quote, b'"' | b'\'' | b'`'));
@@ -277,6 +291,7 @@ fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
         at: end,
         quote,
         is_tight,
+        is_index,
     })
 }
 
@@ -302,7 +317,8 @@ impl EndOfName {
             // It was counted, so that it is looked at again when what makes it too long is replaced.
             return None;
         }
-        let is_closed = self.quote.is_none_or(|quote| text.before(start) == quote);
+        let is_closed = self.quote.is_none_or(|quote| text.before(start) == quote)
+            && (!self.is_index || text.before(start) == b'[');
         (start < end && is_closed).then_some(AssignedName {
             start,
             end,
@@ -419,6 +435,81 @@ fn list(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace
         }
     }
     Some(SecretPlace::new(first.start, end))
+}
+
+/// The texts of a JSON array or object that are secrets, from the first to the last: those that begin an array, and those
+/// that look random anywhere in it.
+fn nested(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace> {
+    let listed = list(text, start, class);
+    if !matches!(text.at(start), b'[' | b'{') {
+        return None;
+    }
+    let (mut first, mut last) = match &listed {
+        Some(place) => (Some(place.start), place.end),
+        None => (None, start),
+    };
+    let mut position = last.max(start + 1);
+    let mut depth = 1;
+    while depth > 0 && position - start < MAX_NESTED_BYTES {
+        match text.at(position) {
+            0 => break,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth -= 1,
+            b'"' | b'\'' | b'\\' => {
+                if let Some(quoted) = Quoted::at(text, position) {
+                    let end = quoted.end(text);
+                    let behind =
+                        text.run_within(end, MAX_BLANKS, |byte| matches!(byte, b'\\' | b'"' | b'\''));
+                    let value = quoted.judged(text);
+                    let is_member = text.at(behind) == b':';
+                    if !is_member && looks_random(value) && !is_digest(value) && !is_placeholder(value) {
+                        first = first.or(Some(quoted.start));
+                        last = end;
+                    }
+                    position = behind.max(position + 1);
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        position += 1;
+    }
+    text.spend((position - start) / 8);
+    first.map(|first| SecretPlace::new(first, last))
+}
+
+/// What is behind `**` in Markdown, `**Password:** …`, and behind the first two quotes of three.
+fn behind_markup(text: &Text<'_>, start: usize, named: &AssignedName) -> usize {
+    if text.has(start, b"\"\"\"") || text.has(start, b"'''") {
+        return start + 2;
+    }
+    if named.is_quoted || !text.has(start, b"**") {
+        return start;
+    }
+    match Gap::from(text, start + 2) {
+        Some(gap) if !gap.has_lines => gap.end,
+        _ => start,
+    }
+}
+
+/// A value that looks random in YAML: in the line below its name, an item there, or behind an anchor or a tag.
+fn in_yaml(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
+    let mut start = start;
+    if text.has(start, b"- ") {
+        start += 2;
+    } else if matches!(text.at(start), b'!' | b'&') {
+        let end = text.run_within(start, MAX_TYPE_BYTES, |byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'!' | b'&' | b'_' | b'-')
+        });
+        start = (text.at(end) == b' ').then_some(end + 1)?;
+    } else if !matches!(text.before(start), b' ' | b'\t') {
+        return None;
+    }
+    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
+    let seen = text.run_within(start, MAX_JUDGED, is_value);
+    let value = text.judged(start, seen);
+    let is_secret = seen > start && looks_random(value) && !is_digest(value) && !is_placeholder(value);
+    is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
 }
 
 /// The literal in `api_key: &str = "…"`.

@@ -1,4 +1,4 @@
-//! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`. With `=` they are assignments.
+//! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`, `--user user:password`. With `=` they are assignments.
 
 use super::MAX_NAME_BYTES;
 use super::value_places::quoted_end;
@@ -30,6 +30,9 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
     let name_end = text.run_within(name_start, MAX_NAME_BYTES + 1, is_url_safe);
     if name_end - name_start > MAX_NAME_BYTES {
         return None;
+    }
+    if matches!(text.slice(name_start, name_end), b"user" | b"proxy-user") {
+        return password_of_login(text, name_end);
     }
     let name = text.class(name_start, name_end, keys)?;
     value_after(text, name_end)
@@ -86,10 +89,16 @@ impl OptionArgument {
 
 /// The password in `-u user:password`.
 fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
-    let start = text.run_within(at + 2, 8, |byte| matches!(byte, b' ' | b'"' | b'\''));
-    if !text.before(at).is_ascii_whitespace() || start == at + 2 {
-        return None;
+    if text.before(at).is_ascii_whitespace() {
+        password_of_login(text, at + 2)
+    } else {
+        None
     }
+}
+
+/// The password in `user:password`, the argument of the option that ends at `option_end`.
+fn password_of_login(text: &Text<'_>, option_end: usize) -> Option<SecretPlace> {
+    let start = text.run_within(option_end, 8, |byte| matches!(byte, b' ' | b'"' | b'\'' | b'='));
     let user_end = text.run_within(start, MAX_NAME_BYTES, |byte| {
         is_url_safe(byte) || matches!(byte, b'.' | b'@')
     });
@@ -99,6 +108,14 @@ fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     let password = user_end + 1;
     let is_password = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
     let seen = text.run_within(password, MAX_JUDGED, is_password);
-    let is_secret = seen > password && is_plausible(text.judged(password, seen), 6);
+    let is_secret = |value: &[u8]| {
+        // Of `-url:…` this would be a part.
+        if start > option_end {
+            is_plausible(value, 6)
+        } else {
+            looks_random(value)
+        }
+    };
+    let is_secret = seen > password && is_secret(text.judged(password, seen));
     is_secret.then(|| SecretPlace::new(password, text.run(seen, is_password)))
 }

@@ -12,6 +12,10 @@ use crate::redact::values::{MAX_JUDGED, is_blank, looks_random};
 /// What looks random has a part of this many signs at least; that of the published formats is their first.
 const MIN_RANDOM_BYTES: usize = 12;
 
+/// How far behind a prefix one sign is looked at before all are. No prefix is followed by itself within it as part of a key, and
+/// a place that is rejected by it is within what [`scan`](crate::redact::scan) looks at again.
+const FIRST_LOOK: usize = 3;
+
 /// The formats by the last two bytes of their prefix ([`slot`]), the longest prefix first.
 static BY_PAIR: Computed<Vec<Vec<KeyCandidate>>> = Computed::new(|| {
     let mut slots: Vec<Vec<KeyCandidate>> = (0..256).map(|_| Vec::new()).collect();
@@ -80,6 +84,11 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
             && !(text.is_token_start(start)
                 && (begins_random() || text.is_open_end(text.len().min(body + MIN_RANDOM_BYTES))))
         {
+            return None;
+        }
+        // What repeats a prefix is no key, and is passed by one look at the sign behind the next ones.
+        let beyond = body + FIRST_LOOK;
+        if beyond < text.len() && format.shortest > FIRST_LOOK && !(format.body)(text.at(beyond)) {
             return None;
         }
         let seen = text.run_within(body, MAX_JUDGED.max(format.shortest), format.body);

@@ -1,5 +1,5 @@
 //! Quoted values behind a word or another quoted text: `PASSWORD '…'`, `IDENTIFIED BY '…'`, `["x-api-key", "…"]`,
-//! `("DB_PASSWORD", "…")`.
+//! `("DB_PASSWORD", "…")`, `.password("…")`.
 
 use super::MAX_NAME_BYTES;
 use super::assignments::is_screaming;
@@ -9,7 +9,7 @@ use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::names;
 use crate::redact::text::Text;
-use crate::redact::values::{is_placeholder, is_plausible, looks_random};
+use crate::redact::values::{is_digest, is_placeholder, is_plausible, looks_random};
 
 /// How far before `BY` the word `IDENTIFIED` is looked for: a plugin may be named between them.
 const MAX_BEFORE_BY: usize = 48;
@@ -42,6 +42,9 @@ const ENDS_OF_NAMES: &[u8] = &{
 /// What the words in capitals end with that may be before a quote.
 const ENDS_OF_WORDS: &[u8] = b"DEYTNSRHL";
 
+/// What the names of functions end with that may take a secret.
+const ENDS_OF_CALLS: &[u8] = b"dnythsrem";
+
 pub(super) fn words_noticed_by(notice: &mut SignSink<'_>) {
     // Prose has double quotes behind words, but seldom behind words in capitals.
     for before in b" \t\n(" {
@@ -51,6 +54,12 @@ pub(super) fn words_noticed_by(notice: &mut SignSink<'_>) {
                 beside: Beside::Before(ENDS_OF_WORDS),
             });
         }
+    }
+    for quote in b"\"'\\" {
+        notice(Sign {
+            pair: [b'(', *quote],
+            beside: Beside::Before(ENDS_OF_CALLS),
+        });
     }
 }
 
@@ -167,16 +176,16 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     let word = text.slice(start, word_end);
     let is_screaming = is_screaming(word);
     let is_call = text.before(opening) == b'(';
-    if is_call && !is_screaming {
-        return None;
-    }
     let class = if is_by {
         is_identified(text, start).then_some(NameMeaning::Secret)?
     } else {
         text.class(start, word_end, keys)?
     };
     let value = Quoted::at(text, opening)?;
+    // What is called may as well take a name.
+    let must_look_random = is_call && (!is_screaming || class == NameMeaning::Key);
     let is_secret = |value: &[u8]| match class {
+        _ if must_look_random => looks_random(value) && !is_digest(value) && !is_placeholder(value),
         NameMeaning::Key => false,
         NameMeaning::Secret if is_by || is_screaming => !is_placeholder(value),
         NameMeaning::Secret => is_plausible(value, 6),
