@@ -192,6 +192,41 @@ fn a_guard_records_the_words_of_no_other_panic() {
 }
 
 #[test]
+fn a_payload_that_is_no_text_has_the_words_of_no_other_panic() {
+    const NO_TEXT: &str = "a panic whose payload is not text";
+    let _alone = alone();
+    let ways: [(&str, fn()); 3] = [
+        ("resumed", || {
+            caught("old");
+            resume_unwind(Box::new(42));
+        }),
+        ("panicked with", || {
+            caught("old");
+            std::panic::panic_any(42);
+        }),
+        ("resumed from a thread", || {
+            let payload = std::thread::spawn(|| std::panic::panic_any(42)).join();
+            caught("old");
+            resume_unwind(payload.unwrap_err());
+        }),
+    ];
+    for (name, way) in ways {
+        let data = DataDir::new();
+        let run = || data.run("closure").in_scope(way);
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
+        assert_eq!(message_of(&data), NO_TEXT, "{name}, in a closure");
+
+        let data = DataDir::new();
+        let run = || {
+            let _guard = data.run("attribute").start();
+            traced(way);
+        };
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
+        assert_eq!(message_of(&data), NO_TEXT, "{name}, in an attribute");
+    }
+}
+
+#[test]
 fn threads_panics_are_not_the_guards() {
     let _alone = alone();
     let data = DataDir::new();

@@ -126,7 +126,7 @@ pub(crate) fn watched<R>(work: impl FnOnce() -> R) -> R {
 
 /// The thread unwinds with this payload, whatever it panicked of before.
 fn see(payload: &(dyn Any + Send)) {
-    let Some(message) = text_of(payload) else { return };
+    let message = text_of(payload);
     let _ = LAST.try_with(|last| {
         let note = last
             .take()
@@ -153,12 +153,13 @@ impl Panic {
     }
 }
 
-/// What a panic said, if it was text.
-pub(super) fn text_of(payload: &(dyn Any + Send)) -> Option<&str> {
-    match payload.downcast_ref::<&str>() {
-        Some(text) => Some(text),
+/// What a panic said: its payload, if that is text.
+pub(super) fn text_of(payload: &(dyn Any + Send)) -> &str {
+    let text = match payload.downcast_ref::<&str>() {
+        Some(text) => Some(*text),
         None => payload.downcast_ref::<String>().map(String::as_str),
-    }
+    };
+    text.unwrap_or("a panic whose payload is not text")
 }
 
 /// Counts a panic of this thread.

@@ -37,7 +37,7 @@ fn note_for_run(info: &PanicHookInfo<'_>) {
         return;
     };
     context.run.count_panic();
-    let mut panic = Panic::now(text_of(info.payload()).unwrap_or("a panic whose payload is not text"));
+    let mut panic = Panic::now(text_of(info.payload()));
     if let Some(place) = info.location() {
         panic.error = panic.error.at(place);
     }
