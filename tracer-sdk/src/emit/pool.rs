@@ -1,5 +1,5 @@
-//! Buffers that spans use again, so that recording in a steady stream does not allocate. Without them a tool call takes 61 % more
-//! instructions.
+//! Buffers that spans use again, so that recording in a steady stream does not allocate. Without that of lines a tool call takes
+//! 18 % more instructions, without those of spans 35 %.
 
 use std::cell::Cell;
 

@@ -9,7 +9,6 @@ pub(crate) mod gate_trial;
 pub(crate) mod ids;
 pub(crate) mod meta;
 pub mod names;
-pub(crate) mod plain_bytes;
 pub(crate) mod problem;
 pub(crate) mod record;
 #[cfg(feature = "schema")]

@@ -23,7 +23,7 @@ pub(crate) struct StepSignature<'a> {
     pub(super) number: u64,
     begins: Beginning,
     name: &'a str,
-    arguments: AskedArguments<'a>,
+    arguments: CallArguments<'a>,
 }
 
 /// What a signature begins with.
@@ -38,7 +38,7 @@ enum Beginning {
 
 /// What is known of the arguments of a tool.
 #[derive(Debug)]
-enum AskedArguments<'a> {
+enum CallArguments<'a> {
     None,
     Json(WrittenText<'a>),
     /// Too long to be kept.
@@ -78,16 +78,16 @@ impl<'a> StepSignature<'a> {
         };
         let mut shape = numbers.shape;
         signature.arguments = if text.bytes().len() <= MAX_KEPT_BYTES {
-            AskedArguments::Json(text)
+            CallArguments::Json(text)
         } else {
-            AskedArguments::Long(text)
+            CallArguments::Long(text)
         };
         if numbers.shape_bytes > MAX_SHAPE_BYTES {
             let mut written = Vec::new();
             if append_shape(text, &mut written) == Some(true) {
                 // What was left out does not count.
                 shape = value::of_text(&written);
-                signature.arguments = AskedArguments::Shape(written);
+                signature.arguments = CallArguments::Shape(written);
             }
         }
         signature.number = value::mix(signature.number, shape);
@@ -97,19 +97,19 @@ impl<'a> StepSignature<'a> {
     /// Reads the shape of arguments that are too long to be kept: the signature has come before, and a warning may want it.
     /// `same` is what was kept of it.
     pub(super) fn read_long(&mut self, same: &KeptSignature) {
-        if let AskedArguments::Long(text) = self.arguments {
+        if let CallArguments::Long(text) = self.arguments {
             let mut shape = Vec::new();
             if matches!(same.arguments, KeptArguments::Shape) {
                 shape.extend_from_slice(same.parts().1);
             } else {
                 append_shape(text, &mut shape);
             }
-            self.arguments = AskedArguments::Shape(shape);
+            self.arguments = CallArguments::Shape(shape);
         }
     }
 
     pub(super) fn is_long(&self) -> bool {
-        matches!(self.arguments, AskedArguments::Long(_))
+        matches!(self.arguments, CallArguments::Long(_))
     }
 
     fn named(begins: Beginning, name: &'a str) -> Self {
@@ -117,7 +117,7 @@ impl<'a> StepSignature<'a> {
             number: value::of_text(name.as_bytes()).wrapping_add(begins as u64),
             begins,
             name,
-            arguments: AskedArguments::None,
+            arguments: CallArguments::None,
         }
     }
 }
@@ -149,10 +149,10 @@ impl KeptSignature {
         self.begins = signature.begins;
         self.name_bytes = signature.name.len();
         let (arguments, bytes) = match &signature.arguments {
-            AskedArguments::None | AskedArguments::Long(_) => (KeptArguments::None, &[][..]),
-            AskedArguments::Json(WrittenText::Alone(text)) => (KeptArguments::Alone, *text),
-            AskedArguments::Json(WrittenText::InString(text)) => (KeptArguments::InString, *text),
-            AskedArguments::Shape(shape) => (KeptArguments::Shape, shape.as_slice()),
+            CallArguments::None | CallArguments::Long(_) => (KeptArguments::None, &[][..]),
+            CallArguments::Json(WrittenText::Alone(text)) => (KeptArguments::Alone, *text),
+            CallArguments::Json(WrittenText::InString(text)) => (KeptArguments::InString, *text),
+            CallArguments::Shape(shape) => (KeptArguments::Shape, shape.as_slice()),
         };
         self.arguments = arguments;
         self.text.extend_from_slice(bytes);

@@ -5,13 +5,8 @@
 
 use serde_json::Number;
 
-use crate::format::plain_bytes::{TOGETHER, bytes_before_backslash, plain_bytes};
-
 /// Integers with this many digits fit 64 bits, whatever the digits are.
 pub(super) const MAX_SURE_DIGITS: usize = 18;
-
-/// How many words are looked at before a search begins that looks at more together.
-const NEAR_WORDS: usize = 3;
 
 /// A text as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,37 +236,13 @@ impl<'a> JsonTokens<'a> {
     }
 }
 
-/// How many bytes are before the next quote, backslash or control character; all of them when there is none. Most are near,
-/// where a search of its own would take longer.
+/// How many bytes are before the next quote, backslash or control character; all of them when there is none.
 fn end_of_plain(text: &[u8]) -> usize {
-    let (words, rest) = text.as_chunks::<TOGETHER>();
-    let (near, far) = words.split_at(words.len().min(NEAR_WORDS));
-    for (number, word) in near.iter().enumerate() {
-        let plain = plain_bytes(*word);
-        if plain < TOGETHER {
-            return number * TOGETHER + plain;
-        }
-    }
-    let passed = near.len() * TOGETHER;
-    if far.is_empty() {
-        let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
-        return passed + rest.iter().position(is_special).unwrap_or(rest.len());
-    }
-    let far = text.get(passed..).unwrap_or_default();
-    passed + memchr::memchr2(b'"', b'\\', far).unwrap_or(far.len())
+    let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+    text.iter().position(is_special).unwrap_or(text.len())
 }
 
 /// As [`end_of_plain`], before the next backslash.
 fn before_backslash(text: &[u8]) -> usize {
-    let (words, _) = text.as_chunks::<TOGETHER>();
-    let near = words.len().min(NEAR_WORDS);
-    for (number, word) in words.iter().take(near).enumerate() {
-        let plain = bytes_before_backslash(*word);
-        if plain < TOGETHER {
-            return number * TOGETHER + plain;
-        }
-    }
-    let passed = near * TOGETHER;
-    let far = text.get(passed..).unwrap_or_default();
-    passed + memchr::memchr(b'\\', far).unwrap_or(far.len())
+    memchr::memchr(b'\\', text).unwrap_or(text.len())
 }

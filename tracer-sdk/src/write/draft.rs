@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::payload::{JsonPlace, write_json_in, write_json_limited, write_numbered_json};
+use super::payload::{JsonPlace, name_of_non_finite, write_json_in, write_json_limited, write_numbered_json};
 use crate::format::names::{Name, markers};
 use crate::format::{Tags, Timestamp, names};
 use crate::loops::{Numbers, ValueNumbers, WrittenText};
@@ -133,7 +133,7 @@ impl Draft {
         let stored = match value {
             ScalarValue::Unsigned(value) => StoredValue::Unsigned(value),
             ScalarValue::Float(value) if value.is_finite() => StoredValue::Float(value),
-            ScalarValue::Float(value) => StoredValue::Text(self.push(non_finite(value).as_bytes())),
+            ScalarValue::Float(value) => StoredValue::Text(self.push(name_of_non_finite(value).as_bytes())),
         };
         self.set(name.written().into(), stored);
     }
@@ -263,7 +263,7 @@ impl Draft {
         let stored = match value {
             ScalarValue::Unsigned(value) => StoredValue::Unsigned(value),
             ScalarValue::Float(value) if value.is_finite() => StoredValue::Float(value),
-            ScalarValue::Float(value) => StoredValue::Text(self.push(non_finite(value).as_bytes())),
+            ScalarValue::Float(value) => StoredValue::Text(self.push(name_of_non_finite(value).as_bytes())),
         };
         self.set_event_attribute(key, stored);
     }
@@ -523,16 +523,6 @@ fn append(bytes: &mut Vec<u8>, more: &[u8]) -> Range<usize> {
     let start = bytes.len();
     bytes.extend_from_slice(more);
     start..bytes.len()
-}
-
-fn non_finite(value: f64) -> &'static str {
-    if value.is_nan() {
-        "NaN"
-    } else if value > 0.0 {
-        "Infinity"
-    } else {
-        "-Infinity"
-    }
 }
 
 /// The longest start of `text` that is no longer than `limit` bytes and ends between characters.

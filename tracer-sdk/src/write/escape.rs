@@ -1,6 +1,6 @@
 //! JSON string escaping into a byte buffer.
 
-use crate::format::plain_bytes::{TOGETHER, plain_bytes};
+use super::plain_bytes::{TOGETHER, plain_bytes};
 
 /// For each byte what it becomes, behind that nothing, and in the last byte how many bytes that is and how many of them
 /// only the second escaping adds.
@@ -17,7 +17,7 @@ const LENGTH_MASK: u8 = (1 << LENGTH_BITS) - 1;
 static ONCE: Escapes = escapes(false);
 
 /// Escapes of text in a JSON string in JSON text that is in a JSON string itself. A table of its own: to escape JSON text
-/// after it was put together takes 8 % more instructions of a tool call.
+/// after it was put together takes 5 % more instructions of a tool call that gives 2 kB of a log.
 static TWICE: Escapes = escapes(true);
 
 const fn escapes(twice: bool) -> Escapes {
@@ -111,10 +111,12 @@ fn push_by(escapes: &Escapes, out: &mut Vec<u8>, bytes: &[u8]) -> usize {
     added
 }
 
-/// How many bytes the compiler compares at once.
+/// How many bytes the compiler compares at once. One after the other, a model call with 4 kB takes 1.5 times the instructions, and
+/// a tool call 3 % more.
 const CHUNK: usize = 16;
 
-/// Whether nothing is escaped in the last bytes, less than a chunk, as in most names.
+/// Whether nothing is escaped in the last bytes, less than a chunk, as in most names: to go through them takes 3 % more instructions
+/// of a tool call.
 fn ends_plain(bytes: &[u8]) -> bool {
     let is_plain = |word: &[u8; TOGETHER]| plain_bytes(*word) == TOGETHER;
     match (bytes.last_chunk(), bytes.first_chunk(), bytes.last_chunk()) {

@@ -83,11 +83,7 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     out.extend_from_slice(head.kind.as_str().as_bytes());
 
     let start = head.start.to_bytes();
-    let end = if head.end == head.start {
-        start
-    } else {
-        head.end.to_bytes()
-    };
+    let end = head.end.to_bytes();
     out.extend_from_slice(br#"","start_time":""#);
     out.extend_from_slice(&start);
     out.extend_from_slice(br#"","end_time":""#);

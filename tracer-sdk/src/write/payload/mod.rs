@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::loops::ValueNumbers;
 use crate::redact::Redactor;
 use output::Output;
+pub(crate) use output::name_of_non_finite;
 
 /// The most that one value takes, in bytes of JSON text.
 pub(crate) const MAX_VALUE_BYTES: usize = 256 * 1024;

@@ -653,7 +653,7 @@ fn fitting(text: &str, room: usize) -> String {
 }
 
 /// How a number that JSON cannot hold is written.
-pub(super) fn name_of_non_finite(value: f64) -> &'static str {
+pub(crate) fn name_of_non_finite(value: f64) -> &'static str {
     if value.is_nan() {
         "NaN"
     } else if value > 0.0 {

@@ -13,12 +13,6 @@ pub(crate) fn plain_bytes(bytes: [u8; TOGETHER]) -> usize {
     first(less(word, 0x20) | equal(word, b'"') | equal(word, b'\\'))
 }
 
-/// How many bytes are before the first backslash; [`TOGETHER`] when there is none.
-#[inline]
-pub(crate) fn bytes_before_backslash(bytes: [u8; TOGETHER]) -> usize {
-    first(equal(u64::from_le_bytes(bytes), b'\\'))
-}
-
 /// Sets the highest bit of each byte that is less than `limit`, at most 0x80, and perhaps of those after it, which the
 /// subtraction borrows from: the first one is always right.
 const fn less(word: u64, limit: u64) -> u64 {
@@ -49,8 +43,6 @@ mod tests {
             let special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
             let expected = bytes.iter().position(special).unwrap_or(TOGETHER);
             prop_assert_eq!(plain_bytes(bytes), expected);
-            let backslash = bytes.iter().position(|byte| *byte == b'\\').unwrap_or(TOGETHER);
-            prop_assert_eq!(bytes_before_backslash(bytes), backslash);
         }
     }
 }
