@@ -69,6 +69,7 @@ pub(super) fn read_layer(
         enabled: reader.switch(&table::ENABLED),
         data_dir: reader.path(&table::DATA_DIR),
         store: reader.read(&table::STORE, given::bucket),
+        store_cache_mb: reader.whole(&table::STORE_CACHE_MB),
         redact: reader.redact(),
         redact_keys: reader.read(&table::REDACT_KEYS, given::names),
         max_field_bytes: reader.whole(&table::MAX_FIELD_BYTES),

@@ -6,6 +6,7 @@ use super::files::{FOLDER, SettingsFile, Sources};
 use super::inside::inside;
 use super::layer::{Environment, Origin, read_layer};
 use super::problem::{SettingProblem, SettingSource};
+use super::resolved::BYTES_PER_MB;
 use super::table::{self, Setting};
 use super::toml_file::TomlFile;
 use super::{Config, Settings};
@@ -85,6 +86,11 @@ pub fn resolve(config: &Config, sources: &Sources) -> (Settings, Vec<SettingProb
         enabled: given.enabled.unwrap_or(default.enabled) && !is_turned_off,
         data_dir: default.data_dir,
         store: given.store,
+        store_cache_bytes: given
+            .store_cache_mb
+            .map_or(default.store_cache_bytes, |megabytes| {
+                megabytes.saturating_mul(BYTES_PER_MB)
+            }),
         redact: given.redact.unwrap_or(default.redact),
         redact_keys,
         max_field_bytes: given.max_field_bytes.map_or(default.max_field_bytes, saturated),
@@ -179,11 +185,17 @@ fn only_inside(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<Setti
     }
 }
 
-/// A project file may come with somebody else's code: it must not send this user's credentials to a bucket of its choice.
+/// A project file may come with somebody else's code: it must not send this user's credentials to a bucket of its choice, and
+/// not fill this user's disk.
 fn no_store(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<SettingProblem>) {
     if layer.store.take().is_some() {
         let allowed = "must not be in a project file: set it in ~/.tracer/config.toml or in TRACER_STORE";
         problems.push(file.problem(&table::STORE, allowed));
+    }
+    if layer.store_cache_mb.take().is_some() {
+        let allowed =
+            "must not be in a project file: set it in ~/.tracer/config.toml or in TRACER_STORE_CACHE_MB";
+        problems.push(file.problem(&table::STORE_CACHE_MB, allowed));
     }
 }
 

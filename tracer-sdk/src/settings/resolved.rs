@@ -74,6 +74,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// The bucket of a team's runs, as a URL, that is read besides.
     pub store: Option<String>,
+    /// Bytes of the runs that were fetched from a bucket.
+    pub store_cache_bytes: u64,
     /// Whether secrets are replaced.
     pub redact: bool,
     /// The words that make a key a secret's.
@@ -92,6 +94,9 @@ pub struct Settings {
     pub guardrails: Guardrails,
 }
 
+/// Bytes of a megabyte, as settings count them.
+pub(super) const BYTES_PER_MB: u64 = 1024 * 1024;
+
 impl Settings {
     /// The default of everything, with runs kept in `data_dir`.
     ///
@@ -108,6 +113,7 @@ impl Settings {
             enabled: true,
             data_dir: data_dir.into(),
             store: None,
+            store_cache_bytes: 2_048 * BYTES_PER_MB,
             redact: true,
             redact_keys: DEFAULT_REDACT_KEYS.map(str::to_owned).to_vec(),
             max_field_bytes: 20_000,

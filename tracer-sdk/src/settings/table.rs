@@ -176,6 +176,12 @@ settings! {
         default: None,
         about: "Bucket of a team's runs that the commands that read also read, like `--store`. A project file cannot name one.",
     }
+    STORE_CACHE_MB {
+        key: "store_cache_mb",
+        allowed: AllowedValues::Whole(0),
+        default: Some("2048"),
+        about: "Room for the runs that were fetched from a bucket, in megabytes; those that nobody used for the longest time go first. A project file cannot set it.",
+    }
     REDACT {
         key: "redact",
         allowed: AllowedValues::Switch,

@@ -171,6 +171,10 @@ fn a_project_file_names_no_bucket() {
           TRACER_STORE"
         ]
     );
+    let (settings, problems) = resolved(&[], "store_cache_mb = 9000000", "store_cache_mb = 1");
+    assert_eq!((settings.store_cache_bytes, problems.len()), (1024 * 1024, 1));
+    let settings = in_force(&[("TRACER_STORE_CACHE_MB", "0")], "", "store_cache_mb = 1");
+    assert_eq!(settings.store_cache_bytes, 0);
     let settings = in_force(&[("TRACER_STORE", "gs://ci/runs")], "", "store = 's3://ours/x'");
     assert_eq!(settings.store.as_deref(), Some("gs://ci/runs"));
 }
