@@ -155,7 +155,7 @@ impl Importer {
     ///
     /// # Errors
     ///
-    /// [`ImportError::Io`].
+    /// [`ImportError::Io`]: its folder cannot be made.
     pub fn stage(&self, trace_id: TraceId) -> Result<RunWriter, ImportError> {
         let directory = self.inner.staging().join(trace_id.to_string());
         self.inner
@@ -348,7 +348,7 @@ impl Importer {
     ///
     /// # Errors
     ///
-    /// [`ImportError::Io`].
+    /// [`ImportError::Io`]: the file of the lock cannot be opened or locked.
     pub fn lock_staging(&self) -> Result<Option<StagingLock>, ImportError> {
         let staging = self.inner.staging();
         let path = staging.join(LOCK_FILE);

@@ -281,7 +281,7 @@ impl RunWriter {
     ///
     /// # Errors
     ///
-    /// [`ImportError::Io`].
+    /// [`ImportError::Io`]: the metadata cannot be written.
     pub fn mark_fork(&mut self, origin: ForkOrigin) -> Result<(), ImportError> {
         self.fork = Some(origin);
         if self.phase == RunPhase::Running {
@@ -547,7 +547,7 @@ impl RunWriter {
     ///
     /// # Errors
     ///
-    /// [`ImportError::Io`].
+    /// [`ImportError::Io`]: the folder cannot be removed.
     pub fn discard(self) -> Result<(), ImportError> {
         if self.phase != RunPhase::Staged {
             return Ok(());
@@ -584,7 +584,7 @@ impl RunWriter {
     ///
     /// # Errors
     ///
-    /// [`ImportError::Io`].
+    /// [`ImportError::Io`]: the run cannot be marked as running.
     pub fn reopen(&mut self) -> Result<(), ImportError> {
         if self.phase != RunPhase::Completed {
             return Ok(());

@@ -54,37 +54,21 @@ impl CallPriceKey {
         at: Option<Timestamp>,
         is_replayed: bool,
     ) -> Self {
-        let mut key = Self::default();
-        key.set(provider, model, response_model, at, is_replayed);
-        key
-    }
-
-    /// Becomes the key of a call, in the memory that it has.
-    pub(crate) fn set(
-        &mut self,
-        provider: &str,
-        model: &str,
-        response_model: Option<&str>,
-        at: Option<Timestamp>,
-        is_replayed: bool,
-    ) {
-        fn copy(name: &mut String, text: &str) {
-            name.clear();
+        fn copy(text: &str) -> String {
             let text = text.trim();
             let mut end = text.len().min(MAX_NAME_BYTES);
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
-            name.push_str(text.get(..end).unwrap_or_default());
+            text.get(..end).unwrap_or_default().to_owned()
         }
-        copy(&mut self.provider, provider);
-        copy(&mut self.model, model);
-        match response_model {
-            Some(answered) => copy(self.response_model.get_or_insert_default(), answered),
-            None => self.response_model = None,
+        Self {
+            provider: copy(provider),
+            model: copy(model),
+            response_model: response_model.map(copy),
+            slot: at.map(|at| at.unix_microseconds().div_euclid(SLOT_SECONDS * 1_000_000)),
+            is_replayed,
         }
-        self.slot = at.map(|at| at.unix_microseconds().div_euclid(SLOT_SECONDS * 1_000_000));
-        self.is_replayed = is_replayed;
     }
 
     /// The key of a record; `None` of what is no model call.
@@ -306,7 +290,7 @@ impl CallGroups {
                     kept += 1;
                     self.add_sums(&key, class, sums.calls, &sums.tokens);
                 } else {
-                    key.set("", "", None, None, key.is_replayed);
+                    key = CallPriceKey::new("", "", None, None, key.is_replayed);
                     self.add_sums(&key, TokenClass::of(None), sums.calls, &CallTokens::default());
                 }
             }

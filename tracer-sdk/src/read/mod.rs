@@ -22,7 +22,7 @@ mod any_run_tests;
 #[cfg(test)]
 mod tests;
 
-pub use crate::input::read_input;
+pub use crate::input::{open_input, read_input};
 pub use cancel::CancelToken;
 pub(crate) use file::open_run_file;
 pub use index::{IndexedSpan, LogIndex, PromotedRecord, TokenShares};

@@ -8,7 +8,7 @@ use super::sections::{SectionReader, SectionWriter};
 use crate::format::Usage;
 use crate::prices::{CallPriceKey, NoPrice, Price, Prices};
 use crate::read::project::SpanView;
-use crate::read::run::set_price_key;
+use crate::read::run::price_key;
 
 /// The keys of the calls, each key once: a run has few models.
 #[derive(Debug, Default)]
@@ -19,17 +19,12 @@ pub(super) struct PriceColumn {
     calls: BTreeMap<usize, u32>,
     /// The tokens of calls that have more than a column holds.
     large: HashMap<usize, Usage>,
-    /// The key of the last call; its memory is used again.
-    last: CallPriceKey,
 }
 
 impl PriceColumn {
     /// Sets the key of the call of a span.
     pub(super) fn set_of_span(&mut self, position: usize, span: &impl SpanView) {
-        let mut key = std::mem::take(&mut self.last);
-        set_price_key(&mut key, span);
-        self.set(position, Some(&key));
-        self.last = key;
+        self.set(position, Some(&price_key(span)));
     }
 
     /// Sets the key of a call; nothing of what is none.

@@ -32,7 +32,7 @@ pub(crate) use same_call::{
 pub use tokens::remove_usage;
 pub(crate) use tokens::usage;
 pub(crate) use values::{Lookup, text};
-pub(crate) use view::SpanView;
+pub(crate) use view::{SpanFacts, SpanView};
 
 use std::collections::HashMap;
 

@@ -18,5 +18,5 @@ pub(crate) use scan::read_meta_file;
 pub use sums::{SpanOutline, SpanSums, SummedSpans};
 pub(crate) use tally::{Promoted, promoted_records, span_header};
 #[cfg(feature = "prices")]
-pub(crate) use tally::{is_refused, set_price_key};
+pub(crate) use tally::{is_refused, price_key};
 pub use validate::{ValidationReport, validate};

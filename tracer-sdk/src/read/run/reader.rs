@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::live_file::{StartedSpan, read_live_file};
 use super::records::{RecordError, RecordOrder, RecordStream};
 use super::scan::{RunScan, locate};
-use super::sums::{SpanSums, SummedSpans, SummingTally};
+use super::sums::{SpanSums, SummedSpans};
 use super::tally::Tally;
 use crate::format::{
     Counts, EventType, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord, Tags,
@@ -132,7 +132,7 @@ impl RunReader {
     ///
     /// impl SpanSums for Microseconds {
     ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
-    ///         self.0 += span.duration_us.unwrap_or(0);
+    ///         self.0 += span.duration_us().unwrap_or(0);
     ///         true
     ///     }
     ///     fn append(&mut self, following: Self) {
@@ -155,12 +155,11 @@ impl RunReader {
         strictness: Strictness,
     ) -> Result<(Self, Option<SummedSpans<Sums>>), InvalidRun> {
         let directory = locate(path).map_err(InvalidRun::at_path)?;
-        let scan = RunScan::<SummingTally<Sums>>::read(&directory);
-        let (scan, (sums, lines)) = scan.divided(|scanned| (scanned.tally, (scanned.sums, scanned.left_out)));
+        let (scan, summed) = RunScan::read_summed::<Sums>(&directory);
         let run = Self::from_scan(directory, scan, strictness)?;
         let summed = run.has_a_record_for_each_span.then(|| SummedSpans {
-            sums,
-            left_out: run.records.left_out(&lines),
+            sums: summed.sums,
+            left_out: run.records.left_out(&summed.left_out),
         });
         Ok((run, summed))
     }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use super::sums::{LogSums, NoSums, SpanSums, SummingTally};
 use super::tally::Tally;
 use crate::format::{META_FILE, Problem, ProblemCode, RecordedStatus, SPANS_FILE, TraceId};
 use crate::read::check::{Expectations, structure_problems};
@@ -14,12 +15,12 @@ use crate::read::parse::{Location, MAX_META_BYTES, MetaReading, read_meta};
 /// The files of the `0.1` format.
 const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];
 
-/// A run directory, scanned; `V` is what was made of its spans on the way.
+/// A run directory, scanned.
 #[derive(Debug)]
-pub(super) struct RunScan<V = Tally> {
+pub(super) struct RunScan {
     pub(super) meta: MetaReading,
     /// The content of the log, its problems moved to the list below.
-    pub(super) log: ScanResult<V>,
+    pub(super) log: ScanResult<Tally>,
     /// The log itself; `None` when it could not be opened.
     pub(super) lines: Option<LineReader>,
     /// The problems of both files: `meta.json` first, then by line.
@@ -28,27 +29,34 @@ pub(super) struct RunScan<V = Tally> {
     pub(super) more_problems: u64,
 }
 
-type LogScan<V> = (ScanResult<V>, Option<LineReader>);
+type LogScan<Sums> = (ScanResult<SummingTally<Sums>>, Option<LineReader>);
 
-impl<V: SpanVisitor> RunScan<V> {
+impl RunScan {
     /// Scans both files. A version that is not supported ends the scan: the spans of another version cannot be judged.
     pub(super) fn read(directory: &Path) -> Self {
+        Self::read_summed::<NoSums>(directory).0
+    }
+
+    /// The same with sums over the spans.
+    pub(super) fn read_summed<Sums: SpanSums>(directory: &Path) -> (Self, LogSums<Sums>) {
         Self::new(read_meta_file(directory), |meta| read_log(directory, meta))
     }
 
     /// Scans the contents of both files.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn from_bytes(meta: &[u8], log: &[u8]) -> Self {
-        Self::new(read_meta(meta), |meta| {
+        let (scan, _) = Self::new::<NoSums>(read_meta(meta), |meta| {
             let scan = scan_log(&mut io::Cursor::new(log), meta)?;
             Ok((scan, Some(LineReader::in_memory(log.to_vec()))))
-        })
+        });
+        scan
     }
 
-    fn new(
+    fn new<Sums: SpanSums>(
         mut meta: MetaReading,
-        scan_log: impl FnOnce(&MetaReading) -> Result<LogScan<V>, OpenError>,
-    ) -> Self {
+        scan_log: impl FnOnce(&MetaReading) -> Result<LogScan<Sums>, OpenError>,
+    ) -> (Self, LogSums<Sums>) {
+        let mut summed = LogSums::default();
         let mut scan = Self {
             problems: std::mem::take(&mut meta.problems),
             log: ScanResult::default(),
@@ -58,11 +66,12 @@ impl<V: SpanVisitor> RunScan<V> {
         };
         let is_unsupported = |problem: &Problem| problem.code == ProblemCode::UnsupportedVersion;
         if scan.problems.iter().any(is_unsupported) {
-            return scan;
+            return (scan, summed);
         }
         let failure = match scan_log(&scan.meta) {
             Ok((log, lines)) => {
-                (scan.log, scan.lines) = (log, lines);
+                (scan.log, summed) = log.divided(|scanned| (scanned.tally, scanned.summed));
+                scan.lines = lines;
                 scan.log.failure.take().map(OpenError::Io)
             }
             Err(error) => {
@@ -84,22 +93,7 @@ impl<V: SpanVisitor> RunScan<V> {
         let (kept, more) = problems.into_parts();
         scan.problems.extend(kept);
         scan.more_problems = more;
-        scan
-    }
-}
-
-impl<V> RunScan<V> {
-    /// The same with a part of what was made of the spans, and the rest of that.
-    pub(super) fn divided<Part, Rest>(self, divide: impl FnOnce(V) -> (Part, Rest)) -> (RunScan<Part>, Rest) {
-        let (log, rest) = self.log.divided(divide);
-        let scan = RunScan {
-            meta: self.meta,
-            log,
-            lines: self.lines,
-            problems: self.problems,
-            more_problems: self.more_problems,
-        };
-        (scan, rest)
+        (scan, summed)
     }
 
     /// Number of spans that can be read; `None` when there was no log to read.
@@ -196,7 +190,7 @@ pub(crate) fn read_meta_file(directory: &Path) -> MetaReading {
 }
 
 /// Scans the `spans.jsonl` of a run directory. A run that is running may not have one yet.
-fn read_log<V: SpanVisitor>(directory: &Path, meta: &MetaReading) -> Result<LogScan<V>, OpenError> {
+fn read_log<Sums: SpanSums>(directory: &Path, meta: &MetaReading) -> Result<LogScan<Sums>, OpenError> {
     let mut file: File = match file::open(&directory.join(SPANS_FILE)) {
         Err(OpenError::Missing) if meta.status == Some(RecordedStatus::Running) => {
             return Ok(LogScan::default());

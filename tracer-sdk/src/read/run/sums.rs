@@ -1,10 +1,12 @@
 //! [`SpanSums`]: what a reader adds up over the spans of a run while its log goes by, so that it need not be read again.
 
+use std::borrow::Cow;
+
 use super::tally::Tally;
 use crate::format::{EventType, Timestamp, Usage};
 use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
-use crate::read::project::{SpanView, display_name, usage};
+use crate::read::project::{SpanFacts, SpanView, display_name, usage};
 
 /// What the scan of a log knows of a span: everything but its content.
 ///
@@ -16,7 +18,7 @@ use crate::read::project::{SpanView, display_name, usage};
 ///
 /// impl SpanSums for Names {
 ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
-///         self.0.push(span.name.to_owned());
+///         self.0.push(span.name().into_owned());
 ///         true
 ///     }
 ///     fn append(&mut self, following: Self) {
@@ -38,16 +40,44 @@ pub struct SpanOutline<'a> {
     pub is_failed: bool,
     /// When it started.
     pub start: Timestamp,
-    /// The name of the model or the tool that was called, or else the span's.
-    pub name: &'a str,
     /// The tokens of a model call.
     pub usage: Usage,
-    /// How long it took, in microseconds; `None` when it did not end.
-    pub duration_us: Option<u64>,
-    attributes: &'a KeyAttributes<'a>,
+    span: &'a ParsedSpan<'a, KeyAttributes<'a>>,
+    facts: SpanFacts<'a, KeyAttributes<'a>>,
 }
 
 impl SpanOutline<'_> {
+    /// The name of the model or the tool that was called, or else the span's.
+    ///
+    /// ```
+    /// use tracer_sdk::read::SpanOutline;
+    ///
+    /// fn is_search(span: &SpanOutline<'_>) -> bool {
+    ///     span.name() == "search"
+    /// }
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> Cow<'_, str> {
+        display_name(&self.span.name, &self.facts, self.event_type)
+    }
+
+    /// How long it took, in microseconds, as the times say it, or else the emitter; `None` when it did not end.
+    ///
+    /// ```
+    /// use tracer_sdk::read::SpanOutline;
+    ///
+    /// fn is_slow(span: &SpanOutline<'_>) -> bool {
+    ///     span.duration_us().is_some_and(|duration| duration > 1_000_000)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn duration_us(&self) -> Option<u64> {
+        let span = self.span;
+        let end = span.end_time.as_ref().map(|(_, end)| *end);
+        let exact = end.and_then(|end| u64::try_from(end.microseconds_since(span.start_time.1)).ok());
+        exact.or_else(|| span.duration_ms?.checked_mul(1_000))
+    }
+
     /// The keys of its attributes.
     ///
     /// ```
@@ -71,7 +101,7 @@ impl SpanOutline<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.attributes.keys()
+        self.span.attributes.keys()
     }
 }
 
@@ -129,7 +159,7 @@ pub trait SpanSums: Default + Send {
     ///
     /// impl SpanSums for LastName {
     ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
-    ///         self.0 = Some(span.name.to_owned());
+    ///         self.0 = Some(span.name().into_owned());
     ///         true
     ///     }
     ///     fn append(&mut self, following: Self) {
@@ -182,13 +212,31 @@ pub struct SummedSpans<Sums> {
     pub left_out: Vec<usize>,
 }
 
+/// What is summed where nobody wants sums.
+#[derive(Debug, Default)]
+pub(super) struct NoSums;
+
+impl SpanSums for NoSums {
+    fn add(&mut self, _: &SpanOutline<'_>) -> bool {
+        true
+    }
+
+    fn append(&mut self, _: Self) {}
+}
+
+/// The sums over the spans of a log.
+#[derive(Debug, Default)]
+pub(super) struct LogSums<Sums> {
+    pub(super) sums: Sums,
+    /// The lines of the spans that were left out.
+    pub(super) left_out: Vec<u64>,
+}
+
 /// The tally of a scan, and the sums that somebody wants beside it.
 #[derive(Debug, Default)]
 pub(super) struct SummingTally<Sums> {
     pub(super) tally: Tally,
-    pub(super) sums: Sums,
-    /// The lines of the spans that were left out.
-    pub(super) left_out: Vec<u64>,
+    pub(super) summed: LogSums<Sums>,
 }
 
 impl<Sums: SpanSums> SpanVisitor for SummingTally<Sums> {
@@ -206,18 +254,16 @@ impl<Sums: SpanSums> SpanVisitor for SummingTally<Sums> {
         }
         let facts = span.facts();
         let usage = (header.event_type == EventType::LlmCall).then(|| usage(&facts));
-        let name = display_name(&span.name, &facts, header.event_type);
         let outline = SpanOutline {
             event_type: header.event_type,
             is_failed: header.is_failed,
             start: header.instant,
-            name: &name,
             usage: usage.unwrap_or_default(),
-            duration_us: duration(&span),
-            attributes: &span.attributes,
+            span: &span,
+            facts,
         };
-        if !self.sums.add(&outline) {
-            self.left_out.push(place.line);
+        if !self.summed.sums.add(&outline) {
+            self.summed.left_out.push(place.line);
         }
         self.tally.add(&span, header, usage.as_ref(), place);
         header
@@ -225,14 +271,7 @@ impl<Sums: SpanSums> SpanVisitor for SummingTally<Sums> {
 
     fn append(&mut self, following: Self) {
         self.tally.append(following.tally);
-        self.sums.append(following.sums);
-        self.left_out.extend(following.left_out);
+        self.summed.sums.append(following.summed.sums);
+        self.summed.left_out.extend(following.summed.left_out);
     }
-}
-
-/// As the times say it, or else the emitter.
-fn duration<A>(span: &ParsedSpan<'_, A>) -> Option<u64> {
-    let end = span.end_time.as_ref().map(|(_, end)| *end);
-    let exact = end.and_then(|end| u64::try_from(end.microseconds_since(span.start_time.1)).ok());
-    exact.or_else(|| span.duration_ms?.checked_mul(1_000))
 }

@@ -6,11 +6,10 @@ use crate::format::{EventType, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::prices::{CallGroups, CallPriceKey, is_refusal};
 use crate::read::check::{self, RootSpan};
-use crate::read::log::{LinePlace, Problems, RecordHeader, SpanVisitor};
+use crate::read::log::{LinePlace, Problems, RecordHeader};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
 use crate::read::project::{
     CallFacts, Lookup, PackedCalls, SpanView, has_failed, is_call, is_own_call, promoted_type, span_type,
-    usage,
 };
 #[cfg(feature = "prices")]
 use crate::read::project::{is_replayed, model, provider, response_model, text};
@@ -33,9 +32,6 @@ pub(super) struct Tally {
     /// The model calls by what decides their price.
     #[cfg(feature = "prices")]
     pub(super) model_calls: CallGroups,
-    /// The key of the last model call; its memory is used again.
-    #[cfg(feature = "prices")]
-    price_key: CallPriceKey,
 }
 
 /// A record that a root gives besides its own: a promoted span event, or the end of the run.
@@ -72,8 +68,7 @@ impl Tally {
             self.tokens = self.tokens.and((*usage).into());
             #[cfg(feature = "prices")]
             if !is_refused(span, usage) {
-                set_price_key(&mut self.price_key, span);
-                self.model_calls.add_call(&self.price_key, usage);
+                self.model_calls.add_call(&price_key(span), usage);
             }
         }
         if is_call(header.event_type) && !is_own_call(span) {
@@ -88,26 +83,9 @@ impl Tally {
             self.promoted.extend(promoted_records(span, place));
         }
     }
-}
 
-impl SpanVisitor for Tally {
-    type Attributes<'a> = KeyAttributes<'a>;
-
-    fn visit(
-        &mut self,
-        span: ParsedSpan<'_, KeyAttributes<'_>>,
-        place: LinePlace,
-        is_foreign: bool,
-    ) -> RecordHeader {
-        let header = span_header(&span);
-        if !is_foreign {
-            let usage = (header.event_type == EventType::LlmCall).then(|| usage(&span.facts()));
-            self.add(&span, header, usage.as_ref(), place);
-        }
-        header
-    }
-
-    fn append(&mut self, following: Self) {
+    /// Adds the sums of the part of the log that follows.
+    pub(super) fn append(&mut self, following: Self) {
         self.tokens = self.tokens.and(following.tokens);
         self.root = self.root.or(following.root);
         self.promoted.extend(following.promoted);
@@ -121,17 +99,17 @@ impl SpanVisitor for Tally {
     }
 }
 
-/// Makes the key that of the price of a model call.
+/// What decides the price of a model call.
 #[cfg(feature = "prices")]
-pub(crate) fn set_price_key(key: &mut CallPriceKey, span: &impl SpanView) {
+pub(crate) fn price_key(span: &impl SpanView) -> CallPriceKey {
     let facts = span.facts();
-    key.set(
+    CallPriceKey::new(
         &provider(span.name(), &facts),
         &model(span.name(), &facts),
         response_model(&facts).as_deref(),
         Some(span.times().0),
         is_replayed(span.attributes()),
-    );
+    )
 }
 
 /// Whether a guardrail refused a model call before it was made.
