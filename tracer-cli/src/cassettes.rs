@@ -1,6 +1,7 @@
 //! Cassettes for the commands: reading them, starting a command that is answered from one, and the words for what came of it.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +87,13 @@ pub(crate) fn exchanges_of(run: &RunDirectory, short_id: &str) -> Result<Cassett
         return Err(CliError::input(format!("run {short_id} kept no calls of models"))
             .with_hint("record it again: tracer record -- COMMAND, without --no-exchanges and --no-proxy"));
     }
-    let kept = Cassette::read_filled(&path).map(Cassette::with_digests);
+    let kept = if path.is_symlink() {
+        // A file of a run is no link: one would lead out of the data directory.
+        let source = io::Error::other("it is a symbolic link");
+        Err(CassetteError::Io { path, source })
+    } else {
+        Cassette::read_filled(&path).map(Cassette::with_digests)
+    };
     kept.map_err(|error| {
         let hint = match &error {
             CassetteError::FromTheFuture { .. } => "update tracer",

@@ -140,31 +140,62 @@ fn options(_: LinkPolicy) -> OpenOptions {
 /// What the system says, with its [`kind`](io::Error::kind) for a missing file; or what is in the place of the file, and
 /// what is allowed there.
 pub fn read_input(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-    let refused = |what: &str| {
-        let most = size(max_bytes);
-        io::Error::other(format!("it is {what}; a regular file of at most {most} is read"))
-    };
-    let file = open(path, LinkPolicy::Follow).map_err(|error| match error {
-        OpenError::NotRegular(what) => refused(what),
-        error => error.into(),
-    })?;
-    let too_long = || refused(&format!("longer than {}", size(max_bytes)));
-    if file.metadata()?.len() > max_bytes {
-        return Err(too_long());
-    }
+    let file = open_input(path, max_bytes)?;
     // It may grow meanwhile, and some files of the system do not know their length.
     let mut bytes = Vec::new();
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes {
-        return Err(too_long());
+        return Err(too_long(max_bytes));
     }
     Ok(bytes)
+}
+
+/// Opens a file that a project brings along, to read it bit by bit: a regular file, or a symbolic link to one, of at most
+/// `max_bytes`. Never waits. The file may grow while it is read: [`take`](Read::take) no more than that.
+///
+/// ```
+/// use tracer_sdk::read::open_input;
+///
+/// let folder = tempfile::tempdir()?;
+/// let cassette = folder.path().join("refund.jsonl");
+/// std::fs::write(&cassette, "{}\n")?;
+/// assert_eq!(open_input(&cassette, 1024)?.metadata()?.len(), 3);
+/// assert_eq!(
+///     open_input(folder.path(), 1024).unwrap_err().to_string(),
+///     "it is a folder; a regular file of at most 1 KiB is read",
+/// );
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`read_input`].
+pub fn open_input(path: &Path, max_bytes: u64) -> io::Result<File> {
+    let file = open(path, LinkPolicy::Follow).map_err(|error| match error {
+        OpenError::NotRegular(what) => refused(what, max_bytes),
+        error => error.into(),
+    })?;
+    if file.metadata()?.len() > max_bytes {
+        return Err(too_long(max_bytes));
+    }
+    Ok(file)
+}
+
+fn refused(what: &str, max_bytes: u64) -> io::Error {
+    let most = size(max_bytes);
+    io::Error::other(format!("it is {what}; a regular file of at most {most} is read"))
+}
+
+fn too_long(max_bytes: u64) -> io::Error {
+    refused(&format!("longer than {}", size(max_bytes)), max_bytes)
 }
 
 fn size(bytes: u64) -> String {
     const KIB: u64 = 1024;
     const MIB: u64 = 1024 * KIB;
+    const GIB: u64 = 1024 * MIB;
     match bytes {
+        bytes if bytes >= GIB && bytes % GIB == 0 => format!("{} GiB", bytes / GIB),
         bytes if bytes >= MIB && bytes % MIB == 0 => format!("{} MiB", bytes / MIB),
         bytes if bytes >= KIB && bytes % KIB == 0 => format!("{} KiB", bytes / KIB),
         bytes => format!("{bytes} bytes"),

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tracer_sdk::format::{Problem, RunMeta, TraceId};
+use tracer_sdk::format::{Problem, RunMeta, TraceId, Usage};
 use tracer_sdk::prices::CostSum;
 use tracer_sdk::read::{RunStatus, RunSummary};
 
 use crate::cost::CostReport;
 
 /// The additive keys beside those of the format.
-const ADDED: [&str; 5] = ["run_status", "tags", "thread", "cost", "origin"];
+const ADDED: [&str; 6] = ["run_status", "tags", "thread", "tokens", "cost", "origin"];
 
 /// The metadata of a run, and its status.
 #[derive(Debug, Serialize)]
@@ -28,6 +28,9 @@ pub struct RunEntry<'a> {
     /// The conversation or session that it belongs to: runs that share one are one thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<&'a str>,
+    /// The tokens of its model calls, each number the sum over the calls that report it; left out where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<Usage>,
     /// What its model calls cost, where that was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<CostReport>,
@@ -57,6 +60,7 @@ impl<'a> RunEntry<'a> {
             run_status: run_status.as_str(),
             tags: None,
             thread: None,
+            tokens: None,
             cost: None,
             origin: None,
         })
@@ -68,6 +72,15 @@ impl<'a> RunEntry<'a> {
         Self {
             run_status: status.as_str(),
             origin: Some(origin),
+            ..self
+        }
+    }
+
+    /// The same with the tokens of its model calls.
+    #[must_use]
+    pub fn with_tokens(self, tokens: Usage) -> Self {
+        Self {
+            tokens: Some(tokens).filter(|tokens| *tokens != Usage::default()),
             ..self
         }
     }

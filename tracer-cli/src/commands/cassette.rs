@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use tracer_capture::cassette::{
     Cassette, Matching, OnMiss, RecordedExchange, RecordedRequest, ReplayOptions,
@@ -12,8 +11,10 @@ use tracer_capture::record::Signals;
 use tracer_insight::conversation::{
     Message, MessagePart, Role, answer_messages, part_label, prompt_messages,
 };
+use tracer_insight::cost;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{counted, one_line};
+use tracer_sdk::prices::Prices;
 
 use crate::cassettes::{self, ReplayedCommand};
 use crate::error::CliError;
@@ -83,12 +84,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     match &args.action {
         Action::Show { file } => {
             let cassette = cassettes::read(file)?;
-            session.ui.lines(&shown(&cassette))?;
+            let prices = session.prices()?;
+            session.ui.lines(&shown(&cassette, &prices))?;
             Ok(CommandOutcome::Done)
         }
         Action::Check { file, command } if command.is_empty() => {
             let cassette = cassettes::read(file).map_err(not_run)?;
-            session.ui.lines(&[heading(&cassette)])?;
+            let prices = session.prices().map_err(not_run)?;
+            session.ui.lines(&[heading(&cassette, &prices)])?;
             if cassette.is_torn {
                 session.ui.note(&torn());
                 return Ok(CommandOutcome::Exited(cassettes::MISS_CODE));
@@ -101,7 +104,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             if cassette.is_torn {
                 write(&cassette)?;
             }
-            session.ui.lines(&[heading(&cassette)])?;
+            let prices = session.prices()?;
+            session.ui.lines(&[heading(&cassette, &prices)])?;
             Ok(CommandOutcome::Done)
         }
         Action::Repair { file, command } => against_command(file, command, OnMiss::Fail, session),
@@ -167,14 +171,17 @@ fn torn() -> Line {
     )
 }
 
-/// `tests/cassettes/refund.jsonl  3 calls, recorded 2026-11-23T01:46:49Z: python agent.py`
-fn heading(cassette: &Cassette) -> Line {
+/// `tests/cassettes/refund.jsonl  3 calls, $0.0042, recorded 2026-11-23T01:46:49Z: python agent.py`
+fn heading(cassette: &Cassette, prices: &Prices) -> Line {
     let calls = cassette
         .exchanges
         .iter()
         .filter(|exchange| exchange.api.is_some());
     let line = Line::of(cassette.path.display().to_string(), Tone::Strong);
     let mut words = counted(calls.count() as u64, "call");
+    if let Some(cost) = cost::words(&cassette.cost(prices)) {
+        words.extend([", ", &cost]);
+    }
     if !cassette.head.recorded_at.is_empty() {
         words.extend([", recorded ", &cassette.head.recorded_at]);
     }
@@ -185,8 +192,8 @@ fn heading(cassette: &Cassette) -> Line {
 }
 
 /// The cassette as a conversation: of each request what is new in it, then the answer.
-fn shown(cassette: &Arc<Cassette>) -> Vec<Line> {
-    let mut lines = vec![heading(cassette)];
+fn shown(cassette: &Cassette, prices: &Prices) -> Vec<Line> {
+    let mut lines = vec![heading(cassette, prices)];
     for exchange in &cassette.exchanges {
         lines.push(Line::default());
         lines.extend(exchange_lines(exchange));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use tracer_insight::comparison::{Comparison, words};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
 use tracer_sdk::format::ForkOrigin;
-use tracer_sdk::read::RunDirectory;
+use tracer_sdk::read::{RunDirectory, read_input};
 
 use crate::cassettes::{self, MISS_CODE};
 use crate::error::CliError;
@@ -24,6 +25,9 @@ use crate::recorded_command::{
     run_name, run_recorded,
 };
 use crate::session::Session;
+
+/// The longest answer or system prompt.
+const MAX_TEXT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Options of `tracer fork`.
 #[derive(Debug, clap::Args)]
@@ -203,8 +207,9 @@ fn prepare(
 }
 
 fn text_of(path: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| CliError::input(format!("failed to read {}", path.display())).with_source(error))
+    let text = read_input(path, MAX_TEXT_BYTES)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8")));
+    text.map_err(|error| CliError::input(format!("failed to read {}", path.display())).with_source(error))
 }
 
 /// The error of a plan that does not fit the run.

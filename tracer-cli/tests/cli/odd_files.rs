@@ -189,6 +189,80 @@ fn project_files_must_be_regular_and_bounded(
     }
 }
 
+/// A recorded call of a model.
+const CASSETTE: &str = concat!(
+    r#"{"cassette":1,"tracer":"0.1.0"}"#,
+    "\n",
+    r#"{"n":1,"api":"openai.chat","path":"/v1/chat/completions","request":{"model":"gpt-5"},"#,
+    r#""response":{"status":200,"headers":{},"body":{"choices":[]}}}"#,
+    "\n",
+);
+
+#[rstest]
+#[case::shown("c.jsonl", 2, &["cassette", "show", "c.jsonl"])]
+#[case::checked("c.jsonl", 125, &["cassette", "check", "c.jsonl"])]
+#[case::repaired("c.jsonl", 2, &["cassette", "repair", "c.jsonl"])]
+#[case::replayed("c.jsonl", 125, &["replay", "c.jsonl", "--", "true"])]
+#[case::gated("c.jsonl", 2, &["run", "--cassette", "c.jsonl", "--", "true"])]
+#[case::answer("answer.json", 125, &["fork", FIRST, "--at", "1", "--edit", "1:answer.json", "--yes", "--", "true"])]
+#[case::system_prompt("system.txt", 125, &["fork", FIRST, "--at", "1", "--system", "system.txt", "--yes", "--", "true"])]
+#[case::kept_calls("exchanges.jsonl", 125, &["fork", FIRST, "--print-answer", "1"])]
+fn recorded_calls_and_edits_must_be_regular_and_bounded(
+    #[case] file: &str,
+    #[case] code: i32,
+    #[case] arguments: &[&str],
+    #[values(
+        Odd::Pipe,
+        Odd::Device,
+        Odd::Folder,
+        Odd::Socket,
+        Odd::Sparse,
+        Odd::LinkToNowhere,
+        Odd::LinkToItself,
+        Odd::LinkOutside
+    )]
+    odd: Odd,
+) {
+    let sandbox = project();
+    let kept = sandbox.path("data/runs").join(FIRST).join("exchanges.jsonl");
+    assert!(kept.parent().unwrap().is_dir());
+    for path in [&sandbox.path("c.jsonl"), &kept] {
+        fs::write(path, CASSETTE).unwrap();
+    }
+    for name in ["answer.json", "system.txt"] {
+        fs::write(sandbox.path(name), "{}").unwrap();
+    }
+    let is_kept = file == "exchanges.jsonl";
+    let path = if is_kept { kept } else { sandbox.path(file) };
+    odd.put(&path, &sandbox.path("."));
+    let (outcome, read) = run(&sandbox, arguments);
+    let case = format!("{odd:?} in the place of {file}, {arguments:?}: {outcome:?}");
+    assert!(read <= MIB + BESIDES, "{read} bytes are read: {case}");
+    assert_eq!(outcome.code, Some(code), "{case}");
+    assert!(is_kept || outcome.stderr.contains(file), "{case}");
+    let is_large = matches!(odd, Odd::Sparse | Odd::LinkOutside);
+    if !is_kept && (odd.is_no_regular_file() || is_large) {
+        assert!(outcome.stderr.contains("a regular file of at most"), "{case}");
+    }
+}
+
+#[rstest]
+fn a_cassette_replaces_a_regular_file_only(
+    #[values(Odd::Pipe, Odd::Device, Odd::Folder, Odd::Socket)] odd: Odd,
+) {
+    let sandbox = project();
+    odd.put(&sandbox.path("c.jsonl"), &sandbox.path("."));
+    let (outcome, _) = run(
+        &sandbox,
+        &["record", "--force", "--cassette", "c.jsonl", "--", "true"],
+    );
+    assert_eq!(outcome.code, Some(125), "{odd:?}: {outcome:?}");
+    assert!(
+        outcome.stderr.contains("c.jsonl: it is no regular file"),
+        "{odd:?}: {outcome:?}"
+    );
+}
+
 #[rstest]
 #[case::metadata("meta.json", "ok")]
 #[case::log("spans.jsonl", "ok")]

@@ -1,8 +1,9 @@
 //! [`Cassette`]: a cassette that was read, checked whole before anything of it is used.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+
+use tracer_sdk::read::open_input;
 
 use super::digests::AgentDigests;
 use super::error::{CassetteError, FieldProblem};
@@ -49,16 +50,7 @@ impl Cassette {
     /// [`CassetteError`] with the line and the field; nothing is used of a cassette that breaks one rule. Only a last line
     /// without an end that is no JSON is left out, and reported.
     pub fn read(path: &Path) -> Result<Self, CassetteError> {
-        let file = File::open(path).map_err(CassetteError::at(path))?;
-        let metadata = file.metadata().map_err(CassetteError::at(path))?;
-        if !metadata.is_file() {
-            return Err(CassetteError::at(path)(io::Error::other("it is no regular file")));
-        }
-        if metadata.len() > MAX_BYTES {
-            return Err(CassetteError::at(path)(io::Error::other(
-                "it is larger than 1 GiB",
-            )));
-        }
+        let file = open_input(path, MAX_BYTES).map_err(CassetteError::at(path))?;
         let mut lines = CassetteLines {
             path,
             reader: BufReader::new(file.take(MAX_BYTES)),

@@ -109,6 +109,11 @@ impl CassetteFile {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(CassetteError::at(path))?;
         }
+        // Opening a pipe waits for a reader.
+        if replaces && path.metadata().is_ok_and(|there| !there.is_file()) {
+            let error = io::Error::other("it is no regular file, and not replaced");
+            return Err(CassetteError::at(path)(error));
+        }
         let mut options = OpenOptions::new();
         options.write(true);
         if replaces {

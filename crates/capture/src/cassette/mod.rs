@@ -8,11 +8,13 @@
 //! | when two requests are the same | `normalise`, `shapes`, `rules` |
 //! | in what they differ, where not | `compare` |
 //! | what an agent asks with, and what of it changed | `digests` |
+//! | what the recorded calls cost | `cost` |
 //! | which exchange answers a request | `pool`, `replayer` |
 //! | which of them answer a run that is forked, and what then | `fork_plan`, `forker` |
 //! | the same for a test of `cargo test` | `guard` |
 
 mod compare;
+mod cost;
 mod digests;
 mod error;
 mod file;

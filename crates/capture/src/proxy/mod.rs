@@ -199,11 +199,13 @@ pub fn replay_base_urls(
 /// ```
 #[must_use]
 pub fn provider_base_url(base: &str, segment: &str) -> String {
-    let provider = providers::PROVIDERS
-        .iter()
-        .find(|provider| provider.segment == segment);
-    let base_path = provider.map_or("", |provider| provider.base_path);
+    let base_path = providers::of_segment(segment).map_or("", |provider| provider.base_path);
     format!("{base}/{segment}{base_path}")
+}
+
+/// The provider's name in recorded calls, `gen_ai.provider.name`; `segment` is its part of the proxy's paths.
+pub(crate) fn provider_name(segment: &str) -> Option<&'static str> {
+    providers::of_segment(segment).map(|provider| provider.name)
 }
 
 /// How long requests that are on their way may take when the proxy shuts down.

@@ -107,6 +107,11 @@ pub(super) const PROVIDERS: [Provider; 13] = [
     ),
 ];
 
+/// The provider with this segment of the proxy's path.
+pub(super) fn of_segment(segment: &str) -> Option<&'static Provider> {
+    PROVIDERS.iter().find(|provider| provider.segment == segment)
+}
+
 const fn provider(
     segment: &'static str,
     name: &'static str,

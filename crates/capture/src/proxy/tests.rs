@@ -92,6 +92,8 @@ fn whole(content_type: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
+const FIRST_CHUNK: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
+
 const CHUNKED: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
@@ -99,14 +101,36 @@ fn chunk(bytes: &[u8]) -> Vec<u8> {
     [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
 }
 
+/// A proxy, and the heads of the requests that reached the upstream behind it.
 struct Proxied {
     proxy: Option<ModelProxy>,
     spans: Arc<Spans>,
     base: String,
+    requests: Mutex<mpsc::Receiver<String>>,
 }
 
 impl Proxied {
-    fn new(upstream: &str) -> Self {
+    /// Before an upstream that treats each connection with `answer`.
+    fn before(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
+        let (upstream, requests) = upstream(answer);
+        Self::new(&upstream, requests)
+    }
+
+    /// Before an upstream that gives all requests the same JSON.
+    fn answered_with(body: &'static str) -> Self {
+        Self::before(move |stream| stream.write_all(&whole("application/json", body)).unwrap())
+    }
+
+    /// Before an upstream that gives each request the next of some JSON.
+    fn answered_in_turn(bodies: Vec<String>) -> Self {
+        let bodies = Mutex::new(bodies.into_iter());
+        Self::before(move |stream| {
+            let body = bodies.lock().next().unwrap();
+            stream.write_all(&whole("application/json", &body)).unwrap();
+        })
+    }
+
+    fn new(upstream: &str, requests: mpsc::Receiver<String>) -> Self {
         let spans = Arc::new(Spans::default());
         let upstream = upstream.to_owned();
         let sink: Arc<dyn OtlpSink> = Arc::clone(&spans) as Arc<dyn OtlpSink>;
@@ -117,6 +141,7 @@ impl Proxied {
             proxy: Some(proxy),
             spans,
             base,
+            requests: Mutex::new(requests),
         }
     }
 
@@ -140,9 +165,13 @@ impl Proxied {
     }
 
     fn ask(&self, path: &str, headers: &str, body: &str) -> String {
+        String::from_utf8_lossy(&self.ask_bytes(path, headers, body)).into_owned()
+    }
+
+    fn ask_bytes(&self, path: &str, headers: &str, body: &str) -> Vec<u8> {
         let mut answer = Vec::new();
         let _ = self.send(path, headers, body).read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        answer
     }
 
     fn finish(mut self) -> (ProxySummary, Vec<Span>) {
@@ -171,14 +200,18 @@ fn event_content(span: &Span, name: &str) -> Option<String> {
     }
 }
 
+/// What the model said has a text.
+fn assert_answered(span: &Span, text: &str) {
+    let answer = event_content(span, "gen_ai.assistant.message").unwrap();
+    assert!(answer.contains(text), "{answer}");
+}
+
 const QUESTION: &str = r#"{"model":"gpt-5","temperature":0.5,"messages":[{"role":"user","content":"Hi"}]}"#;
 const ANSWER: &str = r#"{"id":"chatcmpl-1","model":"gpt-5-2026","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":2,"total_tokens":10}}"#;
 
 #[test]
 fn a_call_is_passed_on_and_recorded() {
-    let (address, requests) =
-        upstream(|stream| stream.write_all(&whole("application/json", ANSWER)).unwrap());
-    let proxied = Proxied::new(&address);
+    let proxied = Proxied::answered_with(ANSWER);
     let answer = proxied.ask(
         "/chat/completions?key=sk-secret-in-query",
         "authorization: Bearer sk-secret\r\n",
@@ -188,7 +221,7 @@ fn a_call_is_passed_on_and_recorded() {
         answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with(ANSWER),
         "{answer}"
     );
-    let head = requests.recv().unwrap();
+    let head = proxied.requests.lock().recv().unwrap();
     assert!(
         head.starts_with("post /v1/chat/completions?key=sk-secret-in-query http/1.1"),
         "{head}"
@@ -219,11 +252,7 @@ fn a_call_is_passed_on_and_recorded() {
             .ok()
             .map(|value| value.to_string().len())
     );
-    assert!(
-        event_content(span, "gen_ai.assistant.message")
-            .unwrap()
-            .contains("Hello")
-    );
+    assert_answered(span, "Hello");
     assert!(
         !format!("{span:?}").contains("secret"),
         "no header and no query is recorded"
@@ -246,30 +275,21 @@ fn read_until(stream: &mut TcpStream, text: &str) -> String {
 fn chunks_arrive_before_the_answer_ends() {
     let (ready, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
-    let (address, _requests) = upstream(move |stream| {
+    let proxied = Proxied::before(move |stream| {
         stream.write_all(CHUNKED).unwrap();
-        stream
-            .write_all(&chunk(
-                b"data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n",
-            ))
-            .unwrap();
+        stream.write_all(&chunk(FIRST_CHUNK)).unwrap();
         // Only when the client has the first chunk comes the second.
         wait.lock().recv().unwrap();
         stream.write_all(&chunk(b"data: {\"choices\":[{\"delta\":{\"content\":\"B\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")).unwrap();
         stream.write_all(b"0\r\n\r\n").unwrap();
     });
-    let proxied = Proxied::new(&address);
     let mut stream = proxied.send("/chat/completions", "", QUESTION);
     let mut seen = read_until(&mut stream, "\"A\"");
     ready.send(()).unwrap();
     stream.read_to_string(&mut seen).unwrap();
     assert!(seen.contains("\"B\"") && seen.contains("[DONE]"));
     let (_, spans) = proxied.finish();
-    assert!(
-        event_content(&spans[0], "gen_ai.assistant.message")
-            .unwrap()
-            .contains("\"AB\"")
-    );
+    assert_answered(&spans[0], "\"AB\"");
     assert_eq!(attribute(&spans[0], "tracer.error_type"), None);
     assert_eq!(attribute(&spans[0], "tracer.chunks"), Some(json!(2)));
     assert!(attribute(&spans[0], "tracer.time_to_first_chunk_ms").is_some());
@@ -278,23 +298,17 @@ fn chunks_arrive_before_the_answer_ends() {
 #[test]
 fn a_client_that_hangs_up_stops_the_upstream() {
     let (gone, is_gone) = mpsc::channel();
-    let (address, _requests) = upstream(move |stream| {
+    let proxied = Proxied::before(move |stream| {
         stream.write_all(CHUNKED).unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
         while Instant::now() < deadline {
-            if stream
-                .write_all(&chunk(
-                    b"data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n",
-                ))
-                .is_err()
-            {
+            if stream.write_all(&chunk(FIRST_CHUNK)).is_err() {
                 let _ = gone.send(());
                 return;
             }
             thread::sleep(Duration::from_millis(5));
         }
     });
-    let proxied = Proxied::new(&address);
     let mut stream = proxied.send("/chat/completions", "", QUESTION);
     read_until(&mut stream, "\"A\"");
     drop(stream);
@@ -303,26 +317,17 @@ fn a_client_that_hangs_up_stops_the_upstream() {
         .expect("the upstream connection is closed");
     let (_, spans) = proxied.finish();
     assert_eq!(attribute(&spans[0], "tracer.error_type"), Some(json!("aborted")));
-    assert!(
-        event_content(&spans[0], "gen_ai.assistant.message")
-            .unwrap()
-            .contains('A')
-    );
+    assert_answered(&spans[0], "A");
     assert!(event_content(&spans[0], "gen_ai.user.message").is_some());
 }
 
 #[test]
 fn a_broken_answer_is_broken_for_the_client_too() {
-    let (address, _requests) = upstream(|stream| {
+    let proxied = Proxied::before(|stream| {
         stream.write_all(CHUNKED).unwrap();
-        stream
-            .write_all(&chunk(
-                b"data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n",
-            ))
-            .unwrap();
+        stream.write_all(&chunk(FIRST_CHUNK)).unwrap();
         stream.shutdown(std::net::Shutdown::Both).unwrap();
     });
-    let proxied = Proxied::new(&address);
     let answer = proxied.ask("/chat/completions", "", QUESTION);
     assert!(
         answer.contains("\"A\"") && !answer.ends_with("0\r\n\r\n"),
@@ -333,24 +338,19 @@ fn a_broken_answer_is_broken_for_the_client_too() {
         attribute(&spans[0], "tracer.error_type"),
         Some(json!("upstream_failed"))
     );
-    assert!(
-        event_content(&spans[0], "gen_ai.assistant.message")
-            .unwrap()
-            .contains('A')
-    );
+    assert_answered(&spans[0], "A");
 }
 
 #[test]
 fn an_error_is_a_failed_call() {
     let body = r#"{"error":{"type":"rate_limit_error","message":"slow down"}}"#;
-    let (address, _requests) = upstream(move |stream| {
+    let proxied = Proxied::before(move |stream| {
         let answer = format!(
             "HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
         stream.write_all(answer.as_bytes()).unwrap();
     });
-    let proxied = Proxied::new(&address);
     let answer = proxied.ask("/chat/completions", "", QUESTION);
     assert!(answer.starts_with("HTTP/1.1 429") && answer.contains("retry-after: 1"));
     let (_, spans) = proxied.finish();
@@ -368,7 +368,7 @@ fn an_error_is_a_failed_call() {
 #[test]
 fn an_upstream_that_is_not_there_is_reported() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let proxied = Proxied::new(&format!("http://{unused}/v1"));
+    let proxied = Proxied::new(&format!("http://{unused}/v1"), mpsc::channel().1);
     let answer = proxied.ask("/chat/completions", "", QUESTION);
     assert!(
         answer.starts_with("HTTP/1.1 502") && answer.contains("cannot be reached"),
@@ -384,9 +384,7 @@ fn an_upstream_that_is_not_there_is_reported() {
 
 #[test]
 fn only_the_recorded_program_gets_through() {
-    let (address, requests) =
-        upstream(|stream| stream.write_all(&whole("application/json", ANSWER)).unwrap());
-    let proxied = Proxied::new(&address);
+    let proxied = Proxied::answered_with(ANSWER);
     let port = proxied.proxy.as_ref().unwrap().address();
     let ask = |text: String| {
         let mut stream = proxied.connect();
@@ -417,19 +415,17 @@ fn only_the_recorded_program_gets_through() {
         let answer = ask(request.clone());
         assert!(answer.contains(status), "{answer} to {request}");
     }
-    assert!(requests.try_recv().is_err(), "nothing reached the provider");
+    assert!(
+        proxied.requests.lock().try_recv().is_err(),
+        "nothing reached the provider"
+    );
     let (summary, spans) = proxied.finish();
     assert_eq!((summary.refused_upgrades, spans.len()), (1, 0));
 }
 
 #[test]
 fn what_is_no_model_call_has_no_content() {
-    let (address, _requests) = upstream(|stream| {
-        stream
-            .write_all(&whole("application/json", "{\"data\":\"private\"}"))
-            .unwrap();
-    });
-    let proxied = Proxied::new(&address);
+    let proxied = Proxied::answered_with("{\"data\":\"private\"}");
     proxied.ask("/files", "", "private upload");
     let (summary, spans) = proxied.finish();
     assert_eq!((summary.model_calls, summary.other_requests), (0, 1));
@@ -439,15 +435,10 @@ fn what_is_no_model_call_has_no_content() {
 
 #[test]
 fn calls_are_where_the_client_says_and_tools_are_derived() {
-    let answers = Mutex::new(vec![
-        ANSWER.to_owned(),
+    let proxied = Proxied::answered_in_turn(vec![
         r#"{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]},"finish_reason":"tool_calls"}]}"#.to_owned(),
+        ANSWER.to_owned(),
     ]);
-    let (address, _requests) = upstream(move |stream| {
-        let body = answers.lock().pop().unwrap();
-        stream.write_all(&whole("application/json", &body)).unwrap();
-    });
-    let proxied = Proxied::new(&address);
     let trace = "ab".repeat(16);
     proxied.ask(
         "/chat/completions",
@@ -513,13 +504,8 @@ fn a_conversation_that_a_tool_begins_is_in_it() {
             answering(&found),
         ),
     ];
-    let answers: Vec<String> = requests.iter().rev().map(|(_, answer)| answer.clone()).collect();
-    let answers = Mutex::new(answers);
-    let (address, _requests) = upstream(move |stream| {
-        let body = answers.lock().pop().unwrap();
-        stream.write_all(&whole("application/json", &body)).unwrap();
-    });
-    let proxied = Proxied::new(&address);
+    let answers = requests.iter().map(|(_, answer)| answer.clone()).collect();
+    let proxied = Proxied::answered_in_turn(answers);
     for (request, _) in &requests {
         proxied.ask("/chat/completions", "", request);
     }
@@ -562,7 +548,7 @@ fn an_answer_that_is_compressed_anyway_is_read_and_passed_on() {
     gzip.write_all(ANSWER.as_bytes()).unwrap();
     let packed = gzip.finish().unwrap();
     let sent = packed.clone();
-    let (address, _requests) = upstream(move |stream| {
+    let proxied = Proxied::before(move |stream| {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
             sent.len()
@@ -570,33 +556,19 @@ fn an_answer_that_is_compressed_anyway_is_read_and_passed_on() {
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(&sent).unwrap();
     });
-    let proxied = Proxied::new(&address);
-    let mut answer = Vec::new();
-    proxied
-        .send("/chat/completions", "", QUESTION)
-        .read_to_end(&mut answer)
-        .unwrap();
+    let answer = proxied.ask_bytes("/chat/completions", "", QUESTION);
     assert!(answer.ends_with(&packed), "the client gets what was sent");
     let (_, spans) = proxied.finish();
-    assert!(
-        event_content(&spans[0], "gen_ai.assistant.message")
-            .unwrap()
-            .contains("Hello")
-    );
+    assert_answered(&spans[0], "Hello");
 }
 
 #[test]
 fn an_encoding_that_is_not_known_is_passed_on_and_named() {
-    let (address, _requests) = upstream(|stream| {
+    let proxied = Proxied::before(|stream| {
         let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: br\r\ncontent-length: 4\r\n\r\n\x0b\x01\x80\x03";
         stream.write_all(answer).unwrap();
     });
-    let proxied = Proxied::new(&address);
-    let mut answer = Vec::new();
-    proxied
-        .send("/chat/completions", "", QUESTION)
-        .read_to_end(&mut answer)
-        .unwrap();
+    let answer = proxied.ask_bytes("/chat/completions", "", QUESTION);
     assert!(answer.ends_with(b"\x0b\x01\x80\x03"));
     let (_, spans) = proxied.finish();
     assert_eq!(attribute(&spans[0], "tracer.unread_encoding"), Some(json!("br")));
@@ -605,9 +577,7 @@ fn an_encoding_that_is_not_known_is_passed_on_and_named() {
 
 #[test]
 fn signed_requests_are_refused_and_counted() {
-    let (address, requests) =
-        upstream(|stream| stream.write_all(&whole("application/json", ANSWER)).unwrap());
-    let proxied = Proxied::new(&address);
+    let proxied = Proxied::answered_with(ANSWER);
     let signature =
         "authorization: AWS4-HMAC-SHA256 Credential=AKIA/20260101/eu-west-1/bedrock/aws4_request\r\n";
     let answer = proxied.ask("/model/claude/converse", signature, QUESTION);
@@ -615,7 +585,10 @@ fn signed_requests_are_refused_and_counted() {
         answer.starts_with("HTTP/1.1 421") && answer.contains("signed"),
         "{answer}"
     );
-    assert!(requests.try_recv().is_err(), "nothing reached the provider");
+    assert!(
+        proxied.requests.lock().try_recv().is_err(),
+        "nothing reached the provider"
+    );
     let (summary, spans) = proxied.finish();
     assert_eq!((summary.refused_signed, spans.len()), (1, 0));
     assert!(
@@ -627,9 +600,7 @@ fn signed_requests_are_refused_and_counted() {
 
 #[test]
 fn a_hundred_calls_at_once_are_all_recorded() {
-    let (address, _requests) =
-        upstream(|stream| stream.write_all(&whole("application/json", ANSWER)).unwrap());
-    let proxied = Proxied::new(&address);
+    let proxied = Proxied::answered_with(ANSWER);
     thread::scope(|scope| {
         for _ in 0..100 {
             scope.spawn(|| assert!(proxied.ask("/chat/completions", "", QUESTION).ends_with(ANSWER)));
@@ -641,8 +612,7 @@ fn a_hundred_calls_at_once_are_all_recorded() {
 
 #[test]
 fn an_api_that_nobody_knows_is_reported() {
-    let (address, _requests) = upstream(|stream| stream.write_all(&whole("application/json", "{}")).unwrap());
-    let proxied = Proxied::new(&address);
+    let proxied = Proxied::answered_with("{}");
     assert!(proxied.ask("/rerank", "", "{}").starts_with("HTTP/1.1 200"));
     assert!(
         proxied

@@ -98,43 +98,28 @@ pub async fn until_stopped<E>(
 mod tests {
     use super::*;
 
-    fn run<T>(work: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .start_paused(true)
-            .build()
-            .unwrap()
-            .block_on(work)
+    #[tokio::test(start_paused = true)]
+    async fn work_that_does_not_listen_has_its_grace_only() {
+        let (stopper, stopping) = Stopping::pair();
+        let began = tokio::time::Instant::now();
+        let deaf = std::future::pending::<Result<(), ()>>();
+        assert_eq!(until_stopped(deaf, async {}, stopper).await, Ok(()));
+        assert_eq!(began.elapsed().as_secs(), GRACE.as_secs());
+        assert!(stopping.is_stopping());
     }
 
-    #[test]
-    fn work_that_does_not_listen_has_its_grace_only() {
-        run(async {
-            let (stopper, stopping) = Stopping::pair();
-            let began = tokio::time::Instant::now();
-            let deaf = std::future::pending::<Result<(), ()>>();
-            assert_eq!(until_stopped(deaf, async {}, stopper).await, Ok(()));
-            assert_eq!(began.elapsed().as_secs(), GRACE.as_secs());
-            assert!(stopping.is_stopping());
-        });
+    #[tokio::test(start_paused = true)]
+    async fn an_error_within_the_grace_is_given() {
+        let (stopper, stopping) = Stopping::pair();
+        let work = async {
+            assert!(stopping.pause(Duration::from_secs(3600)).await);
+            Err::<(), _>("failed")
+        };
+        assert_eq!(until_stopped(work, async {}, stopper).await, Err("failed"));
     }
 
-    #[test]
-    fn an_error_within_the_grace_is_given() {
-        run(async {
-            let (stopper, stopping) = Stopping::pair();
-            let work = async {
-                assert!(stopping.pause(Duration::from_secs(3600)).await);
-                Err::<(), _>("failed")
-            };
-            assert_eq!(until_stopped(work, async {}, stopper).await, Err("failed"));
-        });
-    }
-
-    #[test]
-    fn without_anybody_who_asks_a_pause_takes_its_time() {
-        run(async {
-            assert!(!Stopping::never().pause(Duration::from_secs(7)).await);
-        });
+    #[tokio::test(start_paused = true)]
+    async fn without_anybody_who_asks_a_pause_takes_its_time() {
+        assert!(!Stopping::never().pause(Duration::from_secs(7)).await);
     }
 }

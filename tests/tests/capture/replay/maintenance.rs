@@ -37,6 +37,47 @@ fn a_cassette_is_shown_as_a_conversation() {
 }
 
 #[test]
+fn the_heading_says_what_the_recorded_calls_cost_as_their_run_does() {
+    let (recorder, _provider) = recorded_conversation();
+    let listed = recorder.tracer().args(["list", "--json"]).output().unwrap();
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let cost = listed["runs"][0]["cost"]["words"].as_str().unwrap();
+    assert!(cost.starts_with("$0.0"), "{cost}");
+    for command in ["show", "check", "repair"] {
+        let headed = cassette(&recorder, &[command, "agent.jsonl"]);
+        let expected = format!("agent.jsonl  2 calls, {cost}, recorded 2");
+        assert!(headed.stdout.starts_with(&expected), "{expected:?}: {headed:#?}");
+    }
+}
+
+#[test]
+fn a_replayed_run_costs_nothing_and_says_what_it_would_have_cost() {
+    let (recorder, _provider) = recorded_conversation();
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let output = recorder.tracer().args(arguments).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let cost = |listed: &serde_json::Value| listed["runs"][0]["cost"].clone();
+    let recorded = cost(&json(&["list", "--json"]));
+    assert_eq!(super::replay(&recorder, &[]).code, Some(0));
+    let words = format!(
+        "$0, 2 replayed calls would have cost {}",
+        recorded["words"].as_str().unwrap()
+    );
+    let replayed = cost(&json(&["list", "--json", "--limit", "1"]));
+    assert_eq!(replayed["words"], json!(words));
+    assert_eq!(replayed["usd"], json!(0.0));
+    let shown = recorder.tracer().arg("show").output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains(&words), "{shown}");
+    // Together they cost what the recorded run did.
+    let stats = &json(&["stats", "--json"])["all"];
+    assert_eq!(stats["runs"], json!(2));
+    assert_eq!(stats["cost_usd"], recorded["usd"]);
+    assert_eq!(stats["unpriced_calls"], json!(0));
+}
+
+#[test]
 fn a_check_shows_everything_that_changed() {
     let (recorder, provider) = recorded_conversation();
     let command = ["check", "agent.jsonl", "--", EXPORTER, "ask-script"];
