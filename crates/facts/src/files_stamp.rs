@@ -2,7 +2,7 @@
 
 use std::fs::{self, Metadata};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use tracer_sdk::format::{LIVE_FILE, META_FILE, SPANS_FILE};
 
@@ -15,6 +15,14 @@ const FINE_CLOCK: Duration = Duration::from_millis(200);
 const FINE_CLOCK: Duration = Duration::ZERO;
 /// The same where times are whole seconds, as on FAT.
 const COARSE_CLOCK: Duration = Duration::from_secs(3);
+
+/// The same of the folder of runs. Tests list folders at once after they changed, and not every clock is fine enough for that.
+#[cfg(not(test))]
+const FOLDER_CLOCK: Duration = FINE_CLOCK;
+#[cfg(test)]
+const FOLDER_CLOCK: Duration = Duration::from_millis(20);
+/// The folder is listed again after so long in any case: not every file system keeps the times of folders.
+const MAX_LISTING_AGE: Duration = Duration::from_secs(10);
 
 /// Room for two files whose numbers are as large as they usually are.
 const BYTES: usize = 80;
@@ -70,7 +78,11 @@ impl FilesStamp {
 
     /// Whether a change after the look would show: the newest file is older than its clock is coarse.
     pub(crate) fn is_settled(&self) -> bool {
-        let clock = if self.is_coarse { COARSE_CLOCK } else { FINE_CLOCK };
+        self.is_settled_by(FINE_CLOCK)
+    }
+
+    fn is_settled_by(&self, fine_clock: Duration) -> bool {
+        let clock = if self.is_coarse { COARSE_CLOCK } else { fine_clock };
         self.newest.is_none_or(|newest| {
             SystemTime::now()
                 .duration_since(newest)
@@ -85,16 +97,20 @@ impl FilesStamp {
 
     /// Adds a file; gives its size.
     fn add(&mut self, path: &Path) -> u64 {
-        let Ok(metadata) = fs::symlink_metadata(path) else {
+        self.add_metadata(fs::symlink_metadata(path).ok().as_ref())
+    }
+
+    fn add_metadata(&mut self, metadata: Option<&Metadata>) -> u64 {
+        let Some(metadata) = metadata else {
             self.bytes.push(0);
             return 0;
         };
         self.bytes.push(1);
         self.number(metadata.len());
-        for number in identity(&metadata) {
+        for number in identity(metadata) {
             self.number(number);
         }
-        for time in times(&metadata).into_iter().flatten() {
+        for time in times(metadata).into_iter().flatten() {
             let since = time
                 .duration_since(SystemTime::UNIX_EPOCH)
                 .unwrap_or_else(|before| before.duration());
@@ -113,6 +129,34 @@ impl FilesStamp {
             number >>= 7;
         }
         self.bytes.push((number & 0x7f) as u8);
+    }
+}
+
+/// A listing of the folder of runs: as long as the folder is as it was before, no run has come or gone.
+#[derive(Debug, Clone)]
+pub(crate) struct FolderListing {
+    folder: FilesStamp,
+    /// When it was listed.
+    pub(crate) listed: Instant,
+}
+
+impl FolderListing {
+    /// The listing that is made after this; `None` when the folder has changed so shortly before that another change might not
+    /// show.
+    pub(crate) fn begin(folder: &Path) -> Option<Self> {
+        let listed = Instant::now();
+        let mut stamp = FilesStamp::default();
+        // The folder of runs may be a link.
+        stamp.add_metadata(Some(&fs::metadata(folder).ok()?));
+        stamp.is_settled_by(FOLDER_CLOCK).then_some(Self {
+            folder: stamp,
+            listed,
+        })
+    }
+
+    /// Whether this one, which would be made now, would have the same runs as an earlier one.
+    pub(crate) fn is_same(&self, before: &Self) -> bool {
+        self.folder == before.folder && before.listed.elapsed() < MAX_LISTING_AGE
     }
 }
 

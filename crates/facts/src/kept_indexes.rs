@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use tracer_sdk::format::{SPANS_FILE, TraceId};
 use tracer_sdk::read::{LogIndex, RunDirectory};
 
-use crate::database::{CACHE_FOLDER, private_file, private_folder};
+use crate::cache_folder::{CACHE_FOLDER, private_file, private_folder};
 
 /// The folder in the cache.
 const FOLDER: &str = "indexes";

@@ -51,6 +51,12 @@ impl Latencies {
         })
     }
 
+    /// How long the slowest call took, in microseconds, to half a percent; `None` without calls.
+    #[must_use]
+    pub fn slowest(&self) -> Option<u64> {
+        self.buckets.keys().next_back().map(|bucket| middle(*bucket))
+    }
+
     /// Number of calls.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -86,6 +92,25 @@ fn bucket(microseconds: u64) -> u16 {
     )]
     let number = number.round() as u16;
     number + 1
+}
+
+/// The shortest duration in the bucket of this one, of which [`Latencies::percentile`] gives the middle.
+pub(crate) fn shortest_like(microseconds: u64) -> u64 {
+    let wanted = bucket(microseconds);
+    // The bounds of buckets are no whole numbers: what rounds into the bucket decides.
+    let mut shortest = microseconds;
+    let mut step = microseconds / 100;
+    while step > 0 {
+        if bucket(shortest.saturating_sub(step)) == wanted {
+            shortest -= step;
+        } else {
+            step /= 2;
+        }
+    }
+    while shortest > 0 && bucket(shortest - 1) == wanted {
+        shortest -= 1;
+    }
+    shortest
 }
 
 fn middle(bucket: u16) -> u64 {
@@ -164,6 +189,13 @@ mod tests {
             let place = usize::try_from(rank(durations.len() as u64, percent).unwrap()).unwrap();
             let found = all.percentile(percent).unwrap();
             prop_assert!(found.abs_diff(durations[place]) <= durations[place] / 199 + 1);
+        }
+
+        #[test]
+        fn the_shortest_like_a_duration_is_in_its_bucket(duration in 0_u64..10_000_000_000) {
+            let shortest = shortest_like(duration);
+            prop_assert!(shortest <= duration && bucket(shortest) == bucket(duration));
+            prop_assert!(shortest == 0 || bucket(shortest - 1) < bucket(duration));
         }
 
         #[test]

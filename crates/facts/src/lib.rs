@@ -5,7 +5,9 @@
 //! database is missing, damaged, locked or cannot be written, answers are the same and only take longer.
 //! [`query`] is the language in which runs and steps are asked for, wherever that is: `list`, `search`, `stats`, the page.
 
+mod cache_folder;
 mod database;
+mod database_file;
 mod files_stamp;
 mod growing_runs;
 mod kept_indexes;
@@ -14,6 +16,7 @@ mod mirror;
 mod order;
 pub mod query;
 mod run_facts;
+mod run_stream;
 mod search;
 mod selected;
 mod selection;
@@ -27,7 +30,7 @@ mod test_support;
 #[cfg(test)]
 mod tests;
 
-pub use database::DatabaseError;
+pub use database_file::DatabaseError;
 pub use files_stamp::FilesStamp;
 pub use kept_indexes::KeptIndexes;
 pub use latencies::Latencies;
@@ -35,8 +38,9 @@ pub use mirror::{
     FetchError, FetchRuns, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine, MirrorWriter, RunLease,
     StoreMirror, TeamStore,
 };
-pub use order::{PlaceInThread, RunOrder, group_threads, threads};
+pub use order::{PlaceInThread, RunOrder, RunThreads, group_threads};
 pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts, TokenTotals};
+pub use run_stream::{LeadingRuns, RunCensus, RunChoice, RunSink, RunStream};
 pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
 pub use selection::{MatchProgress, matching_runs};
 pub use snapshot::FactsSnapshot;

@@ -1,9 +1,10 @@
-//! [`RunOrder`]: what runs are sorted by, wherever they are listed; [`threads`]: runs of one conversation.
+//! [`RunOrder`]: what runs are sorted by, wherever they are listed; [`RunThreads`]: runs of one conversation.
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use tracer_sdk::format::Timestamp;
+use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::run_facts::RunDetails;
 use crate::store::ListedRun;
@@ -93,8 +94,9 @@ impl RunOrder {
         Self::ALL.into_iter().find(|order| order.as_str() == word)
     }
 
-    /// Sorts runs, which come newest first; `is_reversed` turns the order round.
-    pub fn sort(self, runs: &mut [&ListedRun], is_reversed: bool, now: Timestamp) {
+    /// Sorts runs, which come newest first; `is_reversed` turns the order round. Each run is looked at once: they are large, lie
+    /// anywhere in memory, and there are many.
+    pub fn sort<Run: Borrow<ListedRun>>(self, runs: &mut [Run], is_reversed: bool, now: Timestamp) {
         let number = |run: &ListedRun| {
             let facts = &run.facts;
             match self {
@@ -109,21 +111,26 @@ impl RunOrder {
         };
         match self {
             Self::Started => {}
-            Self::Cost => runs.sort_by_key(|run| {
+            Self::Cost => runs.sort_by_cached_key(|run| {
+                let run = run.borrow();
                 // By what is known of it: a run with an unknown part costs at least that.
                 let cost = run.details.as_ref().map(|details| details.cost);
                 let known = cost.filter(|cost| cost.unpriced == 0 || cost.priced > 0);
                 (known.is_none(), known.map(|cost| Reverse(cost.known)))
             }),
-            Self::Status => runs.sort_by_key(|run| run.status),
+            Self::Status => runs.sort_by_cached_key(|run| run.borrow().status),
             Self::Name => runs.sort_by_cached_key(|run| {
-                let name = run.facts.name.as_ref().map(|name| name.to_lowercase());
+                let name = run.borrow().facts.name.as_ref().map(|name| name.to_lowercase());
                 (name.is_none(), name)
             }),
-            Self::Model => runs.sort_by_cached_key(|run| most_called(run, RunDetails::models_by_calls)),
-            Self::Tool => runs.sort_by_cached_key(|run| most_called(run, RunDetails::tools_by_calls)),
-            _ => runs.sort_by_key(|run| {
-                let number = number(run);
+            Self::Model => {
+                runs.sort_by_cached_key(|run| most_called(run.borrow(), RunDetails::models_by_calls));
+            }
+            Self::Tool => {
+                runs.sort_by_cached_key(|run| most_called(run.borrow(), RunDetails::tools_by_calls));
+            }
+            _ => runs.sort_by_cached_key(|run| {
+                let number = number(run.borrow());
                 (number.is_none(), number.map(Reverse))
             }),
         }
@@ -151,29 +158,64 @@ pub struct PlaceInThread<'a> {
     pub count: usize,
 }
 
-/// The places of runs in their threads. A run that is alone in its session has none.
-#[must_use]
-pub fn threads(runs: &[ListedRun]) -> HashMap<tracer_sdk::format::TraceId, PlaceInThread<'_>> {
-    let mut by_session: HashMap<&str, Vec<&ListedRun>> = HashMap::new();
-    // The newest come first.
-    for run in runs.iter().rev() {
-        if let Some(session) = run.facts.session.as_deref() {
-            by_session.entry(session).or_default().push(run);
+/// The threads of runs: those that share a session or conversation ID. A run that is alone in its session is in none.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_facts::{FactsStore, RunThreads};
+///
+/// let runs = FactsStore::new(data_dir).all(false)?.runs;
+/// let threads = RunThreads::of(&runs);
+/// assert_eq!((threads.count(), threads.place(&runs[0])), (0, None));
+/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct RunThreads {
+    /// Of each run in a thread, its number there, and of how many.
+    places: HashMap<TraceId, (usize, usize)>,
+    count: usize,
+}
+
+impl RunThreads {
+    /// The threads of runs, which come newest first.
+    #[must_use]
+    pub fn of(runs: &[ListedRun]) -> Self {
+        let mut by_session: HashMap<&str, Vec<TraceId>> = HashMap::new();
+        for run in runs.iter().rev() {
+            if let Some(session) = run.facts.session.as_deref() {
+                by_session
+                    .entry(session)
+                    .or_default()
+                    .push(run.directory.trace_id);
+            }
         }
+        let mut threads = Self::default();
+        for runs in by_session.into_values().filter(|runs| runs.len() > 1) {
+            let count = runs.len();
+            let places = (1..).zip(runs).map(|(number, run)| (run, (number, count)));
+            threads.places.extend(places);
+            threads.count += 1;
+        }
+        threads
     }
-    let shared = by_session.into_iter().filter(|(_, runs)| runs.len() > 1);
-    let places = shared.flat_map(|(thread, runs)| {
-        let count = runs.len();
-        (1..).zip(runs).map(move |(number, run)| {
-            let place = PlaceInThread {
-                thread,
-                number,
-                count,
-            };
-            (run.directory.trace_id, place)
+
+    /// The place of a run in its thread.
+    #[must_use]
+    pub fn place<'a>(&self, run: &'a ListedRun) -> Option<PlaceInThread<'a>> {
+        let (number, count) = *self.places.get(&run.directory.trace_id)?;
+        Some(PlaceInThread {
+            thread: run.facts.session.as_deref()?,
+            number,
+            count,
         })
-    });
-    places.collect()
+    }
+
+    /// How many threads there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
 }
 
 /// Puts the runs of each thread together, where the first of them is.
@@ -254,14 +296,15 @@ mod tests {
     #[test]
     fn runs_of_a_session_are_one_thread() {
         let runs = store();
-        let places = threads(&runs);
+        let threads = RunThreads::of(&runs);
         let of = |second: usize| {
-            let place = places.get(&runs[6 - second].directory.trace_id)?;
+            let place = threads.place(&runs[6 - second])?;
             Some((place.thread, place.number, place.count))
         };
         assert_eq!((of(1), of(4)), (Some(("a", 1, 2)), Some(("a", 2, 2))));
         assert_eq!((of(2), of(6)), (Some(("b", 1, 2)), Some(("b", 2, 2))));
         assert_eq!((of(3), of(5)), (None, None));
+        assert_eq!(threads.count(), 2);
         let mut listed: Vec<&ListedRun> = runs.iter().collect();
         group_threads(&mut listed);
         assert_eq!(seconds(&listed), [6, 2, 5, 4, 1, 3]);

@@ -437,10 +437,11 @@ impl SpanSums for CallSums {
             EventType::RunStart | EventType::RunEnd | EventType::Error => return false,
         };
         let long;
-        let name = if span.name.len() <= MAX_TEXT_COLUMNS {
-            span.name
+        let whole = span.name();
+        let name = if whole.len() <= MAX_TEXT_COLUMNS {
+            &*whole
         } else {
-            long = short(span.name);
+            long = short(&whole);
             &long
         };
         let has_all_names = sums.len() >= MAX_NAMES;
@@ -454,7 +455,7 @@ impl SpanSums for CallSums {
         };
         calls.calls += 1;
         calls.tokens.add(span.usage.into());
-        if let Some(duration) = span.duration_us {
+        if let Some(duration) = span.duration_us() {
             calls.time_us = calls.time_us.saturating_add(duration);
             calls.latencies.add(duration);
         }

@@ -23,6 +23,8 @@ use crate::workers;
 
 /// Bytes of a log that are looked at together.
 const BLOCK_BYTES: usize = 1024 * 1024;
+/// Runs of a bucket that are fetched at the same time: whoever waits for a store needs no processor, and a store answers many.
+const MAX_FETCHING: usize = 16;
 /// Longest line: readers read no further than one that is longer.
 const MAX_LINE_BYTES: u64 = 128 * 1024 * 1024;
 /// Columns of an excerpt.
@@ -184,7 +186,16 @@ pub fn search(
     found: impl FnMut(usize, RunHits),
 ) {
     let search = |run: &&ListedRun| hits(run, wanted).unwrap_or_default();
-    workers::each(runs, workers::processors(), cancel, search, found);
+    workers::each(runs, threads(runs), cancel, search, found);
+}
+
+/// How many threads look through runs.
+fn threads(runs: &[&ListedRun]) -> usize {
+    if runs.iter().any(|run| run.origin().is_some()) {
+        MAX_FETCHING
+    } else {
+        workers::processors()
+    }
 }
 
 /// Finds out which runs match a query by their steps, in several threads. `found` is called for each run, with its place among
@@ -196,15 +207,9 @@ pub(crate) fn match_steps(
     mut found: impl FnMut(usize, bool, u64),
 ) {
     let check = |run: &&ListedRun| matches_by_steps(run, test);
-    workers::each(
-        runs,
-        workers::processors(),
-        cancel,
-        check,
-        |at, (matches, bytes)| {
-            found(at, matches, bytes);
-        },
-    );
+    workers::each(runs, threads(runs), cancel, check, |at, (matches, bytes)| {
+        found(at, matches, bytes);
+    });
 }
 
 fn matches_by_steps(run: &ListedRun, test: &StepTest) -> (bool, u64) {

@@ -26,7 +26,9 @@ impl FactsStore {
     ///
     /// # Errors
     ///
-    /// [`SelectError`]
+    /// [`SelectError::NoRuns`] when there is none at all, [`SelectError::NotFound`] with those of this machine that are nearest,
+    /// [`SelectError::Ambiguous`] with all that are meant, [`SelectError::TooFew`] when there are not that many before the
+    /// newest, and [`SelectError::Store`] when the runs of this machine cannot be listed.
     pub fn select(&self, wanted: Option<&str>) -> Result<RunDirectory, SelectError> {
         let bucket = self
             .team()

@@ -3,7 +3,7 @@
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::read::CancelToken;
 
-use crate::query::{RunMatch, RunQuery, StepTest};
+use crate::query::{FactsTest, RunMatch, RunQuery, StepTest};
 use crate::search::match_steps;
 use crate::store::ListedRun;
 
@@ -45,8 +45,9 @@ pub fn matching_runs<'a>(
 ) -> Vec<bool> {
     let mut matching = Vec::new();
     let (mut undecided, mut places) = (Vec::new(), Vec::new());
+    let test = FactsTest::new(query, now);
     for (place, run) in runs.into_iter().enumerate() {
-        let found = query.matches(run, now);
+        let found = test.matches(run);
         matching.push(found == RunMatch::Yes);
         if found == RunMatch::IfSteps {
             undecided.push(run);

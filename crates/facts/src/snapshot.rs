@@ -1,9 +1,13 @@
 //! [`FactsSnapshot`]: the facts of all runs in memory, brought up to date by a look at the files of each.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, OnceLock};
 
 use tracer_sdk::read::{CancelToken, StoreError};
 
+use crate::files_stamp::FolderListing;
+use crate::order::RunThreads;
 use crate::store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey};
 
 /// The facts of all runs as they were at one instant, for a program that asks again and again.
@@ -17,16 +21,23 @@ use crate::store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey}
 /// let store = FactsStore::new(data_dir);
 /// let SnapshotLook::Changed(survey) = FactsSnapshot::look(&store, None, false)? else { unreachable!() };
 /// let snapshot = FactsSnapshot::read(survey, &CancelToken::default(), |_| ()).expect("nobody cancels it");
-/// assert_eq!(snapshot.runs.len(), 1);
+/// assert_eq!(snapshot.runs().len(), 1);
+/// assert_eq!(snapshot.names().collect::<Vec<_>>(), [Some("support-agent")]);
 /// # Ok::<(), tracer_sdk::read::StoreError>(())
 /// ```
 #[derive(Debug)]
 pub struct FactsSnapshot {
-    /// The runs, the newest first.
-    pub runs: Vec<ListedRun>,
+    runs: Vec<ListedRun>,
     has_details: bool,
     /// Up to which change the mirror of a bucket is read.
     mirrored: i64,
+    /// The last listing of the folder.
+    listing: Mutex<Option<FolderListing>>,
+    // What follows from all runs is computed for the first question that needs it: there are many questions, and many runs.
+    version: OnceLock<u64>,
+    threads: OnceLock<RunThreads>,
+    /// The places of runs whose names differ, by their names.
+    named: OnceLock<Vec<usize>>,
 }
 
 impl FactsSnapshot {
@@ -43,7 +54,7 @@ impl FactsSnapshot {
     ) -> Result<SnapshotLook, StoreError> {
         let with_details = with_details || before.is_some_and(|before| before.has_details);
         let look = match before.filter(|before| before.has_details == with_details) {
-            Some(before) => store.look_again(&before.runs, before.mirrored, with_details),
+            Some(before) => store.look_again(&before.runs, before.mirrored, with_details, &before.listing),
             None => store.survey(with_details).map(SnapshotLook::Changed),
         };
         match look {
@@ -55,12 +66,33 @@ impl FactsSnapshot {
     /// Reads what a look found to be read; `None` when reading was cancelled.
     pub fn read(survey: Survey, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> Option<Self> {
         let (has_details, mirrored) = (survey.has_details(), survey.mirrored());
+        let listing = Mutex::new(survey.listing().cloned());
         let read = survey.read(cancel, progress);
         (read.unread == 0).then_some(Self {
             runs: read.runs,
             has_details,
             mirrored,
+            listing,
+            version: OnceLock::new(),
+            threads: OnceLock::new(),
+            named: OnceLock::new(),
         })
+    }
+
+    /// When the folder was listed last, where that listing may be taken for the next one.
+    #[cfg(test)]
+    pub(crate) fn listed(&self) -> Option<std::time::Instant> {
+        self.listing
+            .lock()
+            .unwrap()
+            .as_ref()
+            .map(|listing| listing.listed)
+    }
+
+    /// The runs, the newest first.
+    #[must_use]
+    pub fn runs(&self) -> &[ListedRun] {
+        &self.runs
     }
 
     /// Whether the details of all runs are in it.
@@ -72,14 +104,35 @@ impl FactsSnapshot {
     /// A number that changes when a run is added, changes, or goes.
     #[must_use]
     pub fn version(&self) -> u64 {
-        // The order says nothing: it follows from the runs.
-        let sum = self
-            .runs
-            .iter()
-            .map(ListedRun::fingerprint)
-            .fold(0_u64, u64::wrapping_add);
-        let mut hasher = DefaultHasher::new();
-        (sum, self.runs.len()).hash(&mut hasher);
-        hasher.finish()
+        *self.version.get_or_init(|| {
+            // The order says nothing: it follows from the runs.
+            let sum = self
+                .runs
+                .iter()
+                .map(ListedRun::fingerprint)
+                .fold(0_u64, u64::wrapping_add);
+            let mut hasher = DefaultHasher::new();
+            (sum, self.runs.len()).hash(&mut hasher);
+            hasher.finish()
+        })
+    }
+
+    /// The threads of the runs.
+    #[must_use]
+    pub fn threads(&self) -> &RunThreads {
+        self.threads.get_or_init(|| RunThreads::of(&self.runs))
+    }
+
+    /// The names of the runs, each once, from A to Z; `None` comes first, of runs without one.
+    pub fn names(&self) -> impl Iterator<Item = Option<&str>> {
+        let name = |place: usize| self.runs.get(place).and_then(|run| run.facts.name.as_deref());
+        let named = self.named.get_or_init(|| {
+            let mut named = BTreeMap::new();
+            for (place, run) in self.runs.iter().enumerate() {
+                named.entry(run.facts.name.as_deref()).or_insert(place);
+            }
+            named.into_values().collect()
+        });
+        named.iter().map(move |place| name(*place))
     }
 }

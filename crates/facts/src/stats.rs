@@ -3,6 +3,7 @@
 mod column;
 mod runs_behind;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
@@ -15,6 +16,7 @@ pub use runs_behind::RunsBehind;
 
 use crate::latencies::{Latencies, rank};
 use crate::run_facts::{CallTotals, TokenTotals, agent};
+use crate::run_stream::RunSink;
 use crate::store::ListedRun;
 
 /// By what runs, or calls, are grouped.
@@ -198,73 +200,113 @@ fn days_of(days: &BTreeMap<String, u64>) -> Vec<String> {
 
 /// The statistics of runs, which have their details where these are needed: see [`needs_details`].
 pub fn stats<'a>(runs: impl IntoIterator<Item = &'a ListedRun>, by: Option<Grouping>) -> StoreStats {
-    let mut all = Sums::default();
-    let mut groups: HashMap<Option<String>, Sums> = HashMap::new();
+    let mut sums = StatsSink::new(by);
     for run in runs {
-        all.add(run, None, None);
-        let Some(by) = by else { continue };
-        let details = run.details.as_ref();
-        let mut in_group = |group: Option<String>, calls: Option<&CallTotals>, errors: Option<u64>| {
-            groups.entry(group).or_default().add(run, calls, errors);
-        };
-        let calls = match by {
-            Grouping::Model => details.map(|details| &details.models),
-            Grouping::Tool => details.map(|details| &details.tools),
-            _ => None,
-        };
-        if by.is_of_calls() {
-            for (name, calls) in calls.into_iter().flatten() {
-                in_group(Some(name.clone()), Some(calls), None);
-            }
-            continue;
+        sums.add_run(run);
+    }
+    sums.finish()
+}
+
+/// The statistics of the runs that were added to it, in whatever order: they take little room, whatever the number of runs.
+///
+/// ```
+/// use tracer_facts::stats::{StatsSink, stats};
+///
+/// assert_eq!(StatsSink::new(None).finish(), stats([], None));
+/// ```
+#[derive(Debug)]
+pub struct StatsSink {
+    by: Option<Grouping>,
+    all: Sums,
+    groups: HashMap<Option<String>, Sums>,
+}
+
+impl StatsSink {
+    /// No runs yet.
+    #[must_use]
+    pub fn new(by: Option<Grouping>) -> Self {
+        Self {
+            by,
+            all: Sums::default(),
+            groups: HashMap::new(),
         }
+    }
+
+    fn add_run(&mut self, run: &ListedRun) {
+        self.all.add(run, None, None);
+        let Some(by) = self.by else { return };
+        let details = run.details.as_ref();
+        let mut in_group = |group: Option<&str>, calls: Option<&CallTotals>, errors: Option<u64>| {
+            let group = group.map(str::to_owned);
+            self.groups.entry(group).or_default().add(run, calls, errors);
+        };
         match by {
-            Grouping::Name => in_group(agent(run.facts.name.as_deref()).map(str::to_owned), None, None),
-            Grouping::Day => in_group(day(run), None, None),
-            Grouping::Commit => {
-                in_group(
-                    details.and_then(|details| details.commit()).map(str::to_owned),
-                    None,
-                    None,
-                );
+            Grouping::Model | Grouping::Tool => {
+                let calls = details.map(|details| match by {
+                    Grouping::Model => &details.models,
+                    _ => &details.tools,
+                });
+                for (name, calls) in calls.into_iter().flatten() {
+                    in_group(Some(name), Some(calls), None);
+                }
             }
+            Grouping::Name => in_group(agent(run.facts.name.as_deref()), None, None),
+            Grouping::Day => in_group(run.facts.started_us.map(day).as_deref(), None, None),
+            Grouping::Commit => in_group(details.and_then(|details| details.commit()), None, None),
             Grouping::Tag => {
                 let tags = details.map(|details| &details.tags).into_iter().flatten();
                 let mut names = tags.map(|(key, value)| format!("{key}={value}")).peekable();
                 if names.peek().is_none() {
                     in_group(None, None, None);
                 }
-                names.for_each(|name| in_group(Some(name), None, None));
+                names.for_each(|name| in_group(Some(&name), None, None));
             }
             Grouping::Error => {
                 let errors = details.map(|details| &details.failures).into_iter().flatten();
-                errors
-                    .for_each(|(error, occurred)| in_group(Some(error.clone()), None, Some(occurred.count)));
+                errors.for_each(|(error, occurred)| in_group(Some(error), None, Some(occurred.count)));
             }
-            Grouping::Model | Grouping::Tool => {}
         }
     }
-    let mut groups: Vec<(Option<String>, Sums)> = groups.into_iter().collect();
-    groups.sort_by(|(one_name, one), (other_name, other)| {
-        let by_name = || one_name.cmp(other_name);
-        match by {
-            Some(Grouping::Day) => by_name(),
-            Some(Grouping::Commit) => {
-                let age = |name: &Option<String>, sums: &Sums| (name.is_none(), sums.first_us);
-                age(one_name, one).cmp(&age(other_name, other)).then_with(by_name)
+
+    /// The statistics.
+    #[must_use]
+    pub fn finish(self) -> StoreStats {
+        let by = self.by;
+        let mut groups: Vec<(Option<String>, Sums)> = self.groups.into_iter().collect();
+        groups.sort_by(|(one_name, one), (other_name, other)| {
+            let by_name = || one_name.cmp(other_name);
+            match by {
+                Some(Grouping::Day) => by_name(),
+                Some(Grouping::Commit) => {
+                    let age = |name: &Option<String>, sums: &Sums| (name.is_none(), sums.first_us);
+                    age(one_name, one).cmp(&age(other_name, other)).then_with(by_name)
+                }
+                Some(Grouping::Error) => other.errors.cmp(&one.errors).then_with(by_name),
+                Some(by) if by.is_of_calls() => other.calls.cmp(&one.calls).then_with(by_name),
+                _ => other.runs.cmp(&one.runs).then_with(by_name),
             }
-            Some(Grouping::Error) => other.errors.cmp(&one.errors).then_with(by_name),
-            Some(by) if by.is_of_calls() => other.calls.cmp(&one.calls).then_with(by_name),
-            _ => other.runs.cmp(&one.runs).then_with(by_name),
+        });
+        let groups: Vec<GroupStats> = groups
+            .into_iter()
+            .map(|(group, sums)| sums.finish(group, by.is_some_and(Grouping::is_of_calls)))
+            .collect();
+        StoreStats {
+            all: self.all.finish(None, false),
+            groups,
         }
-    });
-    let groups: Vec<GroupStats> = groups
-        .into_iter()
-        .map(|(group, sums)| sums.finish(group, by.is_some_and(Grouping::is_of_calls)))
-        .collect();
-    StoreStats {
-        all: all.finish(None, false),
-        groups,
+    }
+}
+
+impl RunSink for StatsSink {
+    fn add(&mut self, run: Cow<'_, ListedRun>) {
+        self.add_run(&run);
+    }
+
+    fn append(&mut self, others: Self) {
+        self.all.append(others.all);
+        for (group, sums) in others.groups {
+            self.groups.entry(group).or_default().append(sums);
+        }
     }
 }
 
@@ -274,13 +316,13 @@ pub fn needs_details(_: Option<Grouping>) -> bool {
     true
 }
 
-/// The day on which a run started, in UTC.
-fn day(run: &ListedRun) -> Option<String> {
-    let started = run.started()?.to_string();
-    started.get(..10).map(str::to_owned)
+/// The day of a time in microseconds since 1970, in UTC.
+fn day(at_us: i64) -> String {
+    let at = Timestamp::from_unix_microseconds(at_us).to_string();
+    at.get(..10).unwrap_or(&at).to_owned()
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Sums {
     runs: u64,
     ended: u64,
@@ -298,7 +340,8 @@ struct Sums {
     latencies: Latencies,
     tokens: TokenTotals,
     cost: Option<CostSum>,
-    days: BTreeMap<String, u64>,
+    /// By the number of the day since 1970.
+    days: BTreeMap<i64, u64>,
 }
 
 impl Sums {
@@ -309,10 +352,8 @@ impl Sums {
         if let Some(errors) = errors {
             self.errors = Some(self.errors.unwrap_or(0).saturating_add(errors));
         }
-        self.first_us = match (self.first_us, facts.started_us) {
-            (Some(first), Some(started)) => Some(first.min(started)),
-            (first, started) => first.or(started),
-        };
+        let firsts = self.first_us.into_iter().chain(facts.started_us);
+        self.first_us = firsts.min();
         self.ended += u64::from(!matches!(run.status, RunStatus::Running | RunStatus::Damaged));
         self.failed += u64::from(matches!(run.status, RunStatus::Failed | RunStatus::Interrupted));
         self.loops += u64::from(run.status == RunStatus::Looped);
@@ -338,7 +379,34 @@ impl Sums {
             }
             1
         };
-        if let Some(day) = day(run) {
+        if let Some(started) = facts.started_us {
+            *self
+                .days
+                .entry(started.div_euclid(MICROSECONDS_PER_DAY))
+                .or_default() += count;
+        }
+    }
+
+    /// Adds other runs, or calls, of the same group.
+    fn append(&mut self, others: Self) {
+        self.runs += others.runs;
+        self.ended += others.ended;
+        self.failed += others.failed;
+        self.loops += others.loops;
+        self.calls = self.calls.saturating_add(others.calls);
+        self.failed_calls = self.failed_calls.saturating_add(others.failed_calls);
+        if let Some(errors) = others.errors {
+            self.errors = Some(self.errors.unwrap_or(0).saturating_add(errors));
+        }
+        let firsts = self.first_us.into_iter().chain(others.first_us);
+        self.first_us = firsts.min();
+        self.durations.extend(others.durations);
+        self.latencies.merge(&others.latencies);
+        self.tokens.add(others.tokens);
+        if let Some(cost) = &others.cost {
+            self.cost.get_or_insert_default().add(cost);
+        }
+        for (day, count) in others.days {
             *self.days.entry(day).or_default() += count;
         }
     }
@@ -354,6 +422,12 @@ impl Sums {
         };
         #[expect(clippy::cast_precision_loss, reason = "a share")]
         let failure_rate = (self.ended > 0).then(|| self.failed as f64 / self.ended as f64);
+        let mut days = BTreeMap::new();
+        for (number, count) in self.days {
+            *days
+                .entry(day(number.saturating_mul(MICROSECONDS_PER_DAY)))
+                .or_default() += count;
+        }
         GroupStats {
             group,
             runs: self.runs,
@@ -375,7 +449,7 @@ impl Sums {
             known_cost_usd: self.cost.unwrap_or_default().known,
             unpriced_calls: self.cost.unwrap_or_default().unpriced,
             cost: self.cost,
-            days: self.days,
+            days,
         }
     }
 }
@@ -386,7 +460,7 @@ mod tests {
 
     use super::*;
     use crate::FactsStore;
-    use crate::query::{RunMatch, RunQuery};
+    use crate::query::{FactsTest, RunMatch, RunQuery};
     use crate::test_support::{SampleRun, SampleSpan, Sandbox};
 
     fn runs() -> Vec<ListedRun> {
@@ -501,12 +575,16 @@ mod tests {
                 let counted = |column| {
                     // As the page reads it from its address.
                     let query: RunQuery = behind.query(column).to_string().parse().unwrap();
-                    let matches =
-                        |run: &&ListedRun| query.matches(run, tracer_insight::units::now()) == RunMatch::Yes;
+                    let test = FactsTest::new(&query, tracer_insight::units::now());
+                    let matches = |run: &&ListedRun| test.matches(run) == RunMatch::Yes;
                     runs.iter().filter(matches).count() as u64
                 };
                 assert_eq!(counted(StatsColumn::Runs), group.runs, "{by:?} {group:?}");
                 assert_eq!(counted(StatsColumn::Loops), group.loops, "{by:?} {group:?}");
+                // Every group has a run that took as long as most, or a call that did.
+                for column in [StatsColumn::P50, StatsColumn::P95] {
+                    assert!(group.p95_us.is_none() || counted(column) > 0, "{by:?} {group:?}");
+                }
                 if is_all || by.is_none_or(|by| !by.is_of_calls()) {
                     assert_eq!(
                         counted(StatsColumn::Failed),
@@ -522,6 +600,39 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_percentile_of_calls_leads_to_the_runs_with_such_a_call() {
+        let sandbox = Sandbox::new();
+        let search =
+            |number: u32, took| SampleSpan::tool(number, "search", &json!({}), &json!({})).taking(took);
+        for (number, slowest) in [(1, 100), (2, 101), (3, 104), (4, 109)] {
+            let calls = (1..=9).fold(SampleRun::new(number, "agent"), |run, call| {
+                run.span(search(call, 20))
+            });
+            // A slow call of another tool is none of these.
+            let other = SampleSpan::tool(11, "fetch", &json!({}), &json!({})).taking(900);
+            sandbox.write(&calls.span(search(10, slowest)).span(other));
+        }
+        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+        let groups = stats(&runs, Some(Grouping::Tool)).groups;
+        let group = groups
+            .iter()
+            .find(|group| group.group.as_deref() == Some("search"));
+        let (group, by) = (group.unwrap(), Some(Grouping::Tool));
+        assert!(group.p95_us.unwrap().abs_diff(101_000) <= 505, "{group:?}");
+        let query = RunsBehind::new(&RunQuery::default(), by, group, true)
+            .unwrap()
+            .query(StatsColumn::P95);
+        let test = FactsTest::new(&query, tracer_insight::units::now());
+        let behind = runs.iter().filter(|run| test.matches(run) == RunMatch::Yes);
+        let seconds: Vec<i64> = behind
+            .map(|run| run.facts.started_us.unwrap() / 1_000_000 % 60)
+            .collect();
+        assert_eq!(seconds, [4, 3, 2]);
+        let steps = query.of_steps().unwrap();
+        assert!(steps.starts_with("tool:search duration>=100"), "{steps}");
     }
 
     #[test]

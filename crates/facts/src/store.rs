@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,8 +14,9 @@ use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
 
-use crate::database::{Database, DatabaseError, KeptRun, RunToStore};
-use crate::files_stamp::FilesStamp;
+use crate::database::{Database, KeptRun, RunToStore};
+use crate::database_file::DatabaseError;
+use crate::files_stamp::{FilesStamp, FolderListing};
 use crate::growing_runs::GrowingRuns;
 use crate::kept_indexes::KeptIndexes;
 use crate::mirror::{FetchError, MirroredRow, RunLease, TeamStore};
@@ -170,6 +171,11 @@ impl ListedRun {
         })
     }
 
+    /// Its place among all runs, of which the first one is the newest.
+    pub(crate) fn place(&self) -> (Reverse<Option<Timestamp>>, TraceId) {
+        (Reverse(self.placed), self.directory.trace_id)
+    }
+
     /// A look at its files: what has become of it since they were looked at.
     fn look_again(&self) -> Again {
         let is_open = self.facts.is_open();
@@ -200,6 +206,21 @@ enum Again {
     /// Its process has died.
     Status(RunStatus),
     Changed,
+}
+
+/// A run in the folder: one that was known before, or is new.
+enum LookedRun<'a> {
+    Known(&'a ListedRun),
+    New(RunDirectory),
+}
+
+impl LookedRun<'_> {
+    fn look(&self) -> Again {
+        match self {
+            Self::Known(run) => run.look_again(),
+            Self::New(_) => Again::Changed,
+        }
+    }
 }
 
 /// What another look at the files of all runs finds.
@@ -240,7 +261,7 @@ pub struct ReadingProgress {
 /// The runs of a store after a look at their files alone: what is known of them, and what has to be read.
 #[derive(Debug)]
 pub struct Survey {
-    known: Vec<ListedRun>,
+    known: Vec<SurveyedRun>,
     /// The newest first.
     unread: Vec<UnreadRun>,
     gone: Vec<TraceId>,
@@ -250,6 +271,34 @@ pub struct Survey {
     followed: Option<Arc<GrowingRuns>>,
     /// Up to which change the mirror of a bucket is read.
     mirrored: i64,
+    /// The bucket whose runs are still to be read from its mirror.
+    team: Option<Arc<TeamStore>>,
+    /// The listing of the folder that found the runs.
+    listing: Option<FolderListing>,
+}
+
+/// A run whose files are as they were when it was read.
+#[derive(Debug)]
+pub(crate) struct SurveyedRun {
+    pub(crate) run: ListedRun,
+    /// Its details as they are kept, where they are wanted: as values they are ten times as large.
+    pub(crate) details: Option<String>,
+}
+
+/// The runs of this machine, and the bucket whose runs are still to be read from its mirror.
+pub(crate) struct SurveyedRuns {
+    pub(crate) here: Vec<SurveyedRun>,
+    pub(crate) unread: usize,
+    pub(crate) not_kept: Option<DatabaseError>,
+    pub(crate) with_details: bool,
+    pub(crate) prices: Prices,
+    pub(crate) team: Option<Arc<TeamStore>>,
+}
+
+impl From<ListedRun> for SurveyedRun {
+    fn from(run: ListedRun) -> Self {
+        Self { run, details: None }
+    }
 }
 
 #[derive(Debug)]
@@ -262,7 +311,7 @@ struct UnreadRun {
 /// What a look at the files of a run finds.
 #[expect(clippy::large_enum_variant, reason = "nearly all are of the large one")]
 enum Look {
-    Known(ListedRun),
+    Known(SurveyedRun),
     Unread(UnreadRun),
 }
 
@@ -368,6 +417,7 @@ impl FactsStore {
     ///
     /// [`StoreError`] when the folder of runs is missing or cannot be read.
     pub fn survey(&self, with_details: bool) -> Result<Survey, StoreError> {
+        let listing = FolderListing::begin(&self.runs.runs_dir());
         let (looks, opened) = thread::scope(|scope| {
             let loading = thread::Builder::new().spawn_scoped(scope, || self.load(with_details));
             // An ended run is the common case: what of the others matters besides is added to their stamps.
@@ -380,13 +430,24 @@ impl FactsStore {
             (looks, loaded.unwrap_or((Err(None), HashMap::new())))
         });
         let (database, mut kept) = opened;
-        let mut remote = self.remote_runs(&[], 0, with_details);
-        let items: Vec<(FilesStamp, RunDirectory, Option<KeptRun>)> = looks?
+        let looks: Vec<(FilesStamp, RunDirectory)> = looks?.collect();
+        let mirror = self.team.as_ref().and_then(|team| team.mirror().database());
+        let mirrored = mirror
+            .as_ref()
+            .map_or(0, |mirror| mirror.last_number().unwrap_or(0));
+        // Of a run that is in the bucket as well, only one of both is read.
+        let in_bucket = mirror
+            .and_then(|mirror| mirror.known_of(looks.iter().map(|(_, run)| run.trace_id)).ok())
+            .unwrap_or_default();
+        let is_read_here = |directory: &RunDirectory| {
+            let has_changed = |team: &Arc<TeamStore>| team.has_changed_here(directory);
+            !in_bucket.contains(&directory.trace_id) || self.team.as_ref().is_none_or(has_changed)
+        };
+        let items: Vec<(FilesStamp, RunDirectory, Option<KeptRun>)> = looks
+            .into_iter()
             .filter_map(|(files, directory)| {
                 let kept = kept.remove(&directory.trace_id);
-                remote
-                    .is_read_here(&directory)
-                    .then_some((files, directory, kept))
+                is_read_here(&directory).then_some((files, directory, kept))
             })
             .collect();
         let gone = kept.into_keys().collect();
@@ -401,15 +462,16 @@ impl FactsStore {
                 Look::Unread(run) => unread.push(run),
             }
         }
-        known.extend(remote.runs.into_values());
         Ok(Survey {
-            mirrored: remote.up_to,
+            mirrored,
+            team: self.team.clone(),
+            listing,
             ..Survey::new(self, known, unread, gone, database, with_details)
         })
     }
 
     /// The same where the runs were known before: what is kept of them is not read, and those that are as they were are
-    /// taken over.
+    /// taken over. The folder is not listed while it is as it was at the last `listing`.
     ///
     /// # Errors
     ///
@@ -419,7 +481,16 @@ impl FactsStore {
         before: &[ListedRun],
         mirrored: i64,
         with_details: bool,
+        last_listing: &Mutex<Option<FolderListing>>,
     ) -> Result<SnapshotLook, StoreError> {
+        let listing = FolderListing::begin(&self.runs.runs_dir());
+        let mut last_listing = last_listing.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_listed = listing.as_ref().zip(last_listing.as_ref());
+        if self.team.is_none() && is_listed.is_some_and(|(now, before)| now.is_same(before)) {
+            let items = before.iter().map(LookedRun::Known).collect();
+            let (remote, listing) = (RemoteRuns::default(), last_listing.clone());
+            return Ok(self.looked(items, Vec::new(), remote, true, listing, with_details));
+        }
         let mut by_id: HashMap<TraceId, &ListedRun> = before
             .iter()
             .filter(|run| run.remote.is_none())
@@ -437,13 +508,13 @@ impl FactsStore {
         };
         let mut remote = self.remote_runs(known, up_to, with_details);
         let mut is_remote_same = remote.up_to == mirrored;
-        let items: Vec<(RunDirectory, Option<&ListedRun>)> = directories
+        let items: Vec<LookedRun<'_>> = directories
             .into_iter()
             .filter_map(|directory| {
                 let before = by_id.remove(&directory.trace_id);
                 let is_read_here = remote.is_read_here(&directory);
                 is_remote_same &= is_read_here || before.is_none();
-                is_read_here.then_some((directory, before))
+                is_read_here.then(|| before.map_or(LookedRun::New(directory), LookedRun::Known))
             })
             .collect();
         is_remote_same &= remote.runs.len() == remote_before;
@@ -451,38 +522,54 @@ impl FactsStore {
         for run in gone.iter().filter(|_| self.keeps) {
             self.indexes().forget(*run);
         }
-        let looks: Vec<(RunDirectory, Option<&ListedRun>, Again)> =
-            workers::map(items, MAX_LOOKING, |(directory, before)| {
-                let look = before.map_or(Again::Changed, ListedRun::look_again);
-                (directory, before, look)
-            })
-            .collect();
-        if is_remote_same && gone.is_empty() && looks.iter().all(|(_, _, look)| matches!(look, Again::Same)) {
-            return Ok(SnapshotLook::Same);
+        let look = self.looked(items, gone, remote, is_remote_same, listing.clone(), with_details);
+        // What is the same is so by this listing.
+        *last_listing = listing;
+        Ok(look)
+    }
+
+    /// Looks at the files of runs that were known before or are new.
+    fn looked(
+        &self,
+        items: Vec<LookedRun<'_>>,
+        gone: Vec<TraceId>,
+        remote: RemoteRuns,
+        is_remote_same: bool,
+        listing: Option<FolderListing>,
+        with_details: bool,
+    ) -> SnapshotLook {
+        let looks: Vec<(LookedRun<'_>, Again)> = workers::map(items, MAX_LOOKING, |run| {
+            let look = run.look();
+            (run, look)
+        })
+        .collect();
+        if is_remote_same && gone.is_empty() && looks.iter().all(|(_, look)| matches!(look, Again::Same)) {
+            return SnapshotLook::Same;
         }
         let (mut known, mut unread) = (Vec::with_capacity(looks.len()), Vec::new());
-        for (directory, before, look) in looks {
-            match (before, look) {
-                (Some(run), Again::Same) => known.push(run.clone()),
-                (Some(run), Again::Status(status)) => known.push(ListedRun {
+        for look in looks {
+            match look {
+                (LookedRun::Known(run), Again::Same) => known.push(run.clone().into()),
+                (LookedRun::Known(run), Again::Status(status)) => known.push(SurveyedRun::from(ListedRun {
                     status,
                     ..run.clone()
-                }),
-                (None, _) | (_, Again::Changed) => unread.push(UnreadRun::of(directory)),
+                })),
+                (LookedRun::Known(run), Again::Changed) => unread.push(UnreadRun::of(run.directory.clone())),
+                (LookedRun::New(directory), _) => unread.push(UnreadRun::of(directory)),
             }
         }
-        known.extend(remote.runs.into_values());
+        known.extend(remote.runs.into_values().map(SurveyedRun::from));
         let is_written = !unread.is_empty() || !gone.is_empty();
         let database = if self.keeps && is_written && self.runs.runs_dir().is_dir() {
             Database::open(self.runs.data_dir()).map_err(Some)
         } else {
             Err(None)
         };
-        let survey = Survey {
+        SnapshotLook::Changed(Survey {
             mirrored: remote.up_to,
+            listing,
             ..Survey::new(self, known, unread, gone, database, with_details)
-        };
-        Ok(SnapshotLook::Changed(survey))
+        })
     }
 
     /// The directories of the runs of this machine; where a bucket is read besides, none need be there.
@@ -637,7 +724,7 @@ impl RemoteRuns {
 impl Survey {
     fn new(
         store: &FactsStore,
-        known: Vec<ListedRun>,
+        known: Vec<SurveyedRun>,
         unread: Vec<UnreadRun>,
         gone: Vec<TraceId>,
         database: Result<Database, Option<DatabaseError>>,
@@ -652,6 +739,8 @@ impl Survey {
             prices: store.prices.clone(),
             followed: store.followed.clone(),
             mirrored: 0,
+            team: None,
+            listing: None,
         }
     }
 
@@ -672,7 +761,14 @@ impl Survey {
             prices: Prices::default(),
             followed: None,
             mirrored: 0,
+            team: None,
+            listing: None,
         }
+    }
+
+    /// The listing of the folder that found the runs.
+    pub(crate) fn listing(&self) -> Option<&FolderListing> {
+        self.listing.as_ref()
     }
 
     /// Up to which change the mirror of a bucket is read.
@@ -685,15 +781,13 @@ impl Survey {
         self.with_details
     }
 
-    /// Number of all runs.
-    #[must_use]
-    pub fn run_count(&self) -> usize {
-        self.known.len() + self.unread.len()
-    }
-
-    /// Reads the runs that have to be read, the newest first, in several threads, and keeps their facts as it goes. When
-    /// `cancel` is cancelled, what was read until then is given, and kept.
-    pub fn read(mut self, cancel: &CancelToken, mut progress: impl FnMut(ReadingProgress)) -> StoreFacts {
+    /// Reads the runs of this machine that have to be read, the newest first, in several threads, and keeps their facts as it
+    /// goes. When `cancel` is cancelled, what was read until then is given, and kept.
+    pub(crate) fn read_here(
+        mut self,
+        cancel: &CancelToken,
+        mut progress: impl FnMut(ReadingProgress),
+    ) -> SurveyedRuns {
         let (count, bytes) = self.unread();
         let mut reading = ReadingProgress {
             runs: count,
@@ -722,21 +816,18 @@ impl Survey {
                     if unsettled.is_none() {
                         keeping.add(&run.directory, &files, &read);
                     }
-                    runs.push(listed(&run.directory, read, with_details, &files, unsettled));
+                    runs.push(listed(&run.directory, read, with_details, &files, unsettled).into());
                 }
                 progress(reading);
             },
         );
-        let not_kept = keeping.finish();
-        for details in runs.iter_mut().filter_map(|run| run.details.as_mut()) {
-            details.price(&self.prices);
-        }
-        // Each is moved once: it is large, and there are many.
-        runs.sort_by_cached_key(|run| (Reverse(run.placed), run.directory.trace_id));
-        StoreFacts {
-            runs,
+        SurveyedRuns {
+            here: runs,
             unread: left,
-            not_kept,
+            not_kept: keeping.finish(),
+            with_details: self.with_details,
+            prices: self.prices,
+            team: self.team,
         }
     }
 }
@@ -807,23 +898,24 @@ fn look(mut files: FilesStamp, directory: RunDirectory, kept: Option<KeptRun>, w
         if files.bytes() != kept.files {
             return None;
         }
-        let details = match (&kept.details, with_details) {
-            (Some(details), _) => Some(serde_json::from_str(details).ok()?),
-            (None, true) => return None,
-            (None, false) => None,
-        };
-        Some((facts, details, kept.files))
+        if with_details && kept.details.is_none() {
+            return None;
+        }
+        Some((facts, kept))
     });
     match known {
-        Some((facts, details, files)) => Look::Known(ListedRun {
-            status: facts.status_now(&directory),
-            placed: placed(&directory, &facts),
-            directory,
-            facts,
-            details,
-            files: files.into(),
-            unsettled: None,
-            remote: None,
+        Some((facts, kept)) => Look::Known(SurveyedRun {
+            run: ListedRun {
+                status: facts.status_now(&directory),
+                placed: placed(&directory, &facts),
+                directory,
+                facts,
+                details: None,
+                files: kept.files.into(),
+                unsettled: None,
+                remote: None,
+            },
+            details: kept.details,
         }),
         None => Look::Unread(UnreadRun::of(directory)),
     }

@@ -235,6 +235,36 @@ fn next_of(store: &FactsStore, before: Option<&FactsSnapshot>, with_details: boo
 }
 
 #[test]
+fn the_folder_is_listed_again_only_when_a_run_has_come_or_gone() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    // A folder that has just changed may change again without its time.
+    let first = loop {
+        let snapshot = next(&sandbox, None, true).unwrap();
+        if snapshot.listed().is_some() {
+            break snapshot;
+        }
+        std::thread::yield_now();
+    };
+    assert!(next(&sandbox, Some(&first), true).is_none());
+    let listed = first.listed();
+    let log = sandbox.directory(1).join("spans.jsonl");
+    let mut log = fs::OpenOptions::new().append(true).open(log).unwrap();
+    log.write_all(b"\n").unwrap();
+    let changed = next(&sandbox, Some(&first), true).unwrap();
+    assert_eq!(changed.runs(), read(&sandbox));
+    assert_eq!(
+        changed.listed(),
+        listed,
+        "what is in a run is seen without a listing"
+    );
+    sandbox.write(&refund_agent(2));
+    let grown = next(&sandbox, Some(&changed), true).unwrap();
+    assert_eq!(grown.runs(), read(&sandbox));
+    assert_ne!(grown.listed(), listed);
+}
+
+#[test]
 fn a_snapshot_is_the_same_until_a_run_changes() {
     let sandbox = Sandbox::new();
     sandbox.write(&refund_agent(1));
@@ -243,11 +273,11 @@ fn a_snapshot_is_the_same_until_a_run_changes() {
     assert!(next(&sandbox, Some(&first), true).is_none());
     sandbox.write(&refund_agent(2).failed("AgentError", "gave up"));
     let second = next(&sandbox, Some(&first), true).unwrap();
-    assert_eq!(second.runs, read(&sandbox));
+    assert_eq!(second.runs(), read(&sandbox));
     assert_ne!(second.version(), first.version());
     fs::remove_dir_all(sandbox.directory(1)).unwrap();
     let third = next(&sandbox, Some(&second), true).unwrap();
-    assert_eq!(third.runs, read(&sandbox));
+    assert_eq!(third.runs(), read(&sandbox));
     assert_eq!(
         unread(&sandbox),
         0,
@@ -261,9 +291,9 @@ fn a_snapshot_gets_details_when_they_are_needed() {
     sandbox.write(&refund_agent(1));
     facts(&sandbox);
     let without = next(&sandbox, None, false).unwrap();
-    assert!(without.runs[0].details.is_none());
+    assert!(without.runs()[0].details.is_none());
     let with = next(&sandbox, Some(&without), true).unwrap();
-    assert_eq!(with.runs, read(&sandbox));
+    assert_eq!(with.runs(), read(&sandbox));
     assert!(next(&sandbox, Some(&with), false).is_none(), "they stay");
 }
 
@@ -275,7 +305,7 @@ fn a_folder_without_runs_has_an_empty_snapshot() {
         panic!("there was nothing before");
     };
     let empty = FactsSnapshot::read(survey, &CancelToken::default(), |_| ()).unwrap();
-    assert!(empty.runs.is_empty());
+    assert!(empty.runs().is_empty());
 }
 
 #[test]
@@ -643,7 +673,7 @@ proptest! {
         }
         let expected = read(&sandbox);
         let snapshot = next_of(&store, snapshot.as_ref(), true).or(snapshot);
-        prop_assert_eq!(&snapshot.unwrap().runs, &expected, "what a viewer knows");
+        prop_assert_eq!(snapshot.as_ref().unwrap().runs(), &expected[..], "what a viewer knows");
         prop_assert_eq!(facts(&sandbox), expected.clone());
         prop_assert_eq!(facts(&sandbox), expected.clone(), "from the database");
         let _ = fs::remove_dir_all(sandbox.path().join("cache"));
@@ -750,7 +780,7 @@ proptest! {
                 fs::OpenOptions::new().append(true).open(&log).unwrap().write_all(part).unwrap();
                 let now = next_of(&store, snapshot.as_ref(), true);
                 snapshot = now.or(snapshot);
-                prop_assert_eq!(&snapshot.as_ref().unwrap().runs, &read(&sandbox));
+                prop_assert_eq!(snapshot.as_ref().unwrap().runs(), &read(&sandbox)[..]);
             }
         }
     }
@@ -777,8 +807,8 @@ fn of_a_followed_run_only_what_was_added_is_read() {
     };
     assert_eq!(survey.unread(), (1, added.len() as u64));
     let second = FactsSnapshot::read(survey, &CancelToken::default(), |_| ()).unwrap();
-    assert_eq!(second.runs, read(&sandbox));
-    assert_eq!(second.runs[0].facts.steps, 502);
+    assert_eq!(second.runs(), read(&sandbox));
+    assert_eq!(second.runs()[0].facts.steps, 502);
 }
 
 /// How many runs the mixed store has: few by default, and 10,000 in the slow step of CI.
@@ -863,7 +893,7 @@ fn facts_of_a_mixed_store_are_those_of_a_full_reading() {
     assert_eq!(expected.len(), count as usize);
     let store = FactsStore::new(sandbox.path()).following();
     let first = next_of(&store, None, true).unwrap();
-    assert!(first.runs == expected, "the first time");
+    assert!(first.runs() == expected, "the first time");
     assert!(facts(&sandbox) == expected, "from the database");
     // Another process lists while runs change, come and go.
     std::thread::scope(|scope| {
@@ -878,7 +908,7 @@ fn facts_of_a_mixed_store_are_those_of_a_full_reading() {
     });
     let expected = read(&sandbox);
     let second = next_of(&store, Some(&first), true).unwrap();
-    assert!(second.runs == expected, "after changes");
+    assert!(second.runs() == expected, "after changes");
     assert!(facts(&sandbox) == expected, "after changes, from the database");
     fs::remove_dir_all(sandbox.path().join("cache")).unwrap();
     assert!(facts(&sandbox) == expected, "without the database");

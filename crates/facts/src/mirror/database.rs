@@ -4,25 +4,29 @@
 //! was removed keeps its row, without facts. Whoever opens a damaged file makes a new one, and all is synchronized again.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
+use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use super::line::MirrorLine;
-use crate::database::{DatabaseError, as_id, create, damaged, discard, is_damage, prepared};
+use crate::database_file::{self, DatabaseError, DatabaseFormat, as_id, damaged};
 
-/// The file, by the version of what is in it.
-const FILE: &str = "mirror-1.sqlite";
-/// The version of what is in the file, stored in it.
-const VERSION: i64 = 1;
-/// How long another process is waited for: it writes for a second at most.
-const MAX_WAIT: Duration = Duration::from_secs(10);
+const FORMAT: DatabaseFormat = DatabaseFormat {
+    name: "mirror-2.sqlite",
+    version: 2,
+    schema: SCHEMA,
+    // 32 MiB of pages in memory: IDs come in no order.
+    pragmas: "PRAGMA cache_size = -32768;",
+    // Another process writes for a second at most.
+    max_wait: Duration::from_secs(10),
+};
+
 /// Rows that are in memory as texts at a time.
-const ROWS_PER_LOAD: i64 = 20_000;
-/// KiB of pages in memory: IDs come in no order.
-const CACHE_KIB: i64 = 32 * 1024;
+const ROWS_PER_LOAD: i64 = 2_000;
 
 const SCHEMA: &str = "
     CREATE TABLE runs (
@@ -30,10 +34,14 @@ const SCHEMA: &str = "
         trace_id BLOB NOT NULL UNIQUE,
         generation INTEGER NOT NULL,
         started INTEGER,
+        status TEXT,
+        is_trial INTEGER NOT NULL,
         name TEXT,
+        session TEXT,
         facts TEXT
     ) STRICT;
-    CREATE INDEX runs_started ON runs (started) WHERE facts IS NOT NULL;
+    CREATE INDEX runs_newest ON runs (started DESC, trace_id, status, is_trial) WHERE facts IS NOT NULL;
+    CREATE INDEX runs_session ON runs (session, started, trace_id, is_trial) WHERE session IS NOT NULL;
     CREATE TABLE details (
         number INTEGER PRIMARY KEY,
         details TEXT NOT NULL,
@@ -76,48 +84,8 @@ pub(crate) struct MirrorDatabase {
 impl MirrorDatabase {
     /// Opens the database of a mirror whose folder is there.
     pub(crate) fn open(folder: &Path) -> Result<Self, DatabaseError> {
-        let path = prepared(folder, FILE)?;
-        match Self::connect(&path) {
-            Err(error) if is_damage(&error) => {
-                discard(&path);
-                create(&path)?;
-                Self::connect(&path)
-            }
-            connected => connected,
-        }
-        .map_err(|source| DatabaseError::Unusable { path, source })
-    }
-
-    fn connect(path: &Path) -> rusqlite::Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        connection.busy_timeout(MAX_WAIT)?;
-        connection.execute_batch(
-            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
-             PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 0;",
-        )?;
-        connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
-        let version = |connection: &Connection| {
-            connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
-        };
-        if version(&connection)? != VERSION {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // Another process may have been first.
-            if version(&transaction)? != VERSION {
-                let tables: i64 =
-                    transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-                if tables > 0 {
-                    return Err(damaged());
-                }
-                transaction.execute_batch(SCHEMA)?;
-                transaction.pragma_update(None, "user_version", VERSION)?;
-            }
-            transaction.commit()?;
-        }
-        Ok(Self {
-            connection,
-            path: path.to_owned(),
-        })
+        let (path, connection) = FORMAT.open(folder)?;
+        Ok(Self { connection, path })
     }
 
     /// When it was synchronized last; `None` before the first time is whole.
@@ -167,7 +135,8 @@ impl MirrorDatabase {
         let mut forget = connection.prepare("DELETE FROM runs WHERE number = ?1")?;
         let mut forget_details = connection.prepare("DELETE FROM details WHERE number = ?1")?;
         let mut insert = connection.prepare(
-            "INSERT INTO runs (trace_id, generation, started, name, facts) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO runs (trace_id, generation, started, status, is_trial, name, session, facts)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?;
         let mut insert_details =
             connection.prepare("INSERT INTO details (number, details, meta) VALUES (?1, ?2, ?3)")?;
@@ -190,7 +159,10 @@ impl MirrorDatabase {
                 id,
                 line.generation,
                 state.and_then(|state| state.started_us),
+                state.map(|state| state.status.as_str()),
+                state.is_some_and(|state| state.is_trial),
                 state.and_then(|state| state.name.as_deref()),
+                state.and_then(|state| state.session.as_deref()),
                 state.map(|state| state.facts.get()),
             ])?;
             if let Some(state) = state {
@@ -200,6 +172,24 @@ impl MirrorDatabase {
             new_lines += 1;
         }
         Ok(new_lines)
+    }
+
+    /// Takes over that a run was removed, in whatever state it is known.
+    pub(crate) fn forget(&self, run: TraceId) -> Result<(), DatabaseError> {
+        let query = "SELECT generation FROM runs WHERE trace_id = ?1";
+        let known = self
+            .connection
+            .query_row(query, [run.to_bytes()], |row| row.get(0))
+            .optional();
+        let Some(generation) = known.map_err(|error| self.failed(error))? else {
+            return Ok(());
+        };
+        let removal = MirrorLine {
+            trace_id: run,
+            generation,
+            state: None,
+        };
+        self.apply(&[removal]).map(drop)
     }
 
     /// Remembers that all of an object is in it.
@@ -250,6 +240,26 @@ impl MirrorDatabase {
         self.rows(query, params![after, ROWS_PER_LOAD])
     }
 
+    /// Which of these runs are there, and not removed.
+    pub(crate) fn known_of(
+        &self,
+        runs: impl Iterator<Item = TraceId>,
+    ) -> Result<HashSet<TraceId>, DatabaseError> {
+        let mut runs = runs;
+        let mut read = || -> rusqlite::Result<HashSet<TraceId>> {
+            let query = "SELECT 1 FROM runs WHERE trace_id = ?1 AND facts IS NOT NULL";
+            let mut statement = self.connection.prepare(query)?;
+            let mut known = HashSet::new();
+            for run in runs.by_ref() {
+                if statement.exists([run.to_bytes()])? {
+                    known.insert(run);
+                }
+            }
+            Ok(known)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
     /// One run, unless it is unknown or removed.
     pub(crate) fn run(&self, run: TraceId) -> Result<Option<MirroredRow>, DatabaseError> {
         let query =
@@ -260,10 +270,99 @@ impl MirrorDatabase {
 
     /// The newest runs.
     pub(crate) fn newest(&self, limit: usize) -> Result<Vec<MirroredRow>, DatabaseError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let query = "SELECT trace_id, generation, facts, NULL, number FROM runs WHERE facts IS NOT NULL
-                     ORDER BY started DESC, trace_id LIMIT ?1";
-        self.rows(query, params![limit])
+        let mut found = Vec::new();
+        self.each_newest(true, |row| {
+            if found.len() == limit {
+                return ControlFlow::Break(());
+            }
+            found.push(row);
+            ControlFlow::Continue(())
+        })?;
+        Ok(found)
+    }
+
+    /// Each run that is not removed, with the trials of gates or without, the newest first, until `take` has enough.
+    pub(crate) fn each_newest(
+        &self,
+        with_trials: bool,
+        mut take: impl FnMut(MirroredRow) -> ControlFlow<()>,
+    ) -> Result<(), DatabaseError> {
+        let query = "SELECT trace_id, generation, facts, NULL, number FROM runs INDEXED BY runs_newest
+                     WHERE facts IS NOT NULL AND is_trial <= ?1 ORDER BY started DESC, trace_id";
+        self.each_row(query, params![with_trials], &mut take)
+    }
+
+    /// What everything that is read from now on is of: no writer changes it until reading ends.
+    pub(crate) fn begin_reading(&self) -> Result<(), DatabaseError> {
+        let begun = self.connection.execute_batch("BEGIN");
+        begun.map_err(|error| self.failed(error))
+    }
+
+    /// Lets writers go on.
+    pub(crate) fn end_reading(&self) -> Result<(), DatabaseError> {
+        self.commit()
+    }
+
+    /// Each run that is not removed, in no order, one after the other.
+    pub(crate) fn each(
+        &self,
+        with_details: bool,
+        mut take: impl FnMut(MirroredRow),
+    ) -> Result<(), DatabaseError> {
+        let query = if with_details {
+            "SELECT trace_id, generation, facts, details, number FROM runs LEFT JOIN details USING (number)
+             WHERE facts IS NOT NULL ORDER BY number"
+        } else {
+            "SELECT trace_id, generation, facts, NULL, number FROM runs WHERE facts IS NOT NULL ORDER BY number"
+        };
+        self.each_row(query, params![], &mut |row| {
+            take(row);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Each run that is not removed, in no order, by what lists count: its ID, its status, and whether it is a trial of a gate.
+    pub(crate) fn each_counted(
+        &self,
+        mut take: impl FnMut(TraceId, RunStatus, bool),
+    ) -> Result<(), DatabaseError> {
+        let mut read = || {
+            // All of it is in the index.
+            let query =
+                "SELECT trace_id, status, is_trial FROM runs INDEXED BY runs_newest WHERE facts IS NOT NULL";
+            let mut statement = self.connection.prepare(query)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let id = as_id(row.get_ref(0)?.as_blob()?);
+                let status = RunStatus::from_word(row.get_ref(1)?.as_str()?);
+                let (Some(id), Some(status)) = (id, status) else {
+                    return Err(damaged());
+                };
+                take(id, status, row.get(2)?);
+            }
+            Ok(())
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// When each run of a session started, and whether it is a trial of a gate.
+    pub(crate) fn of_session(
+        &self,
+        session: &str,
+    ) -> Result<Vec<(TraceId, Option<Timestamp>, bool)>, DatabaseError> {
+        let read = || {
+            let query = "SELECT trace_id, started, is_trial FROM runs WHERE session = ?1";
+            let mut statement = self.connection.prepare(query)?;
+            let mut rows = statement.query([session])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let id = as_id(row.get_ref(0)?.as_blob()?).ok_or_else(damaged)?;
+                let started: Option<i64> = row.get(1)?;
+                found.push((id, started.map(Timestamp::from_unix_microseconds), row.get(2)?));
+            }
+            Ok(found)
+        };
+        read().map_err(|error| self.failed(error))
     }
 
     /// The runs with a name, the newest first.
@@ -311,36 +410,45 @@ impl MirrorDatabase {
         query: &str,
         parameters: &[&dyn rusqlite::ToSql],
     ) -> Result<Vec<MirroredRow>, DatabaseError> {
-        let read = || {
+        let mut found = Vec::new();
+        self.each_row(query, parameters, &mut |row| {
+            found.push(row);
+            ControlFlow::Continue(())
+        })?;
+        Ok(found)
+    }
+
+    fn each_row(
+        &self,
+        query: &str,
+        parameters: &[&dyn rusqlite::ToSql],
+        take: &mut dyn FnMut(MirroredRow) -> ControlFlow<()>,
+    ) -> Result<(), DatabaseError> {
+        let mut read = || {
             let mut statement = self.connection.prepare(query)?;
             let mut rows = statement.query(parameters)?;
-            let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 let Some(trace_id) = as_id(row.get_ref(0)?.as_blob()?) else {
                     return Err(damaged());
                 };
-                found.push(MirroredRow {
+                let row = MirroredRow {
                     trace_id,
                     generation: row.get(1)?,
                     facts: row.get(2)?,
                     details: row.get(3)?,
                     number: row.get(4)?,
-                });
+                };
+                if take(row).is_break() {
+                    break;
+                }
             }
-            Ok(found)
+            Ok(())
         };
         read().map_err(|error| self.failed(error))
     }
 
-    /// A failure, after which a file that is damaged is gone: the next one who opens it makes a new one.
     fn failed(&self, source: rusqlite::Error) -> DatabaseError {
-        if is_damage(&source) {
-            discard(&self.path);
-        }
-        DatabaseError::Unusable {
-            path: self.path.clone(),
-            source,
-        }
+        database_file::failed(&self.path, source)
     }
 }
 

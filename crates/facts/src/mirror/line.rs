@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tracer_insight::status::RunStatus;
 use tracer_sdk::format::TraceId;
 
 use crate::run_facts::{RunDetails, RunFacts};
@@ -35,6 +36,9 @@ pub struct MirrorLine {
 pub(crate) struct MirroredState {
     pub(crate) name: Option<String>,
     pub(crate) started_us: Option<i64>,
+    pub(crate) status: RunStatus,
+    pub(crate) is_trial: bool,
+    pub(crate) session: Option<String>,
     pub(crate) facts: Box<RawValue>,
     pub(crate) details: Box<RawValue>,
     pub(crate) meta: Box<RawValue>,
@@ -106,8 +110,11 @@ impl MirrorLine {
                 return None;
             }
             Some(MirroredState {
-                name: known.name,
+                status: known.recorded_status(),
+                is_trial: known.is_trial,
                 started_us: known.started_us,
+                name: known.name,
+                session: known.session,
                 facts,
                 details,
                 meta,

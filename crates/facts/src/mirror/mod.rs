@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp, TraceId};
 use tracer_sdk::read::RunDirectory;
 
-use crate::database::{DatabaseError, private_folder};
+use crate::cache_folder::private_folder;
+use crate::database_file::DatabaseError;
 use database::SyncState;
 pub(crate) use database::{MirrorDatabase, MirroredRow};
 pub use line::{LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
@@ -156,6 +157,25 @@ impl MirrorWriter {
         self.database.apply(lines)
     }
 
+    /// Forgets the runs that are not to be kept, as if a line had said that they were removed; how many these are.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be used.
+    pub fn retain(&mut self, mut is_kept: impl FnMut(TraceId) -> bool) -> Result<u64, DatabaseError> {
+        self.begin()?;
+        let mut forgotten = Vec::new();
+        self.database.each_counted(|run, _, _| {
+            if !is_kept(run) {
+                forgotten.push(run);
+            }
+        })?;
+        for run in &forgotten {
+            self.database.forget(*run)?;
+        }
+        Ok(forgotten.len() as u64)
+    }
+
     /// Remembers that all lines of an object are here.
     ///
     /// # Errors
@@ -263,7 +283,9 @@ pub trait FetchRuns: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`FetchError`]
+    /// [`FetchError::Unreachable`] and [`FetchError::Refused`] of a bucket that does not answer or does not give it,
+    /// [`FetchError::Gone`] when it was removed, [`FetchError::Damaged`] when the bucket has something else in its place, and
+    /// [`FetchError::NotKept`] when this machine cannot store it.
     fn fetch(&self, run: TraceId, generation: u64) -> Result<RunLease, FetchError>;
 
     /// Whether a run of the data directory, that is in the bucket as well, has changed here since it was sent.

@@ -103,6 +103,9 @@ pub enum NumberField {
     Cost,
     /// How long the run took, in microseconds.
     Duration,
+    /// How long the slowest of its calls took, in microseconds, to half a percent: of those that `tool` and `model` name in the
+    /// same query, or of all.
+    Slowest,
     /// Steps.
     Steps,
     /// Model calls.
@@ -127,7 +130,7 @@ pub(crate) enum Unit {
 
 impl NumberField {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Tokens,
         Self::Input,
         Self::Output,
@@ -135,6 +138,7 @@ impl NumberField {
         Self::Reasoning,
         Self::Cost,
         Self::Duration,
+        Self::Slowest,
         Self::Steps,
         Self::LlmCalls,
         Self::ToolCalls,
@@ -154,6 +158,7 @@ impl NumberField {
             Self::Reasoning => "reasoning",
             Self::Cost => "cost",
             Self::Duration => "duration",
+            Self::Slowest => "slowest",
             Self::Steps => "steps",
             Self::LlmCalls => "llm_calls",
             Self::ToolCalls => "tool_calls",
@@ -166,7 +171,7 @@ impl NumberField {
     pub(crate) const fn unit(self) -> Unit {
         match self {
             Self::Cost => Unit::Money,
-            Self::Duration => Unit::Time,
+            Self::Duration | Self::Slowest => Unit::Time,
             _ => Unit::Count,
         }
     }

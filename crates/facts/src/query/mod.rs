@@ -9,7 +9,7 @@
 //! for any text and `?` for any character; `field~value` finds a part. A text without a field is anywhere in a step.
 //!
 //! A run matches when each term holds somewhere in it. `args` and `result` are those of a call of `tool`, `prompt` and `answer`
-//! those of a call of `model`. What is not known matches neither a comparison nor its negation.
+//! those of a call of `model`; `slowest` is of the calls that `tool` and `model` name. What is not known matches neither a comparison nor its negation.
 
 mod fields;
 mod parse;
@@ -28,7 +28,7 @@ use tracer_insight::step_kind::StepKind;
 
 pub use fields::{Feature, NumberField, QueryScope, TextField};
 pub use parse::QueryError;
-pub use run_match::RunMatch;
+pub use run_match::{FactsTest, RunMatch};
 pub use since::{InvalidSince, Since};
 pub use step_match::{RunTest, StepColumns, StepTest};
 pub use step_query::StepQuery;
@@ -155,7 +155,9 @@ impl RunQuery {
     pub fn needs_details(&self) -> bool {
         self.terms.iter().any(|term| match &term.condition {
             Condition::Text(_) | Condition::Kind(_) => true,
-            Condition::Number { field, .. } => *field == NumberField::Cost,
+            Condition::Number { field, .. } => {
+                matches!(field, NumberField::Cost | NumberField::Slowest)
+            }
             Condition::Field { field, .. } => !matches!(
                 field,
                 TextField::Name | TextField::Agent | TextField::Id | TextField::Session
@@ -167,6 +169,54 @@ impl RunQuery {
         })
     }
 
+    /// The query of the steps of a matching run that it asks for, to find them there: a [`StepQuery`]. `None` where it asks for no
+    /// steps beyond the names of tools and models, or for several that are not one.
+    ///
+    /// ```
+    /// use tracer_facts::query::RunQuery;
+    ///
+    /// let query: RunQuery = "since:7d tool:search_kb slowest>=3s".parse()?;
+    /// assert_eq!(query.of_steps().as_deref(), Some("tool:search_kb duration>=3s"));
+    /// assert_eq!("tool:search_kb tokens>10k".parse::<RunQuery>()?.of_steps(), None);
+    /// # Ok::<(), tracer_facts::query::QueryError>(())
+    /// ```
+    #[must_use]
+    pub fn of_steps(&self) -> Option<String> {
+        let positive = self.terms.iter().filter(|term| !term.is_negated);
+        let mut conditions: Vec<Condition> = positive.filter_map(|term| of_step(&term.condition)).collect();
+        let has = |fields: &[TextField]| {
+            conditions.iter().any(
+                |condition| matches!(condition, Condition::Field { field, .. } if fields.contains(field)),
+            )
+        };
+        let is_of_tools = has(&[TextField::Tool, TextField::Args, TextField::Result]);
+        let is_of_models = has(&[TextField::Model, TextField::Prompt, TextField::Answer]);
+        let is_name = |condition: &Condition| {
+            matches!(
+                condition,
+                Condition::Field {
+                    field: TextField::Tool | TextField::Model,
+                    ..
+                }
+            )
+        };
+        if conditions.iter().all(is_name) || (is_of_tools && is_of_models) {
+            return None;
+        }
+        let is_long = |condition: &Condition| matches!(condition, Condition::Number { .. });
+        if !is_of_tools && !is_of_models && conditions.iter().any(is_long) {
+            conditions.push(Condition::Kind(vec![StepKind::Llm, StepKind::Tool]));
+        }
+        let terms = conditions.into_iter().map(|condition| QueryTerm {
+            is_negated: false,
+            condition,
+        });
+        let steps = Self {
+            terms: terms.collect(),
+        };
+        Some(steps.to_string())
+    }
+
     /// Whether the steps of runs have to be read.
     #[must_use]
     pub fn needs_steps(&self) -> bool {
@@ -175,5 +225,26 @@ impl RunQuery {
             Condition::Field { field, .. } => field.is_in_steps(),
             _ => false,
         })
+    }
+}
+
+/// What a condition on runs asks of a step.
+fn of_step(condition: &Condition) -> Option<Condition> {
+    match condition {
+        Condition::Text(_) | Condition::Kind(_) => Some(condition.clone()),
+        Condition::Field { field, .. } => {
+            let is_of_step = matches!(field, TextField::Tool | TextField::Model | TextField::Error);
+            (is_of_step || field.is_in_steps()).then(|| condition.clone())
+        }
+        Condition::Number {
+            field: NumberField::Slowest,
+            comparison: comparison @ (NumberComparison::MoreThan | NumberComparison::AtLeast),
+            number,
+        } => Some(Condition::Number {
+            field: NumberField::Duration,
+            comparison: *comparison,
+            number: *number,
+        }),
+        _ => None,
     }
 }

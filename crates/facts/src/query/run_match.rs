@@ -1,12 +1,15 @@
-//! Whether a run matches a query, as far as its facts say.
+//! [`FactsTest`]: whether runs match a query, as far as their facts say.
 
+use std::collections::BTreeMap;
+
+use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Timestamp, Usd};
 use tracer_sdk::prices::CostSum;
 use tracer_sdk::read::NamePattern;
 
 use super::fields::{Feature, NumberField, TextField};
 use super::{Condition, NumberComparison, RunQuery, TextComparison};
-use crate::run_facts::{COMMIT_TAG, FURTHER, RunDetails, agent};
+use crate::run_facts::{COMMIT_TAG, CallTotals, FURTHER, RunDetails, agent};
 use crate::store::ListedRun;
 
 /// A text that is shorter is no beginning of an ID.
@@ -23,14 +26,74 @@ pub enum RunMatch {
     IfSteps,
 }
 
-impl RunQuery {
+/// The conditions of a query on the facts of runs, made once for however many runs.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_facts::FactsStore;
+/// use tracer_facts::query::{FactsTest, RunMatch};
+/// use tracer_insight::units::now;
+///
+/// let runs = FactsStore::new(data_dir).all(true)?.runs;
+/// let test = FactsTest::new(&"name:support-* tokens<1k".parse()?, now());
+/// assert_eq!(test.matches(&runs[0]), RunMatch::Yes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct FactsTest {
+    /// Each with whether it must not hold.
+    conditions: Vec<(bool, FactsCondition)>,
+    now: Timestamp,
+}
+
+#[derive(Debug, Clone)]
+enum FactsCondition {
+    /// What a run is called is as good as what is in it.
+    Text(String, TextMatch),
+    Field(FieldTest),
+    Number(NumberField, NumberComparison, u64),
+    Cost(NumberComparison, Option<Usd>),
+    Slowest(NumberComparison, u64, NamedCalls),
+    Status(Vec<RunStatus>),
+    Has(Feature),
+    Since(Timestamp),
+    Until(Timestamp),
+    /// It is of steps alone.
+    Steps,
+}
+
+/// What a name or a text is compared with.
+#[derive(Debug, Clone)]
+struct FieldTest {
+    field: TextField,
+    value: String,
+    compare: TextMatch,
+    /// Of a tag, its key and its value.
+    tag: Option<(TextMatch, TextMatch)>,
+}
+
+impl FactsTest {
+    /// The conditions of a query, as they are `now`.
+    #[must_use]
+    pub fn new(query: &RunQuery, now: Timestamp) -> Self {
+        let terms = query.terms.iter();
+        let calls = NamedCalls::new(query);
+        let conditions =
+            terms.map(|term| (term.is_negated, FactsCondition::new(&term.condition, &calls, now)));
+        Self {
+            conditions: conditions.collect(),
+            now,
+        }
+    }
+
     /// Whether a run matches. Details that are needed and missing are taken for unknown.
     #[must_use]
-    pub fn matches(&self, run: &ListedRun, now: Timestamp) -> RunMatch {
+    pub fn matches(&self, run: &ListedRun) -> RunMatch {
         let mut found = RunMatch::Yes;
-        for term in &self.terms {
-            match condition(&term.condition, run, now) {
-                ConditionOutcome::Known(holds) if holds != term.is_negated => {}
+        for (is_negated, condition) in &self.conditions {
+            match condition.outcome(run, self.now) {
+                ConditionOutcome::Known(holds) if holds != *is_negated => {}
                 ConditionOutcome::Steps => found = RunMatch::IfSteps,
                 ConditionOutcome::Known(_) | ConditionOutcome::Unknown => return RunMatch::No,
             }
@@ -55,63 +118,134 @@ impl From<Option<bool>> for ConditionOutcome {
     }
 }
 
-fn condition(condition: &Condition, run: &ListedRun, now: Timestamp) -> ConditionOutcome {
-    let facts = &run.facts;
-    match condition {
-        // What a run is called is as good as what is in it.
-        Condition::Text(text) if is_called(run, text) => ConditionOutcome::Known(true),
-        Condition::Text(_) | Condition::Kind(_) => ConditionOutcome::Steps,
-        Condition::Field {
-            field,
-            comparison,
-            value,
-        } => field_condition(*field, *comparison, value, run),
-        Condition::Number {
-            field: NumberField::Cost,
-            comparison,
-            number,
-        } => run
-            .details
-            .as_ref()
-            .and_then(|details| compare_cost(&details.cost, *comparison, *number))
-            .into(),
-        Condition::Number {
-            field,
-            comparison,
-            number,
-        } => {
-            let value = match field {
-                NumberField::Tokens => facts.tokens.total,
-                NumberField::Input => facts.tokens.input,
-                NumberField::Output => facts.tokens.output,
-                NumberField::Cached => facts.tokens.cache_read,
-                NumberField::Reasoning => facts.tokens.reasoning,
-                // Compared above: it may be known in part.
-                NumberField::Cost => None,
-                NumberField::Duration => run.duration_until(now),
-                NumberField::Steps => Some(facts.steps),
-                NumberField::LlmCalls => Some(facts.llm_calls),
-                NumberField::ToolCalls => Some(facts.tool_calls),
-                NumberField::Errors => Some(facts.errors),
-                NumberField::Failures => Some(facts.failed_calls),
-                NumberField::Retries => Some(facts.retries),
-            };
-            value.map(|value| comparison.holds(value, *number)).into()
+impl FactsCondition {
+    fn new(condition: &Condition, calls: &NamedCalls, now: Timestamp) -> Self {
+        match condition {
+            Condition::Text(text) => Self::Text(text.clone(), TextMatch::new(TextComparison::Contains, text)),
+            Condition::Kind(_) => Self::Steps,
+            Condition::Field {
+                field,
+                comparison,
+                value,
+            } => Self::Field(FieldTest::new(*field, *comparison, value)),
+            Condition::Number {
+                field: NumberField::Cost,
+                comparison,
+                number,
+            } => Self::Cost(*comparison, dollars(*number)),
+            Condition::Number {
+                field: NumberField::Slowest,
+                comparison,
+                number,
+            } => Self::Slowest(*comparison, *number, calls.clone()),
+            Condition::Number {
+                field,
+                comparison,
+                number,
+            } => Self::Number(*field, *comparison, *number),
+            Condition::Status(statuses) => Self::Status(statuses.clone()),
+            Condition::Has(feature) => Self::Has(*feature),
+            Condition::Since(moment) => Self::Since(moment.instant(now)),
+            Condition::Until(moment) => Self::Until(moment.instant(now)),
         }
-        Condition::Status(statuses) => ConditionOutcome::Known(statuses.contains(&run.status)),
-        Condition::Has(feature) => has(*feature, run).into(),
-        // One without a readable start is not hidden for being damaged.
-        Condition::Since(moment) => {
-            ConditionOutcome::Known(run.started().is_none_or(|started| started >= moment.instant(now)))
+    }
+
+    fn outcome(&self, run: &ListedRun, now: Timestamp) -> ConditionOutcome {
+        let facts = &run.facts;
+        match self {
+            Self::Text(text, part) if is_called(run, text, part) => ConditionOutcome::Known(true),
+            Self::Text(..) | Self::Steps => ConditionOutcome::Steps,
+            Self::Field(test) => test.outcome(run),
+            Self::Cost(comparison, limit) => run
+                .details
+                .as_ref()
+                .zip(*limit)
+                .and_then(|(details, limit)| compare_cost(&details.cost, *comparison, limit))
+                .into(),
+            Self::Slowest(comparison, number, calls) => run
+                .details
+                .as_ref()
+                .and_then(|details| calls.slowest(details))
+                .map(|slowest| comparison.holds(slowest, *number))
+                .into(),
+            Self::Number(field, comparison, number) => {
+                let value = match field {
+                    NumberField::Tokens => facts.tokens.total,
+                    NumberField::Input => facts.tokens.input,
+                    NumberField::Output => facts.tokens.output,
+                    NumberField::Cached => facts.tokens.cache_read,
+                    NumberField::Reasoning => facts.tokens.reasoning,
+                    // Compared above: the one may be known in part, the other is of some calls.
+                    NumberField::Cost | NumberField::Slowest => None,
+                    NumberField::Duration => run.duration_until(now),
+                    NumberField::Steps => Some(facts.steps),
+                    NumberField::LlmCalls => Some(facts.llm_calls),
+                    NumberField::ToolCalls => Some(facts.tool_calls),
+                    NumberField::Errors => Some(facts.errors),
+                    NumberField::Failures => Some(facts.failed_calls),
+                    NumberField::Retries => Some(facts.retries),
+                };
+                value.map(|value| comparison.holds(value, *number)).into()
+            }
+            Self::Status(statuses) => ConditionOutcome::Known(statuses.contains(&run.status)),
+            Self::Has(feature) => has(*feature, run).into(),
+            // One without a readable start is not hidden for being damaged.
+            Self::Since(start) => {
+                ConditionOutcome::Known(run.started().is_none_or(|started| started >= *start))
+            }
+            Self::Until(end) => run.started().map(|started| started < *end).into(),
         }
-        Condition::Until(moment) => run.started().map(|started| started < moment.instant(now)).into(),
     }
 }
 
-/// Compares a cost with millionths of a dollar; `None` where what is known of it does not decide.
-fn compare_cost(cost: &CostSum, comparison: NumberComparison, millionths: u64) -> Option<bool> {
+/// The calls that a query names by their tools and models; all where it names none.
+#[derive(Debug, Clone, Default)]
+struct NamedCalls {
+    tools: Vec<TextMatch>,
+    models: Vec<TextMatch>,
+}
+
+impl NamedCalls {
+    fn new(query: &RunQuery) -> Self {
+        let mut calls = Self::default();
+        for term in query.terms.iter().filter(|term| !term.is_negated) {
+            if let Condition::Field {
+                field,
+                comparison,
+                value,
+            } = &term.condition
+            {
+                let names = match field {
+                    TextField::Tool => &mut calls.tools,
+                    TextField::Model => &mut calls.models,
+                    _ => continue,
+                };
+                names.push(TextMatch::new(*comparison, value));
+            }
+        }
+        calls
+    }
+
+    /// How long the slowest of them took in a run, as far as that is known.
+    fn slowest(&self, details: &RunDetails) -> Option<u64> {
+        let is_of_all = self.tools.is_empty() && self.models.is_empty();
+        let slowest = |calls: &BTreeMap<String, CallTotals>, names: &[TextMatch]| {
+            let is_one = |name: &str| is_of_all || names.iter().any(|wanted| wanted.holds(name));
+            let named = calls.iter().filter(|(name, _)| is_one(name));
+            named.filter_map(|(_, calls)| calls.latencies.slowest()).max()
+        };
+        slowest(&details.tools, &self.tools).max(slowest(&details.models, &self.models))
+    }
+}
+
+/// Millionths of a dollar; `None` of more than there is.
+fn dollars(millionths: u64) -> Option<Usd> {
     let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
-    let limit: Usd = text.parse().ok()?;
+    text.parse().ok()
+}
+
+/// Compares a cost; `None` where what is known of it does not decide.
+fn compare_cost(cost: &CostSum, comparison: NumberComparison, limit: Usd) -> Option<bool> {
     if let Some(usd) = cost.usd() {
         return Some(comparison.holds(usd, limit));
     }
@@ -126,9 +260,9 @@ fn compare_cost(cost: &CostSum, comparison: NumberComparison, millionths: u64) -
 }
 
 /// Whether a text is a part of the run's label, or the beginning of its ID.
-fn is_called(run: &ListedRun, text: &str) -> bool {
+fn is_called(run: &ListedRun, text: &str, part: &TextMatch) -> bool {
     let name = run.facts.name.as_deref();
-    name.is_some_and(|name| TextMatch::new(TextComparison::Contains, text).holds(name))
+    name.is_some_and(|name| part.holds(name))
         || (text.len() >= MIN_ID_CHARACTERS && begins(&run.directory.trace_id.to_string(), text))
 }
 
@@ -146,49 +280,60 @@ fn has(feature: Feature, run: &ListedRun) -> Option<bool> {
     }
 }
 
-fn field_condition(
-    field: TextField,
-    comparison: TextComparison,
-    value: &str,
-    run: &ListedRun,
-) -> ConditionOutcome {
-    let compare = TextMatch::new(comparison, value);
-    let one = |text: Option<&str>| ConditionOutcome::Known(text.is_some_and(|text| compare.holds(text)));
-    let details: Option<&RunDetails> = run.details.as_deref();
-    match (field, details) {
-        (TextField::Name, _) => one(run.facts.name.as_deref()),
-        (TextField::Agent, _) => one(agent(run.facts.name.as_deref())),
-        (TextField::Id, _) => {
-            let id = run.directory.trace_id.to_string();
-            ConditionOutcome::Known(begins(&id, value) || compare.holds(&id))
+impl FieldTest {
+    fn new(field: TextField, comparison: TextComparison, value: &str) -> Self {
+        let compared = |text| TextMatch::new(comparison, text);
+        let (key, tag) = value.split_once('=').unwrap_or((value, "*"));
+        Self {
+            field,
+            value: value.to_owned(),
+            compare: compared(value),
+            tag: (field == TextField::Tag).then(|| (compared(key), compared(tag))),
         }
-        (TextField::Session, _) => one(run.facts.session.as_deref()),
-        (field, _) if field.is_in_steps() => ConditionOutcome::Steps,
-        (_, None) => ConditionOutcome::Unknown,
-        (TextField::Command, Some(details)) => one(details.command.as_deref()),
-        (TextField::Commit, Some(details)) => {
-            let commit = details.tags.get(COMMIT_TAG);
-            ConditionOutcome::Known(
-                commit.is_some_and(|commit| begins(commit, value) || compare.holds(commit)),
-            )
-        }
-        (TextField::Tag, Some(details)) => {
-            let (key, value) = value.split_once('=').unwrap_or((value, "*"));
-            let (key, value) = (TextMatch::new(comparison, key), TextMatch::new(comparison, value));
-            let is_one = |(name, said): (&String, &String)| key.holds(name) && value.holds_any(said);
-            ConditionOutcome::Known(details.tags.iter().any(is_one))
-        }
-        (TextField::Tool, Some(details)) => any(details.tools.keys(), |name| compare.holds(name)),
-        (TextField::Model, Some(details)) => any(details.models.keys(), |name| compare.holds(name)),
-        (TextField::Failed, Some(details)) => {
-            let called = details.tools.iter().chain(&details.models);
-            let failed = called.filter(|(_, calls)| calls.failed > 0);
-            any(failed.map(|(name, _)| name), |name| compare.holds(name))
-        }
-        (TextField::Error, Some(details)) => any(details.failures.keys(), |name| compare.holds_error(name)),
-        // In steps: see above.
-        (TextField::Args | TextField::Result | TextField::Prompt | TextField::Answer, Some(_)) => {
-            ConditionOutcome::Steps
+    }
+
+    fn outcome(&self, run: &ListedRun) -> ConditionOutcome {
+        let Self { value, compare, .. } = self;
+        let one = |text: Option<&str>| ConditionOutcome::Known(text.is_some_and(|text| compare.holds(text)));
+        let details: Option<&RunDetails> = run.details.as_deref();
+        match (self.field, details) {
+            (TextField::Name, _) => one(run.facts.name.as_deref()),
+            (TextField::Agent, _) => one(agent(run.facts.name.as_deref())),
+            (TextField::Id, _) => {
+                let id = run.directory.trace_id.to_string();
+                ConditionOutcome::Known(begins(&id, value) || compare.holds(&id))
+            }
+            (TextField::Session, _) => one(run.facts.session.as_deref()),
+            (field, _) if field.is_in_steps() => ConditionOutcome::Steps,
+            (_, None) => ConditionOutcome::Unknown,
+            (TextField::Command, Some(details)) => one(details.command.as_deref()),
+            (TextField::Commit, Some(details)) => {
+                let commit = details.tags.get(COMMIT_TAG);
+                ConditionOutcome::Known(
+                    commit.is_some_and(|commit| begins(commit, value) || compare.holds(commit)),
+                )
+            }
+            (TextField::Tag, Some(details)) => {
+                let is_one = |(key, value): &(TextMatch, TextMatch)| {
+                    let mut tags = details.tags.iter();
+                    tags.any(|(name, said)| key.holds(name) && value.holds_any(said))
+                };
+                ConditionOutcome::Known(self.tag.as_ref().is_some_and(is_one))
+            }
+            (TextField::Tool, Some(details)) => any(details.tools.keys(), |name| compare.holds(name)),
+            (TextField::Model, Some(details)) => any(details.models.keys(), |name| compare.holds(name)),
+            (TextField::Failed, Some(details)) => {
+                let called = details.tools.iter().chain(&details.models);
+                let failed = called.filter(|(_, calls)| calls.failed > 0);
+                any(failed.map(|(name, _)| name), |name| compare.holds(name))
+            }
+            (TextField::Error, Some(details)) => {
+                any(details.failures.keys(), |name| compare.holds_error(name))
+            }
+            // In steps: see above.
+            (TextField::Args | TextField::Result | TextField::Prompt | TextField::Answer, Some(_)) => {
+                ConditionOutcome::Steps
+            }
         }
     }
 }
@@ -266,7 +411,7 @@ mod tests {
         cost.known = Usd::from_cents(12);
         let compared = |cost: &CostSum| {
             [MoreThan, AtLeast, LessThan, AtMost, Exactly].map(|comparison| {
-                [110_000, 120_000, 130_000].map(|millionths| compare_cost(cost, comparison, millionths))
+                [11, 12, 13].map(|cents| compare_cost(cost, comparison, Usd::from_cents(cents)))
             })
         };
         let (yes, no) = (Some(true), Some(false));
@@ -291,6 +436,8 @@ mod tests {
                 [no, None, None]
             ]
         );
-        assert_eq!(compare_cost(&cost, MoreThan, u64::MAX), None);
+        assert_eq!(dollars(120_000), Some(Usd::from_cents(12)));
+        let most = dollars(u64::MAX).unwrap();
+        assert_eq!(compare_cost(&cost, MoreThan, most), None);
     }
 }

@@ -9,7 +9,6 @@ use tracer_insight::step_summary;
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::read::{RunReader, Strictness};
 
-use super::run_match::RunMatch;
 use super::*;
 use crate::test_support::{SampleRun, SampleSpan, Sandbox};
 use crate::{FactsStore, ListedRun};
@@ -72,10 +71,10 @@ fn store() -> (Sandbox, Vec<ListedRun>) {
 fn matching(runs: &[ListedRun], query: &str) -> String {
     let query = parse(query);
     let test = StepTest::new(&query);
-    let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+    let facts = FactsTest::new(&query, "2026-01-01T00:01:00Z".parse().unwrap());
     let mut numbers: Vec<String> = Vec::new();
     for run in runs {
-        let is_one = match query.matches(run, now) {
+        let is_one = match facts.matches(run) {
             RunMatch::No => false,
             RunMatch::Yes => true,
             RunMatch::IfSteps => {
@@ -153,6 +152,12 @@ fn runs_match_when_every_term_holds() {
         ("-cost>0", "23"),
         ("duration>300ms", "123"),
         ("duration:>0.4s", ""),
+        // Of a run without calls, nobody knows.
+        ("slowest>10ms", "12"),
+        ("-slowest>100ms", "2"),
+        ("tool:* slowest>100ms", ""),
+        ("model:* slowest>100ms", "1"),
+        ("tool:search_kb model:gpt-5 slowest>100ms", ""),
         ("steps:4", "12"),
         ("llm_calls:2 tool_calls<3", "1"),
         ("failures:1 retries:1 errors:1", "2"),
@@ -174,6 +179,33 @@ fn runs_match_when_every_term_holds() {
         ("\"Where is my refund?\" tool:search_kb error:Timeout", ""),
     ] {
         assert_eq!(matching(&runs, query), expected, "{query}");
+    }
+}
+
+#[test]
+fn a_query_of_runs_says_which_steps_it_asks_for() {
+    for (query, expected) in [
+        ("", None),
+        ("name:agent tokens>10k", None),
+        ("tool:search_kb since:7d", None),
+        ("refund", Some("refund")),
+        (
+            "tool:search_kb args~refund status:failed",
+            Some("tool:search_kb args~refund"),
+        ),
+        ("error:Timeout -tool:search_kb", Some("error:Timeout")),
+        ("model:gpt-5 slowest>3s", Some("model:gpt-5 duration>3s")),
+        ("slowest>=3s", Some("duration>=3s kind:llm,tool")),
+        ("slowest<3s", None),
+        // There is no step that is both.
+        ("tool:search_kb prompt~refund", None),
+    ] {
+        let steps = parse(query).of_steps();
+        assert_eq!(steps.as_deref(), expected, "{query}");
+        assert!(
+            steps.is_none_or(|steps| steps.parse::<StepQuery>().is_ok()),
+            "{query}"
+        );
     }
 }
 

@@ -4,6 +4,7 @@ use tracer_insight::status::RunStatus;
 use tracer_sdk::format::Timestamp;
 
 use super::{GroupStats, Grouping, MICROSECONDS_PER_DAY, StatsColumn};
+use crate::latencies::shortest_like;
 use crate::order::RunOrder;
 use crate::query::{Condition, Feature, NumberComparison, NumberField, QueryTerm, RunQuery, Since};
 use crate::query::{TextComparison, TextField};
@@ -50,23 +51,34 @@ impl RunsBehind {
         Some(Self {
             all,
             called: name.filter(|_| is_of_calls).map(str::to_owned),
-            p50_us: group.p50_us.filter(|_| !is_of_calls),
-            p95_us: group.p95_us.filter(|_| !is_of_calls),
+            p50_us: group.p50_us,
+            p95_us: group.p95_us,
         })
     }
 
-    /// The query of the runs that a column counts: those that failed, or looped, or took as long; else all of the group.
+    /// The query of the runs that a column counts: those that failed, or looped, or took as long, or have a call that did; else
+    /// all of the group.
     #[must_use]
     pub fn query(&self, column: StatsColumn) -> RunQuery {
         let mut query = self.all.clone();
         let slow = |limit: Option<u64>| {
-            let slow = limit.map(|number| Condition::Number {
-                field: NumberField::Duration,
-                comparison: NumberComparison::AtLeast,
-                number,
-            });
-            // How long a run that goes on will take is not known.
-            slow.map(|slow| [not(Condition::Status(vec![RunStatus::Running])), holds(slow)])
+            let at_least = |field, number| {
+                holds(Condition::Number {
+                    field,
+                    comparison: NumberComparison::AtLeast,
+                    number,
+                })
+            };
+            match (limit, &self.called) {
+                (None, _) => Vec::new(),
+                // The percentile of calls is the middle of those that are like it.
+                (Some(limit), Some(_)) => vec![at_least(NumberField::Slowest, shortest_like(limit))],
+                // How long a run that goes on will take is not known.
+                (Some(limit), None) => vec![
+                    not(Condition::Status(vec![RunStatus::Running])),
+                    at_least(NumberField::Duration, limit),
+                ],
+            }
         };
         match (column, &self.called) {
             (StatsColumn::Failed, Some(name)) => query.terms.push(is(TextField::Failed, name)),
@@ -77,8 +89,8 @@ impl RunsBehind {
             (StatsColumn::Loops, _) => query
                 .terms
                 .push(holds(Condition::Status(vec![RunStatus::Looped]))),
-            (StatsColumn::P50, _) => query.terms.extend(slow(self.p50_us).into_iter().flatten()),
-            (StatsColumn::P95, _) => query.terms.extend(slow(self.p95_us).into_iter().flatten()),
+            (StatsColumn::P50, _) => query.terms.extend(slow(self.p50_us)),
+            (StatsColumn::P95, _) => query.terms.extend(slow(self.p95_us)),
             _ => {}
         }
         query

@@ -1,0 +1,280 @@
+//! [`DatabaseFormat`]: a database of `SQLite` in a file that can be made again. Opening one makes it where it is missing, and
+//! replaces what is damaged or something else.
+//!
+//! The journal is a rollback journal, not a write-ahead log: a process writes in few short transactions, and a write-ahead log
+//! needs memory shared between processes, which network file systems lack, and two files more, which a directory that cannot
+//! be written has no room for.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use tracer_sdk::format::TraceId;
+
+use crate::cache_folder::{CACHE_FOLDER, private_file, private_folder};
+
+/// Why facts are not kept: everything works without, and takes longer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// The folder or the file cannot be made.
+    #[error("{path} cannot be opened")]
+    Unopened {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A symbolic link is in the place of the folder or the file.
+    #[error("{path} is a symbolic link")]
+    SymbolicLink {
+        /// What is one.
+        path: PathBuf,
+    },
+    /// Another process has locked it, or it cannot be written.
+    #[error("{path} cannot be used")]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What `SQLite` says.
+        source: rusqlite::Error,
+    },
+}
+
+/// What a file is called, and what is in it.
+#[derive(Debug)]
+pub(crate) struct DatabaseFormat {
+    /// The file's name in the folder for what can be computed again.
+    pub(crate) name: &'static str,
+    /// The version of what is in the file, stored in it; not 0, which an empty file has.
+    pub(crate) version: i64,
+    /// What makes the tables in an empty file.
+    pub(crate) schema: &'static str,
+    /// Settings of each connection besides those that all have.
+    pub(crate) pragmas: &'static str,
+    /// How long another process is waited for.
+    pub(crate) max_wait: Duration,
+}
+
+impl DatabaseFormat {
+    /// Opens the database of a data directory, and makes it where it is missing. A file that is no such database, or is
+    /// damaged, is replaced.
+    pub(crate) fn open(&self, data_dir: &Path) -> Result<(PathBuf, Connection), DatabaseError> {
+        let path = prepared(data_dir, self.name)?;
+        let connected = match self.connect(&path) {
+            Err(error) if is_damage(&error) => {
+                discard(&path);
+                create(&path)?;
+                self.connect(&path)
+            }
+            connected => connected,
+        };
+        match connected {
+            Ok(connection) => Ok((path, connection)),
+            Err(source) => Err(DatabaseError::Unusable { path, source }),
+        }
+    }
+
+    fn connect(&self, path: &Path) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.busy_timeout(self.max_wait)?;
+        connection.execute_batch(
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
+             PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 0;",
+        )?;
+        connection.execute_batch(self.pragmas)?;
+        if version(&connection)? != self.version {
+            self.make_tables(&mut connection)?;
+        }
+        Ok(connection)
+    }
+
+    /// Makes the tables, unless another process made them since the version was read: what is new is not taken for damage.
+    fn make_tables(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let found = version(&transaction)?;
+        if found == self.version {
+            return Ok(());
+        }
+        let tables: i64 =
+            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        if tables > 0 || found != 0 {
+            return Err(damaged());
+        }
+        transaction.execute_batch(self.schema)?;
+        transaction.pragma_update(None, "user_version", self.version)?;
+        transaction.commit()
+    }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// A failure, after which a file that is damaged is gone: the next one who opens it makes a new one.
+pub(crate) fn failed(path: &Path, source: rusqlite::Error) -> DatabaseError {
+    if is_damage(&source) {
+        discard(path);
+    }
+    DatabaseError::Unusable {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// The path of the file, which is there then: private to the user, and no link to elsewhere.
+fn prepared(data_dir: &Path, file: &str) -> Result<PathBuf, DatabaseError> {
+    // The data directory itself may be reached by links; what is in it may not be one.
+    let data_dir = fs::canonicalize(data_dir).map_err(|source| DatabaseError::Unopened {
+        path: data_dir.to_owned(),
+        source,
+    })?;
+    let folder = data_dir.join(CACHE_FOLDER);
+    let path = folder.join(file);
+    let unopened = |source| DatabaseError::Unopened {
+        path: path.clone(),
+        source,
+    };
+    match private_folder().create(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(unopened(error)),
+        _ => {}
+    }
+    for part in [&folder, &path] {
+        if fs::symlink_metadata(part).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(DatabaseError::SymbolicLink { path: part.clone() });
+        }
+    }
+    if !path.exists() {
+        create(&path)?;
+    }
+    Ok(path)
+}
+
+/// Makes an empty file, unless another process does so first: `SQLite` gives its journal the same permissions.
+fn create(path: &Path) -> Result<(), DatabaseError> {
+    match private_file().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(DatabaseError::Unopened {
+            path: path.to_owned(),
+            source: error,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a file that is no database. The journal goes first: left alone, it would be rolled back into the next file.
+fn discard(path: &Path) {
+    for ending in ["-journal", "-wal", "-shm", ""] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        // What cannot be removed cannot be replaced either: facts are not kept then.
+        let _ = fs::remove_file(PathBuf::from(name));
+    }
+}
+
+/// Whether the file itself is wrong, not who else uses it or where it is.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::SqliteFailure(failure, message) => match failure.code {
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => true,
+            // A database of something else has no such table.
+            ErrorCode::Unknown => message
+                .as_ref()
+                .is_some_and(|message| message.contains("no such")),
+            _ => false,
+        },
+        rusqlite::Error::InvalidColumnType(..)
+        | rusqlite::Error::FromSqlConversionFailure(..)
+        | rusqlite::Error::IntegralValueOutOfRange(..)
+        | rusqlite::Error::Utf8Error(..)
+        | rusqlite::Error::SqlInputError { .. } => true,
+        _ => false,
+    }
+}
+
+pub(crate) fn damaged() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), None)
+}
+
+pub(crate) fn as_id(blob: &[u8]) -> Option<TraceId> {
+    TraceId::from_u128(u128::from_be_bytes(blob.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+
+    const FORMAT: DatabaseFormat = DatabaseFormat {
+        name: "numbers-7.sqlite",
+        version: 7,
+        schema: "CREATE TABLE numbers (number INTEGER PRIMARY KEY) STRICT;",
+        pragmas: "",
+        max_wait: Duration::from_secs(60),
+    };
+
+    fn numbers(connection: &Connection) -> i64 {
+        let query = "SELECT count(*) FROM numbers";
+        connection.query_row(query, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn tables_that_another_connection_made_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = prepared(folder.path(), FORMAT.name).unwrap();
+        // It read the version before the other made the tables.
+        let mut late = Connection::open(&path).unwrap();
+        assert_eq!(version(&late).unwrap(), 0);
+        let (_, first) = FORMAT.open(folder.path()).unwrap();
+        first.execute("INSERT INTO numbers VALUES (1)", []).unwrap();
+        FORMAT.make_tables(&mut late).unwrap();
+        assert_eq!((numbers(&late), numbers(&first)), (1, 1));
+    }
+
+    #[test]
+    fn all_may_be_first_at_once() {
+        const OPENING: u8 = 4;
+        for _ in 0..25 {
+            let folder = tempfile::tempdir().unwrap();
+            let barrier = Barrier::new(OPENING.into());
+            thread::scope(|scope| {
+                for number in 0..OPENING {
+                    let (folder, barrier) = (folder.path(), &barrier);
+                    scope.spawn(move || {
+                        barrier.wait();
+                        let (_, connection) = FORMAT.open(folder).unwrap();
+                        connection
+                            .execute("INSERT INTO numbers VALUES (?1)", [number])
+                            .unwrap();
+                    });
+                }
+            });
+            let (_, connection) = FORMAT.open(folder.path()).unwrap();
+            assert_eq!(
+                numbers(&connection),
+                i64::from(OPENING),
+                "nobody replaced another's file"
+            );
+        }
+    }
+
+    #[test]
+    fn other_contents_are_replaced() {
+        for other in [
+            "PRAGMA user_version = 6; CREATE TABLE numbers (number TEXT);",
+            "PRAGMA user_version = 6;",
+            "CREATE TABLE others (number INTEGER);",
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = prepared(folder.path(), FORMAT.name).unwrap();
+            Connection::open(path).unwrap().execute_batch(other).unwrap();
+            let (_, connection) = FORMAT.open(folder.path()).unwrap();
+            assert_eq!(version(&connection).unwrap(), FORMAT.version, "{other}");
+            assert_eq!(numbers(&connection), 0, "{other}");
+        }
+    }
+}

@@ -1,0 +1,619 @@
+//! [`RunStream`]: all runs of a store one after the other, for questions whose answers are small. Those of a bucket, of which
+//! there may be millions, come from their mirror, and few of them are in memory at a time.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::{ControlFlow, Range};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use tracer_insight::status::RunStatus;
+use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::prices::Prices;
+use tracer_sdk::read::CancelToken;
+
+use crate::database_file::DatabaseError;
+use crate::mirror::{MirrorDatabase, MirroredRow, TeamStore};
+use crate::order::{PlaceInThread, RunOrder};
+use crate::query::{FactsTest, RunMatch, RunQuery, StepTest};
+use crate::run_facts;
+use crate::search::match_steps;
+use crate::selection::MatchProgress;
+use crate::store::{ListedRun, ReadingProgress, StoreFacts, Survey, SurveyedRun, SurveyedRuns};
+use crate::workers;
+
+/// Runs that a thread takes at once.
+const RUNS_PER_TURN: usize = 256;
+/// Runs whose steps are read that are in memory at a time.
+const RUNS_PER_STEPS: usize = 1_000;
+/// Runs that are in memory at least before all but the first ones are given up.
+const MIN_HELD: usize = 1_000;
+
+/// What runs of a stream are added to, in several threads and in no order.
+pub trait RunSink: Send {
+    /// Adds a run.
+    fn add(&mut self, run: Cow<'_, ListedRun>);
+    /// Adds the runs of another thread.
+    fn append(&mut self, others: Self);
+}
+
+/// Which runs of a stream are wanted.
+#[derive(Clone, Copy)]
+pub struct RunChoice<'a> {
+    /// What their facts and steps are asked for.
+    pub query: &'a RunQuery,
+    /// The time that ages are counted back from.
+    pub now: Timestamp,
+    /// Whether trials of gates are wanted.
+    pub with_trials: bool,
+    /// What has to hold besides.
+    pub also: &'a (dyn Fn(&ListedRun) -> bool + Sync),
+}
+
+/// How many runs there are, without any one of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunCensus {
+    /// The runs, in no order.
+    pub ids: Vec<TraceId>,
+    /// How many have each status.
+    pub statuses: BTreeMap<RunStatus, usize>,
+    /// Trials of gates that were left out.
+    pub hidden_trials: usize,
+}
+
+impl RunCensus {
+    fn add(&mut self, run: TraceId, status: RunStatus, is_hidden: bool) {
+        if is_hidden {
+            self.hidden_trials += 1;
+        } else {
+            self.ids.push(run);
+            *self.statuses.entry(status).or_default() += 1;
+        }
+    }
+}
+
+/// All runs of a store, as they were at one instant.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_facts::stats::{StatsSink, StoreStats};
+/// use tracer_facts::query::RunQuery;
+/// use tracer_facts::{FactsStore, RunChoice};
+/// use tracer_insight::units::now;
+/// use tracer_sdk::read::CancelToken;
+///
+/// let cancel = CancelToken::default();
+/// let mut runs = FactsStore::new(data_dir).survey(true)?.stream(&cancel, |_| ());
+/// assert_eq!(runs.census(true)?.ids.len(), 1);
+///
+/// let query: RunQuery = "tool:search_kb".parse()?;
+/// let choice = RunChoice { query: &query, now: now(), with_trials: false, also: &|_| true };
+/// let sums = runs.fold(&choice, || StatsSink::new(None), &cancel, |_| ())?;
+/// let stats: StoreStats = sums.finish();
+/// assert_eq!(stats.all.runs, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RunStream {
+    /// Runs that are missing because reading was cancelled.
+    pub unread: usize,
+    /// Why facts could not be kept; they are read again the next time then.
+    pub not_kept: Option<DatabaseError>,
+    here: Vec<SurveyedRun>,
+    details: DetailsReader,
+    bucket: Option<StreamedBucket>,
+}
+
+/// The runs of a bucket.
+#[derive(Debug)]
+struct StreamedBucket {
+    team: Arc<TeamStore>,
+    /// Nobody changes it until everything is read.
+    mirror: MirrorDatabase,
+    /// Runs that are read from this machine instead.
+    read_here: HashSet<TraceId>,
+}
+
+impl StreamedBucket {
+    fn open(team: Arc<TeamStore>, here: &[SurveyedRun]) -> Option<Self> {
+        let mirror = team.mirror().database()?;
+        mirror.begin_reading().ok()?;
+        Some(Self {
+            team,
+            mirror,
+            read_here: here.iter().map(|known| known.run.directory.trace_id).collect(),
+        })
+    }
+}
+
+/// Gives runs the details that are kept of them, and their cost.
+#[derive(Debug)]
+struct DetailsReader {
+    is_wanted: bool,
+    prices: Prices,
+}
+
+impl DetailsReader {
+    /// A run of this machine.
+    fn of_known<'a>(&self, known: &'a SurveyedRun) -> Cow<'a, ListedRun> {
+        if known.details.is_none() && known.run.details.is_none() {
+            return Cow::Borrowed(&known.run);
+        }
+        let mut run = known.run.clone();
+        if let Some(text) = &known.details {
+            let kept = serde_json::from_str(text);
+            // What is kept is damaged: its files have it.
+            run.details = Some(kept.unwrap_or_else(|_| Box::new(run_facts::read(&run.directory).details)));
+        }
+        Cow::Owned(self.priced(run))
+    }
+
+    /// The same where nobody needs it any more.
+    fn of_last_known(&self, known: SurveyedRun) -> ListedRun {
+        match self.of_known(&known) {
+            Cow::Owned(run) => run,
+            Cow::Borrowed(_) => known.run,
+        }
+    }
+
+    fn of_bucket(&self, row: &MirroredRow, team: &Arc<TeamStore>) -> Option<ListedRun> {
+        let run = ListedRun::of_bucket(row, team)?;
+        Some(self.priced(run))
+    }
+
+    fn priced(&self, mut run: ListedRun) -> ListedRun {
+        if let Some(details) = &mut run.details {
+            details.price(&self.prices);
+        }
+        run
+    }
+}
+
+/// Runs that a thread takes at once.
+enum StreamTurn {
+    Here(Range<usize>),
+    Bucket(Vec<MirroredRow>),
+}
+
+/// Where a run is whose steps decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum StreamPlace {
+    Here(usize),
+    Bucket(TraceId),
+}
+
+/// What one thread has added, and what it has left open.
+struct StreamPart<Sink> {
+    sink: Sink,
+    undecided: Vec<StreamPlace>,
+}
+
+impl Survey {
+    /// Reads the runs that have to be read, the newest first, in several threads, and keeps their facts as it goes. When
+    /// `cancel` is cancelled, what was read until then is given, and kept.
+    pub fn read(self, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> StoreFacts {
+        self.stream(cancel, progress).collect()
+    }
+
+    /// The same for who asks something of all runs and does not need them at once: those of a bucket are still to come.
+    pub fn stream(self, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> RunStream {
+        RunStream::new(self.read_here(cancel, progress))
+    }
+}
+
+impl RunStream {
+    fn new(runs: SurveyedRuns) -> Self {
+        Self {
+            bucket: runs.team.and_then(|team| StreamedBucket::open(team, &runs.here)),
+            unread: runs.unread,
+            not_kept: runs.not_kept,
+            here: runs.here,
+            details: DetailsReader {
+                is_wanted: runs.with_details,
+                prices: runs.prices,
+            },
+        }
+    }
+
+    /// Counts all runs.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    pub fn census(&self, with_trials: bool) -> Result<RunCensus, DatabaseError> {
+        let mut census = RunCensus::default();
+        for SurveyedRun { run, .. } in &self.here {
+            let is_hidden = run.facts.is_trial && !with_trials;
+            census.add(run.directory.trace_id, run.status, is_hidden);
+        }
+        if let Some(bucket) = &self.bucket {
+            bucket.mirror.each_counted(|run, status, is_trial| {
+                if !bucket.read_here.contains(&run) {
+                    census.add(run, status, is_trial && !with_trials);
+                }
+            })?;
+        }
+        Ok(census)
+    }
+
+    /// The newest runs, the newest first; of those of a bucket no other one is read.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    pub fn newest(&self, limit: usize, with_trials: bool) -> Result<Vec<ListedRun>, DatabaseError> {
+        let is_wanted = |known: &&SurveyedRun| with_trials || !known.run.facts.is_trial;
+        let mut here: Vec<&SurveyedRun> = self.here.iter().filter(is_wanted).collect();
+        here.sort_by_cached_key(|known| known.run.place());
+        here.truncate(limit);
+        let details = &self.details;
+        let here = here.into_iter().map(|known| details.of_known(known).into_owned());
+        let mut newest: Vec<ListedRun> = here.collect();
+        if let Some(bucket) = &self.bucket {
+            let mut count = 0;
+            bucket.mirror.each_newest(with_trials, |row| {
+                if count == limit {
+                    return ControlFlow::Break(());
+                }
+                if !bucket.read_here.contains(&row.trace_id)
+                    && let Some(run) = ListedRun::of_bucket(&row, &bucket.team)
+                {
+                    count += 1;
+                    newest.push(run);
+                }
+                ControlFlow::Continue(())
+            })?;
+        }
+        newest.sort_by_cached_key(ListedRun::place);
+        newest.truncate(limit);
+        Ok(newest)
+    }
+
+    /// The places of these runs in their threads. A run that is alone in its session has none.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    pub fn threads<'a>(
+        &self,
+        listed: &'a [ListedRun],
+        with_trials: bool,
+    ) -> Result<HashMap<TraceId, PlaceInThread<'a>>, DatabaseError> {
+        let sessions = listed.iter().filter_map(|run| run.facts.session.as_deref());
+        let mut members: HashMap<&str, Vec<_>> = sessions.map(|session| (session, Vec::new())).collect();
+        for SurveyedRun { run, .. } in &self.here {
+            let session = run
+                .facts
+                .session
+                .as_deref()
+                .filter(|_| with_trials || !run.facts.is_trial);
+            if let Some(members) = session.and_then(|session| members.get_mut(session)) {
+                members.push(run.place());
+            }
+        }
+        for (session, members) in &mut members {
+            let Some(bucket) = &self.bucket else { break };
+            let found = bucket.mirror.of_session(session)?;
+            let is_one = |(run, _, is_trial): &(TraceId, Option<Timestamp>, bool)| {
+                (with_trials || !is_trial) && !bucket.read_here.contains(run)
+            };
+            let found = found.into_iter().filter(is_one);
+            members.extend(found.map(|(run, started, _)| (Reverse(started), run)));
+        }
+        let mut places = HashMap::new();
+        for (thread, mut members) in members.into_iter().filter(|(_, members)| members.len() > 1) {
+            // The one that started first is the last one of a list.
+            members.sort_unstable_by(|one, other| other.cmp(one));
+            let count = members.len();
+            for (number, (_, run)) in (1..).zip(members) {
+                let place = PlaceInThread {
+                    thread,
+                    number,
+                    count,
+                };
+                places.insert(run, place);
+            }
+        }
+        let is_listed: HashSet<TraceId> = listed.iter().map(|run| run.directory.trace_id).collect();
+        places.retain(|run, _| is_listed.contains(run));
+        Ok(places)
+    }
+
+    /// Adds the runs that are wanted to a sink: those that facts decide, in several threads, and then those whose steps have to
+    /// be read. `progress` is called before the first run whose steps decide is read, and after each one; when `cancel` is
+    /// cancelled, those that were not read yet are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    pub fn fold<Sink: RunSink>(
+        &mut self,
+        choice: &RunChoice<'_>,
+        begin: impl Fn() -> Sink + Sync,
+        cancel: &CancelToken,
+        mut progress: impl FnMut(MatchProgress),
+    ) -> Result<Sink, DatabaseError> {
+        let facts = FactsTest::new(choice.query, choice.now);
+        let is_wanted = |run: &ListedRun| {
+            if (run.facts.is_trial && !choice.with_trials) || !(choice.also)(run) {
+                return RunMatch::No;
+            }
+            facts.matches(run)
+        };
+        let (StreamPart { mut sink, undecided }, read) = self.fold_facts(&is_wanted, &begin);
+        read?;
+        if undecided.is_empty() {
+            return Ok(sink);
+        }
+        // Steps may take minutes, for which nobody else should wait.
+        if let Some(bucket) = &self.bucket {
+            bucket.mirror.end_reading()?;
+        }
+        let test = StepTest::new(choice.query);
+        let mut reading = MatchProgress {
+            runs: undecided.len(),
+            read_runs: 0,
+        };
+        progress(reading);
+        for places in undecided.chunks(RUNS_PER_STEPS) {
+            let runs: Vec<ListedRun> = places.iter().filter_map(|place| self.run_at(*place)).collect();
+            let runs: Vec<&ListedRun> = runs.iter().collect();
+            match_steps(&runs, &test, cancel, |at, matches, _| {
+                reading.read_runs += 1;
+                progress(reading);
+                if let Some(run) = runs.get(at).filter(|_| matches) {
+                    sink.add(Cow::Borrowed(run));
+                }
+            });
+        }
+        Ok(sink)
+    }
+
+    /// All runs, the newest first. What cannot be read of a bucket is missing.
+    fn collect(mut self) -> StoreFacts {
+        let here = std::mem::take(&mut self.here);
+        let (part, _) = self.fold_facts(&|_| RunMatch::Yes, &AllRuns::default);
+        let here = workers::map(here, workers::processors(), |known| {
+            self.details.of_last_known(known)
+        });
+        let mut runs: Vec<ListedRun> = here.chain(part.sink.0).collect();
+        // Each is moved once: it is large, and there are many.
+        runs.sort_by_cached_key(ListedRun::place);
+        StoreFacts {
+            runs,
+            unread: self.unread,
+            not_kept: self.not_kept,
+        }
+    }
+
+    /// Adds the runs that match to a sink, in several threads; which ones are left open, in their order.
+    fn fold_facts<Sink: RunSink>(
+        &self,
+        is_wanted: &(impl Fn(&ListedRun) -> RunMatch + Sync),
+        begin: &(impl Fn() -> Sink + Sync),
+    ) -> (StreamPart<Sink>, Result<(), DatabaseError>) {
+        let (here, details) = (&self.here, &self.details);
+        let team = self.bucket.as_ref().map(|bucket| &bucket.team);
+        let add = |part: &mut StreamPart<Sink>, turn: StreamTurn| match turn {
+            StreamTurn::Here(range) => {
+                for (at, known) in range.clone().zip(here.get(range).unwrap_or_default()) {
+                    part.add(details.of_known(known), StreamPlace::Here(at), is_wanted);
+                }
+            }
+            StreamTurn::Bucket(rows) => {
+                for row in rows {
+                    if let Some(run) = team.and_then(|team| details.of_bucket(&row, team)) {
+                        part.add(Cow::Owned(run), StreamPlace::Bucket(row.trace_id), is_wanted);
+                    }
+                }
+            }
+        };
+        let new_part = || StreamPart {
+            sink: begin(),
+            undecided: Vec::new(),
+        };
+        let (sender, receiver) = mpsc::sync_channel(2 * workers::processors());
+        let receiver = Arc::new(Mutex::new(receiver));
+        let work = |receiver: Arc<Mutex<Receiver<StreamTurn>>>| {
+            let mut part = new_part();
+            while let Some(turn) = next_turn(&receiver) {
+                add(&mut part, turn);
+            }
+            part
+        };
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers::processors())
+                .filter_map(|_| {
+                    let (work, receiver) = (&work, Arc::clone(&receiver));
+                    let thread = thread::Builder::new().spawn_scoped(scope, move || work(receiver));
+                    thread.ok()
+                })
+                .collect();
+            // When no thread works any more, sending fails.
+            drop(receiver);
+            let mut all = new_part();
+            let read = self.each_turn(&mut |turn| {
+                if threads.is_empty() {
+                    add(&mut all, turn);
+                } else {
+                    // A thread that has panicked says so below.
+                    let _ = sender.send(turn);
+                }
+            });
+            drop(sender);
+            for thread in threads {
+                match thread.join() {
+                    Ok(part) => all.append(part),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            all.undecided.sort_unstable();
+            (all, read)
+        })
+    }
+
+    /// Gives all runs, a few at a time.
+    fn each_turn(&self, take: &mut dyn FnMut(StreamTurn)) -> Result<(), DatabaseError> {
+        for start in (0..self.here.len()).step_by(RUNS_PER_TURN) {
+            take(StreamTurn::Here(
+                start..self.here.len().min(start + RUNS_PER_TURN),
+            ));
+        }
+        let Some(bucket) = &self.bucket else {
+            return Ok(());
+        };
+        let mut rows = Vec::with_capacity(RUNS_PER_TURN);
+        let read = bucket.mirror.each(self.details.is_wanted, |row| {
+            if bucket.read_here.contains(&row.trace_id) {
+                return;
+            }
+            rows.push(row);
+            if rows.len() == RUNS_PER_TURN {
+                let turn = std::mem::replace(&mut rows, Vec::with_capacity(RUNS_PER_TURN));
+                take(StreamTurn::Bucket(turn));
+            }
+        });
+        take(StreamTurn::Bucket(rows));
+        read
+    }
+
+    /// A run of this stream; `None` when it was removed from the bucket meanwhile.
+    fn run_at(&self, place: StreamPlace) -> Option<ListedRun> {
+        match place {
+            StreamPlace::Here(at) => Some(self.details.of_known(self.here.get(at)?).into_owned()),
+            StreamPlace::Bucket(run) => {
+                let bucket = self.bucket.as_ref()?;
+                let row = bucket.mirror.run(run).ok()??;
+                self.details.of_bucket(&row, &bucket.team)
+            }
+        }
+    }
+}
+
+fn next_turn(receiver: &Mutex<Receiver<StreamTurn>>) -> Option<StreamTurn> {
+    let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+    receiver.recv().ok()
+}
+
+impl<Sink: RunSink> StreamPart<Sink> {
+    fn add(
+        &mut self,
+        run: Cow<'_, ListedRun>,
+        place: StreamPlace,
+        is_wanted: &impl Fn(&ListedRun) -> RunMatch,
+    ) {
+        match is_wanted(&run) {
+            RunMatch::No => {}
+            RunMatch::Yes => self.sink.add(run),
+            RunMatch::IfSteps => self.undecided.push(place),
+        }
+    }
+
+    fn append(&mut self, others: Self) {
+        self.sink.append(others.sink);
+        self.undecided.extend(others.undecided);
+    }
+}
+
+/// All runs.
+#[derive(Default)]
+struct AllRuns(Vec<ListedRun>);
+
+impl RunSink for AllRuns {
+    fn add(&mut self, run: Cow<'_, ListedRun>) {
+        self.0.push(run.into_owned());
+    }
+
+    fn append(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+}
+
+/// The first runs in an order, and how many there are.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use tracer_facts::{LeadingRuns, RunOrder, RunSink};
+/// use tracer_insight::units::now;
+///
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let listed = tracer_facts::FactsStore::new(data_dir).all(false)?;
+/// let mut first = LeadingRuns::new(20, RunOrder::Tokens, false, now());
+/// first.add(Cow::Borrowed(&listed.runs[0]));
+/// assert_eq!((first.count(), first.finish()), (1, listed.runs));
+/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// ```
+#[derive(Debug)]
+pub struct LeadingRuns {
+    limit: usize,
+    order: RunOrder,
+    is_reversed: bool,
+    now: Timestamp,
+    count: usize,
+    #[expect(
+        clippy::vec_box,
+        reason = "runs are large, and sorting moves them again and again"
+    )]
+    held: Vec<Box<ListedRun>>,
+}
+
+impl LeadingRuns {
+    /// None yet; of those that are added, at most `limit` are kept.
+    #[must_use]
+    pub fn new(limit: usize, order: RunOrder, is_reversed: bool, now: Timestamp) -> Self {
+        Self {
+            limit,
+            order,
+            is_reversed,
+            now,
+            count: 0,
+            held: Vec::new(),
+        }
+    }
+
+    /// How many were added.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The first of them, in their order.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<ListedRun> {
+        self.cut();
+        self.held.into_iter().map(|run| *run).collect()
+    }
+
+    fn cut(&mut self) {
+        self.held.sort_by_cached_key(|run| run.place());
+        self.order.sort(&mut self.held, self.is_reversed, self.now);
+        self.held.truncate(self.limit);
+    }
+
+    fn cut_if_many(&mut self) {
+        if self.held.len() > self.limit.saturating_mul(2).max(MIN_HELD) {
+            self.cut();
+        }
+    }
+}
+
+impl RunSink for LeadingRuns {
+    fn add(&mut self, run: Cow<'_, ListedRun>) {
+        self.count += 1;
+        self.held.push(Box::new(run.into_owned()));
+        self.cut_if_many();
+    }
+
+    fn append(&mut self, others: Self) {
+        self.count += others.count;
+        self.held.extend(others.held);
+        self.cut_if_many();
+    }
+}
+
+#[cfg(test)]
+mod tests;
