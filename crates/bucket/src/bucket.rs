@@ -109,6 +109,30 @@ impl OpenBucket {
         })
     }
 
+    /// Opens a bucket that is there to be read: opening a folder that is not there would make it.
+    ///
+    /// ```
+    /// use tracer_bucket::{BucketError, OpenBucket};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let url = format!("file://{}/missing", folder.path().display()).parse()?;
+    /// assert!(matches!(OpenBucket::open_existing(&url), Err(BucketError::NoBucket { .. })));
+    /// assert!(!folder.path().join("missing").exists());
+    /// # Ok::<(), tracer_bucket::BucketError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BucketError::NoBucket`]: the folder of a `file://` is not there. [`BucketError::Config`]: something that the service
+    /// needs is missing, or cannot be used.
+    pub fn open_existing(url: &BucketUrl) -> Result<Self, BucketError> {
+        if url.is_remote() || url.folder.is_dir() {
+            Self::open(url)
+        } else {
+            Err(no_folder())
+        }
+    }
+
     /// The same bucket in another store.
     #[cfg(test)]
     pub(crate) fn with_store(url: &BucketUrl, store: Arc<dyn ObjectStore>) -> Self {
@@ -223,6 +247,12 @@ impl fmt::Debug for OpenBucket {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The store may show how it was configured.
         write!(formatter, "OpenBucket({})", self.url)
+    }
+}
+
+pub(crate) fn no_folder() -> BucketError {
+    BucketError::NoBucket {
+        reason: "the folder does not exist".to_owned(),
     }
 }
 

@@ -91,6 +91,9 @@ impl BucketError {
             Self::Config { .. } => {
                 "set the variables that the cloud's own tools use, such as AWS_REGION or AZURE_STORAGE_ACCOUNT_NAME"
             }
+            Self::Denied { reason } if reason.contains("RequestTimeTooSkewed") => {
+                "set the clock of this machine: it differs from the store's by more than the store allows"
+            }
             Self::Denied { .. } => {
                 "check who you are (`aws sts get-caller-identity`, or the tool of your cloud) and that this identity may list, read and write below the prefix"
             }

@@ -10,6 +10,9 @@ use crate::event::WaitEvent;
 use crate::layout;
 use crate::patience::{Halt, Patience, SharedObserver};
 
+/// Bytes of a baseline.
+pub(crate) const MAX_BASELINE_BYTES: u64 = 64 * 1024 * 1024;
+
 impl OpenBucket {
     /// Writes the baseline of a name, and gives the object's name.
     ///
@@ -53,10 +56,44 @@ impl OpenBucket {
     ///
     /// # Errors
     ///
-    /// [`BucketError`]
+    /// [`BucketError`]: the bucket does not take it.
     pub async fn write_report(&self, id: &str, json: Vec<u8>) -> Result<String, BucketError> {
         let path = layout::reports(&self.prefix).join(format!("{id}.json"));
         self.write_shared(path, json, true).await
+    }
+
+    /// The baseline of a name, as it was written; `None` when there is none.
+    ///
+    /// ```
+    /// use tracer_bucket::OpenBucket;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
+    /// bucket.write_baseline("agent", b"{}".to_vec(), false).await?;
+    /// assert_eq!(bucket.read_baseline("agent").await?, Some(b"{}".to_vec()));
+    /// assert_eq!(bucket.read_baseline("agent-2").await?, None);
+    /// # Ok::<(), tracer_bucket::BucketError>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BucketError`]: nobody knows whether there is one, or it is larger than any baseline.
+    pub async fn read_baseline(&self, name: &str) -> Result<Option<Vec<u8>>, BucketError> {
+        let path = layout::baselines(&self.prefix).join(format!("{name}.json"));
+        let get = || async {
+            match self.get(&path, MAX_BASELINE_BYTES).await {
+                Ok(found) => Ok(Some(found.bytes.to_vec())),
+                Err(RequestFailure::Missing(_)) => Ok(None),
+                Err(failure) => Err(failure),
+            }
+        };
+        let mut ignore = |_: WaitEvent| {};
+        let observe = SharedObserver::new(&mut ignore);
+        let read = Patience::new(RetryPolicy::default())
+            .patiently(get, &observe)
+            .await;
+        read.map_err(Halt::into_error)
     }
 
     async fn write_shared(&self, path: Path, json: Vec<u8>, replace: bool) -> Result<String, BucketError> {
@@ -91,9 +128,7 @@ impl OpenBucket {
         {
             Ok(true) => Ok(name),
             Ok(false) => Err(BucketError::Exists { name }),
-            Err(Halt::Error(error)) => Err(error),
-            // Nobody stops it.
-            Err(Halt::Stopped) => Err(RequestFailure::Changed.into_error()),
+            Err(halt) => Err(halt.into_error()),
         }
     }
 }

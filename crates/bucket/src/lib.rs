@@ -18,6 +18,7 @@ mod layout;
 mod package;
 mod patience;
 mod reader;
+mod removals;
 mod retention;
 mod run_sender;
 mod sent_run;

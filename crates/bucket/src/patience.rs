@@ -15,6 +15,16 @@ pub(crate) enum Halt {
     Error(BucketError),
 }
 
+impl Halt {
+    /// The error of work that nobody stops.
+    pub(crate) fn into_error(self) -> BucketError {
+        match self {
+            Self::Error(error) => error,
+            Self::Stopped => RequestFailure::Changed.into_error(),
+        }
+    }
+}
+
 impl From<BucketError> for Halt {
     fn from(error: BucketError) -> Self {
         Self::Error(error)

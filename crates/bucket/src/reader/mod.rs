@@ -30,7 +30,7 @@ use worker::Worker;
 
 /// Folder of the mirrors in a data directory, one for each bucket.
 const STORES_FOLDER: &str = "cache/stores";
-/// Bytes of all fetched runs of a bucket together, unless more are in use.
+/// Bytes of all fetched runs of a bucket together, unless more are in use, or others are set.
 const DEFAULT_BUDGET: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Reads the runs of a bucket; a clone is the same one.
@@ -74,14 +74,15 @@ impl BucketReader {
     /// [`BucketError::Config`]: something that the service needs is missing. [`BucketError::NoBucket`]: the folder of a
     /// `file://` is not there.
     pub fn open(data_dir: &Path, url: &BucketUrl) -> Result<Self, BucketError> {
-        if url.is_remote() || url.folder.is_dir() {
-            return Self::of(data_dir, OpenBucket::open(url)?);
-        }
-        // A share that is not mounted now; what was read of it is here. Opening it would make the folder.
-        let reader = Self::with(data_dir, url.clone(), &url.key(None), None)?;
-        match reader.synced_at() {
-            Some(_) => Ok(reader),
-            None => Err(no_folder()),
+        match OpenBucket::open_existing(url) {
+            Ok(bucket) => Self::of(data_dir, bucket),
+            // A share that is not mounted now; what was read of it is here.
+            Err(error @ BucketError::NoBucket { .. }) => {
+                let reader = Self::with(data_dir, url.clone(), &url.key(None), None)?;
+                reader.synced_at().ok_or(error)?;
+                Ok(reader)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -111,6 +112,24 @@ impl BucketReader {
         })))
     }
 
+    /// The same with room for this many bytes of fetched runs, unless more are in use. What is beyond goes when a run is
+    /// fetched, that first that nobody used for the longest time.
+    ///
+    /// ```
+    /// use tracer_bucket::BucketReader;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let url = format!("file://{}", folder.path().display()).parse()?;
+    /// let reader = BucketReader::open(&folder.path().join("home"), &url)?.with_cache_bytes(64 * 1024 * 1024);
+    /// # drop(reader);
+    /// # Ok::<(), tracer_bucket::BucketError>(())
+    /// ```
+    #[must_use]
+    pub fn with_cache_bytes(self, bytes: u64) -> Self {
+        self.0.cache.set_budget(bytes);
+        self
+    }
+
     /// Where the bucket is.
     #[must_use]
     pub fn url(&self) -> &BucketUrl {
@@ -127,7 +146,7 @@ impl BucketReader {
     ///
     /// # Errors
     ///
-    /// [`BucketError`]
+    /// [`BucketError`]: the bucket does not list or give its facts, or they cannot be stored here.
     pub fn sync(&self, observe: &mut dyn FnMut(SyncProgress)) -> Result<SyncSummary, BucketError> {
         sync::sync(&self.0, observe)
     }
@@ -162,12 +181,6 @@ impl FetchRuns for BucketReader {
 impl fmt::Debug for BucketReader {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "BucketReader({})", self.0.url)
-    }
-}
-
-fn no_folder() -> BucketError {
-    BucketError::NoBucket {
-        reason: "the folder does not exist".to_owned(),
     }
 }
 

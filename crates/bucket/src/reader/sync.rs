@@ -17,13 +17,14 @@ use tokio::sync::mpsc;
 use tracer_capture::push::RetryPolicy;
 use tracer_facts::{LineProblem, MirrorLine, MirrorWriter};
 use tracer_insight::units;
-use tracer_sdk::format::Timestamp;
+use tracer_sdk::format::{Timestamp, TraceId};
 
 use super::ReaderState;
 use super::lines::Body;
-use crate::bucket::OpenBucket;
+use crate::bucket::{OpenBucket, no_folder};
 use crate::error::{BucketError, RequestFailure};
 use crate::layout;
+use crate::removals::{MAX_LISTING, MAX_READER_PAUSE};
 
 /// How far behind the last name the next listing begins, by the store's clock: shippers name an object before they write it.
 const OVERLAP: Duration = Duration::from_secs(600);
@@ -127,7 +128,7 @@ pub(super) fn sync(
     state: &ReaderState,
     observe: &mut dyn FnMut(SyncProgress),
 ) -> Result<SyncSummary, BucketError> {
-    let bucket = state.bucket.clone().ok_or_else(super::no_folder)?;
+    let bucket = state.bucket.clone().ok_or_else(no_folder)?;
     let mut writer = state.mirror.writer()?;
     let Some(_turn) = turn(state.mirror.folder()) else {
         return Ok(SyncSummary {
@@ -136,10 +137,6 @@ pub(super) fn sync(
         });
     };
     let cursor = writer.cursor()?;
-    let from = cursor.map(overlapping);
-    let (sender, mut found) = mpsc::channel(CONCURRENT_OBJECTS);
-    let listing = list_and_read(bucket, from, writer.objects()?, sender);
-    state.worker.begin(listing);
     let mut taking = Taking {
         writer: &mut writer,
         lines: Vec::new(),
@@ -150,39 +147,55 @@ pub(super) fn sync(
             FIRST_LINES_PER_COMMIT
         },
         summary: SyncSummary::default(),
+        newest: cursor,
+        listed_runs: None,
         observe,
     };
-    let mut newest = cursor;
-    let mut listed = 0;
-    let mut take_all = || -> Result<(), BucketError> {
-        while let Some(found) = found.blocking_recv() {
-            listed += 1;
-            match found? {
-                FoundFacts::Gone => taking.summary.requests += 1,
-                FoundFacts::Odd => taking.summary.odd_objects += 1,
-                FoundFacts::Object { name, at, body } => {
-                    taking.object(&name, body)?;
-                    newest = newest.max(at);
-                }
+    let known = taking.writer.objects()?;
+    taking.all(state, &bucket, cursor.map(overlapping), known)?;
+    // After the listing: what is left out of the facts from now on was in them.
+    let pruned = pruned_at(state, &bucket)?;
+    taking.summary.requests += 1;
+    let limit = pruned.map(|pruned| before(pruned, MAX_READER_PAUSE));
+    if cursor.is_some() && cursor < limit {
+        taking.listed_runs = Some(HashSet::new());
+        taking.all(state, &bucket, None, HashSet::new())?;
+        taking.forget_unlisted()?;
+    }
+    let (summary, newest) = (taking.summary, taking.newest);
+    let cursor = newest.max(pruned.map(|pruned| before(pruned, MAX_LISTING)));
+    writer.has_synced(units::now(), cursor, cursor.map(overlapping).as_deref())?;
+    Ok(summary)
+}
+
+/// When the bucket was pruned, or its facts compacted, by its own clock; `None` when it never was.
+fn pruned_at(state: &ReaderState, bucket: &OpenBucket) -> Result<Option<Timestamp>, BucketError> {
+    let (bucket, path) = (bucket.clone(), layout::pruned(&bucket.prefix));
+    let look = async move {
+        let mut attempts = RequestAttempts::default();
+        loop {
+            match bucket.head(&path).await {
+                Ok(found) => return Ok(Some(found.last_modified.timestamp_micros())),
+                Err(RequestFailure::Missing(_)) => return Ok(None),
+                Err(failure) => attempts.wait_after(failure).await?,
             }
         }
-        Ok(())
     };
-    let taken = take_all();
-    // What was read before a failure stays.
-    taking.commit()?;
-    taken?;
-    let mut summary = taking.summary;
-    summary.requests += 1 + listed / NAMES_PER_LISTING;
-    writer.has_synced(units::now(), newest, newest.map(overlapping).as_deref())?;
-    Ok(summary)
+    let stopped = || RequestFailure::Transient("the request was not made".to_owned());
+    let looked: Result<_, RequestFailure> = state.worker.wait(look).ok_or_else(stopped).flatten();
+    let found = looked.map_err(RequestFailure::into_error)?;
+    Ok(found.map(Timestamp::from_unix_microseconds))
+}
+
+/// A time, so much earlier.
+fn before(at: Timestamp, duration: Duration) -> Timestamp {
+    let duration = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_unix_microseconds(at.unix_microseconds().saturating_sub(duration))
 }
 
 /// Where a listing begins that knows everything up to a time, as a name.
 fn overlapping(cursor: Timestamp) -> String {
-    let overlap = i64::try_from(OVERLAP.as_micros()).unwrap_or(i64::MAX);
-    let from = cursor.unix_microseconds().saturating_sub(overlap);
-    layout::facts_name_from(Timestamp::from_unix_microseconds(from))
+    layout::facts_name_from(before(cursor, OVERLAP))
 }
 
 /// The lock of the process that synchronizes; `None` when another one has it for long.
@@ -213,6 +226,10 @@ struct Taking<'a> {
     uncommitted: usize,
     per_commit: usize,
     summary: SyncSummary,
+    /// The time of the last name.
+    newest: Option<Timestamp>,
+    /// The runs that were listed, where all facts are read again.
+    listed_runs: Option<HashSet<TraceId>>,
     observe: &'a mut dyn FnMut(SyncProgress),
 }
 
@@ -232,6 +249,46 @@ impl From<io::Error> for SyncHalt {
 }
 
 impl Taking<'_> {
+    /// Lists the objects of facts from a name on, and takes over those that are not known. What was read before a failure
+    /// stays.
+    fn all(
+        &mut self,
+        state: &ReaderState,
+        bucket: &OpenBucket,
+        from: Option<String>,
+        known: HashSet<String>,
+    ) -> Result<(), BucketError> {
+        let (sender, mut found) = mpsc::channel(CONCURRENT_OBJECTS);
+        let listing = list_and_read(bucket.clone(), from, known, sender);
+        state.worker.begin(listing);
+        let mut listed = 0;
+        let mut take_all = || -> Result<(), BucketError> {
+            while let Some(found) = found.blocking_recv() {
+                listed += 1;
+                match found? {
+                    FoundFacts::Gone => self.summary.requests += 1,
+                    FoundFacts::Odd => self.summary.odd_objects += 1,
+                    FoundFacts::Object { name, at, body } => {
+                        self.object(&name, body)?;
+                        self.newest = self.newest.max(at);
+                    }
+                }
+            }
+            Ok(())
+        };
+        let taken = take_all();
+        self.commit()?;
+        self.summary.requests += 1 + listed / NAMES_PER_LISTING;
+        taken
+    }
+
+    /// Forgets the runs that all facts together do not list: they were removed so long ago that nothing says so any more.
+    fn forget_unlisted(&mut self) -> Result<(), BucketError> {
+        let listed = self.listed_runs.take().unwrap_or_default();
+        self.summary.changed_runs += self.writer.retain(|run| listed.contains(&run))?;
+        self.commit()
+    }
+
     fn object(&mut self, name: &str, body: Body) -> Result<(), BucketError> {
         let taken = body.lines(layout::is_compressed(name), |line| self.line(line));
         match taken {
@@ -256,7 +313,12 @@ impl Taking<'_> {
     fn line(&mut self, line: Result<MirrorLine, LineProblem>) -> Result<(), SyncHalt> {
         self.summary.lines += 1;
         match line {
-            Ok(line) => self.lines.push(line),
+            Ok(line) => {
+                if let Some(listed) = &mut self.listed_runs {
+                    listed.insert(line.run());
+                }
+                self.lines.push(line);
+            }
             Err(LineProblem::Newer) => self.summary.newer_lines += 1,
             Err(_) => self.summary.malformed_lines += 1,
         }

@@ -1,25 +1,31 @@
 //! What a reader finds, whatever lies in the bucket, and whenever it is killed or the bucket cannot be reached.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
+use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tracer_facts::{FactsStore, FetchError, FetchRuns, ListedRun};
 use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::maintenance::PruneRules;
 use tracer_sdk::settings::Settings;
 
-use super::cache::RunCache;
-use super::{BucketReader, ReaderState};
+use super::BucketReader;
 use crate::error::BucketError;
 use crate::layout;
+use crate::retention::{BucketPruner, RetentionOptions};
 use crate::shipper::{ShipOptions, Shipper};
-use crate::test_support::{Fate, FaultyStore, Kind, Recorded, Request, bucket, id, objects};
+use crate::test_support::{
+    AgingStore, Fate, FaultyStore, Kind, Recorded, Request, bucket, facts_rows, id, objects, readable,
+};
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -166,7 +172,7 @@ fn a_colleague_sees_the_runs_that_were_sent_and_reads_them(#[case] is_compressed
 }
 
 #[test]
-fn nothing_new_takes_one_request_and_an_unread_run_two() {
+fn nothing_new_takes_two_requests_and_an_unread_run_two() {
     let recorded = Recorded::new(3);
     let memory = Arc::new(InMemory::new());
     push(&recorded, &memory, false);
@@ -182,8 +188,8 @@ fn nothing_new_takes_one_request_and_an_unread_run_two() {
         work();
         requests.load(Ordering::SeqCst) - before
     };
+    assert_eq!(made(&|| assert_eq!(colleague.sync().requests, 3)), 3);
     assert_eq!(made(&|| assert_eq!(colleague.sync().requests, 2)), 2);
-    assert_eq!(made(&|| assert_eq!(colleague.sync().requests, 1)), 1);
     assert_eq!(made(&|| drop(colleague.log(1))), 2);
     assert_eq!(made(&|| drop(colleague.log(1))), 0, "it is here now");
 }
@@ -496,7 +502,7 @@ fn what_was_not_used_for_the_longest_time_goes_first_and_nothing_that_is_in_use(
     let memory = Arc::new(InMemory::new());
     push(&recorded, &memory, false);
     let folder = tempfile::tempdir().unwrap();
-    let mut reader = BucketReader::of(folder.path(), bucket(Arc::clone(&memory))).unwrap();
+    let reader = BucketReader::of(folder.path(), bucket(Arc::clone(&memory))).unwrap();
     reader.sync(&mut |_| {}).unwrap();
     let size = |run: u32| -> u64 {
         let files = ["spans.jsonl", "meta.json"]
@@ -504,8 +510,7 @@ fn what_was_not_used_for_the_longest_time_goes_first_and_nothing_that_is_in_use(
         files.iter().sum()
     };
     // Room for two, and some more.
-    let state: &mut ReaderState = Arc::get_mut(&mut reader.0).unwrap();
-    state.cache = RunCache::new(state.mirror.folder(), 0).with_budget(size(1) * 5 / 2);
+    let reader = reader.with_cache_bytes(size(1) * 5 / 2);
     let run = |number: u32| -> TraceId { id(number).parse().unwrap() };
     let here = |number: u32| reader.0.mirror.directory(run(number)).path.is_dir();
     let leased = reader.fetch(run(1), 1).unwrap();
@@ -561,19 +566,19 @@ fn a_snapshot_follows_what_is_synchronized() {
         SnapshotLook::Changed(survey) => FactsSnapshot::read(survey, &CancelToken::default(), |_| ()),
     };
     let first = look(None).unwrap();
-    assert_eq!(first.runs.len(), 2);
+    assert_eq!(first.runs().len(), 2);
     assert!(look(Some(&first)).is_none());
     let removed = json!({"version": 1, "trace_id": id(2), "generation": 1, "removed": true});
     put_facts(&memory, 1, &[line(1, 2, "changed"), line(3, 1, "three"), removed]);
     colleague.sync();
     let second = look(Some(&first)).unwrap();
     let names: Vec<&str> = second
-        .runs
+        .runs()
         .iter()
         .filter_map(|run| run.facts.name.as_deref())
         .collect();
     assert_eq!(names, ["three", "changed"]);
-    assert!(second.version() != first.version() && second.runs.iter().all(|run| run.details.is_some()));
+    assert!(second.version() != first.version() && second.runs().iter().all(|run| run.details.is_some()));
     assert!(look(Some(&second)).is_none());
 }
 
@@ -585,4 +590,177 @@ fn a_folder_that_is_not_there_is_not_made() {
     let opened = BucketReader::open(folder.path(), &url);
     assert!(matches!(opened, Err(BucketError::NoBucket { .. })));
     assert!(!missing.exists());
+}
+
+/// A bucket in which days pass, and whoever works with it.
+struct Years {
+    store: AgingStore,
+    recorded: Recorded,
+    runs: u32,
+}
+
+impl Years {
+    fn new() -> Self {
+        Self {
+            store: AgingStore::default(),
+            recorded: Recorded::new(0),
+            runs: 0,
+        }
+    }
+
+    fn pass(&self, days: u64) {
+        self.store.pass(Duration::from_secs(days * 24 * 3600));
+    }
+
+    /// Records runs and sends them.
+    fn ship(&mut self, runs: u32) {
+        for _ in 0..runs {
+            self.runs += 1;
+            self.recorded.write(self.runs, "ok", &["search"]);
+        }
+        let settings = Settings::with_data_dir(self.recorded.path());
+        let options = ShipOptions::default();
+        let mut shipper = Shipper::open(&settings, bucket(self.store.clone()), options).unwrap();
+        let directories: Vec<_> = self
+            .recorded
+            .directories()
+            .into_iter()
+            .filter(|run| run.trace_id >= id(self.runs - runs + 1).parse().unwrap())
+            .collect();
+        let sent = block_on(shipper.push(&directories, std::future::pending(), &mut |_| {})).unwrap();
+        assert!(sent.not_sent.is_empty(), "{:?}", sent.not_sent);
+    }
+
+    fn pruner(&self) -> BucketPruner {
+        BucketPruner::new(bucket(self.store.clone()), RetentionOptions::default())
+    }
+
+    /// Keeps this number of runs.
+    fn prune(&self, keep: usize) {
+        let rules = PruneRules {
+            keep: Some(keep),
+            ..PruneRules::default()
+        };
+        let mut pruner = self.pruner();
+        let plan = block_on(pruner.plan(&rules, &mut |_| {})).unwrap();
+        block_on(pruner.apply(&plan, std::future::pending(), &mut |_| {})).unwrap();
+    }
+
+    fn compact(&self) {
+        block_on(self.pruner().compact(std::future::pending(), &mut |_| {})).unwrap();
+    }
+
+    /// The runs that are in the bucket.
+    fn committed(&self) -> BTreeSet<String> {
+        let objects = block_on(objects(&self.store.inner));
+        readable(&objects).0.into_keys().collect()
+    }
+
+    fn removals(&self) -> usize {
+        let rows = facts_rows(&block_on(objects(&self.store.inner)));
+        rows.iter().filter(|row| row["removed"] == true).count()
+    }
+
+    fn assert_seen(&self, colleague: &Colleague, when: &str) {
+        let runs = colleague.runs().into_iter();
+        let seen: BTreeSet<String> = runs.map(|run| run.directory.trace_id.to_string()).collect();
+        assert_eq!(seen, self.committed(), "{when}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Whoever reads sees the runs that are there, however long ago it looked last, and removals do not stay for ever.
+    #[test]
+    fn a_reader_sees_what_is_there_whenever_it_looked_last(
+        steps in prop::collection::vec((0_u8..8, 0_u64..50, 0_usize..6), 1..30),
+    ) {
+        let mut years = Years::new();
+        years.ship(4);
+        let colleagues = [(); 3].map(|()| Colleague::new(years.store.clone()));
+        colleagues[0].sync();
+        for (at, (action, days, number)) in steps.into_iter().enumerate() {
+            years.pass(days);
+            match action {
+                0 | 1 => years.ship(u32::try_from(number).unwrap()),
+                2 => years.prune(number),
+                3..6 => years.compact(),
+                _ => {
+                    let colleague = &colleagues[number % colleagues.len()];
+                    colleague.sync();
+                    years.assert_seen(colleague, &format!("step {at}"));
+                }
+            }
+        }
+        years.prune(1);
+        years.pass(2);
+        years.compact();
+        years.pass(125);
+        // What a removed run said goes first, then its removal, each a day after it was left out.
+        for _ in 0..6 {
+            years.compact();
+            years.pass(2);
+        }
+        prop_assert_eq!(years.removals(), 0);
+        for colleague in &colleagues {
+            colleague.sync();
+            years.assert_seen(colleague, "in the end");
+            // It goes on from there.
+            prop_assert_eq!(colleague.sync().lines, 0);
+        }
+    }
+}
+
+#[test]
+fn a_removal_stays_as_long_as_a_reader_may_not_know_it() {
+    let mut years = Years::new();
+    years.ship(3);
+    let [recent, late] = [(); 2].map(|()| Colleague::new(years.store.clone()));
+    late.sync();
+    years.pass(5);
+    recent.sync();
+    years.prune(1);
+    for _ in 0..2 {
+        years.pass(2);
+        years.compact();
+    }
+    years.pass(80);
+    years.compact();
+    assert_eq!(years.removals(), 2);
+    let again = recent.sync();
+    assert_eq!(
+        (again.lines, again.changed_runs),
+        (3, 2),
+        "the compacted first day, and the removals"
+    );
+    years.assert_seen(&recent, "after 84 days");
+    years.pass(40);
+    for _ in 0..2 {
+        years.compact();
+        years.pass(2);
+    }
+    assert_eq!(years.removals(), 0);
+    let again = late.sync();
+    assert_eq!(
+        (again.lines, again.changed_runs),
+        (2, 2),
+        "the compacted first day, and then everything again"
+    );
+    years.assert_seen(&late, "after 129 days");
+    assert_eq!(late.sync().lines, 0);
+}
+
+#[test]
+fn lines_of_a_newer_release_keep_removals() {
+    let mut years = Years::new();
+    years.ship(2);
+    years.prune(1);
+    let newer = json!({"version": 2, "trace_id": id(1)}).to_string();
+    put(&years.store.inner, &facts_name(0), newer);
+    for _ in 0..3 {
+        years.pass(200);
+        years.compact();
+    }
+    assert_eq!(years.removals(), 1);
 }

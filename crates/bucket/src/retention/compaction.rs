@@ -1,6 +1,6 @@
 //! Compaction: the objects of facts of a day that has passed become one, or a few of a bounded size.
 //!
-//! What is written keeps every line that counts; what was written before is removed by a later compaction, once whoever had
+//! What is written keeps every line that counts, but for removals that every reader knows by now; what was written before is removed by a later compaction, once whoever had
 //! listed it has read it. So a reader finds each line at any moment, and whoever is killed leaves duplicates at most.
 
 use std::collections::{BTreeMap, HashSet};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use object_store::path::Path;
 use sha2::{Digest, Sha256};
-use tracer_sdk::format::Timestamp;
+use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::bucket::OpenBucket;
 use crate::error::{BucketError, RequestFailure};
@@ -17,6 +17,7 @@ use crate::event::WaitEvent;
 use crate::layout;
 use crate::package::{compressed, hex};
 use crate::patience::{Halt, Patience, SharedObserver};
+use crate::removals::MIN_REMOVAL_AGE;
 use crate::retention::known_runs::{FactsObject, KnownRuns, LineKey, content, lines_of};
 
 /// How long after its end facts may still be written under the name of a day: names are made before they are written.
@@ -38,50 +39,94 @@ pub(crate) struct DayCompaction {
 }
 
 /// What is to be done now, by the store's clock.
-pub(crate) fn plan(known: &KnownRuns, now: Timestamp, settle: Duration) -> Vec<DayCompaction> {
+pub(crate) fn plan(lines: &CountedLines<'_>, settle: Duration) -> Vec<DayCompaction> {
+    let now = lines.now;
     let mut days: BTreeMap<&str, Vec<&FactsObject>> = BTreeMap::new();
-    for object in known.objects.iter().filter(|object| !object.is_foreign) {
+    for object in lines.known.objects.iter().filter(|object| !object.is_foreign) {
         if let Some(date) = layout::facts_date(&object.name) {
             days.entry(date).or_default().push(object);
         }
     }
     days.into_iter()
-        .filter(|(date, _)| has_passed(date, now))
-        .map(|(date, objects)| plan_day(date, &objects, known, now, settle))
+        .filter(|(date, _)| has_passed(date, now, MAX_LATE_FACTS))
+        .map(|(date, objects)| plan_day(date, &objects, lines, settle))
         .filter(|day| !day.sources.is_empty() || !day.removals.is_empty())
         .collect()
 }
 
-fn has_passed(date: &str, now: Timestamp) -> bool {
+/// Whether a day ended so long ago.
+fn has_passed(date: &str, now: Timestamp, since: Duration) -> bool {
     let Ok(begin) = format!("{date}T00:00:00.000000Z").parse::<Timestamp>() else {
         return false;
     };
-    begin.unix_microseconds() + micros(Duration::from_secs(24 * 3600) + MAX_LATE_FACTS)
-        <= now.unix_microseconds()
+    begin.unix_microseconds() + micros(Duration::from_secs(24 * 3600) + since) <= now.unix_microseconds()
 }
 
 fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
+/// Which lines are kept.
+pub(crate) struct CountedLines<'a> {
+    known: &'a KnownRuns,
+    now: Timestamp,
+    /// Removed runs of which another line says something still.
+    still_listed: HashSet<TraceId>,
+    /// Lines that this version does not understand may be of any run.
+    has_foreign: bool,
+}
+
+impl<'a> CountedLines<'a> {
+    pub(crate) fn of(known: &'a KnownRuns, now: Timestamp) -> Self {
+        let lines = known.objects.iter().flat_map(|object| &object.lines);
+        Self {
+            still_listed: lines
+                .filter(|line| known.is_forgotten(line))
+                .map(|line| line.run)
+                .collect(),
+            has_foreign: known.objects.iter().any(|object| object.is_foreign),
+            known,
+            now,
+        }
+    }
+
+    /// Whether a line of a day is kept.
+    fn counts(&self, line: &LineKey, date: &str) -> bool {
+        self.known.counts(line) && !self.is_settled_removal(line, date)
+    }
+
+    /// Whether a line of a day is to leave the facts soon: what a removed run said, and removals that every reader knows.
+    fn is_outdated(&self, line: &LineKey, date: &str) -> bool {
+        self.known.is_forgotten(line) || self.is_settled_removal(line, date)
+    }
+
+    /// Whether nobody needs a removal any more.
+    fn is_settled_removal(&self, line: &LineKey, date: &str) -> bool {
+        line.is_removal
+            && !self.has_foreign
+            && !self.still_listed.contains(&line.run)
+            && has_passed(date, self.now, MIN_REMOVAL_AGE)
+    }
+}
+
 fn plan_day(
     date: &str,
     objects: &[&FactsObject],
-    known: &KnownRuns,
-    now: Timestamp,
+    lines: &CountedLines<'_>,
     settle: Duration,
 ) -> DayCompaction {
     let counting: HashSet<LineKey> = objects
         .iter()
         .flat_map(|object| &object.lines)
-        .filter(|line| known.counts(line))
+        .filter(|line| lines.counts(line, date))
         .copied()
         .collect();
-    // What earlier compactions wrote serves as long as it says nothing of runs that were removed.
+    let is_outdated = |object: &FactsObject| object.lines.iter().any(|line| lines.is_outdated(line, date));
+    // What earlier compactions wrote serves as long as it says nothing that is to leave.
     let mut compacted: Vec<&&FactsObject> = objects
         .iter()
         .filter(|object| layout::is_compacted(&object.name))
-        .filter(|object| !object.lines.iter().any(|line| known.is_forgotten(line)))
+        .filter(|object| !is_outdated(object))
         .collect();
     compacted.sort_by_key(|object| std::cmp::Reverse(object.lines.len()));
     let (mut kept, mut covered) = (Vec::new(), HashSet::new());
@@ -98,13 +143,12 @@ fn plan_day(
         ..DayCompaction::default()
     };
     if covered.len() < counting.len() {
-        let is_forgotten = |object: &&FactsObject| object.lines.iter().any(|line| known.is_forgotten(line));
-        if objects.len() > 1 || objects.iter().any(is_forgotten) {
+        if objects.len() > 1 || objects.iter().any(|object| is_outdated(object)) {
             day.sources = objects.iter().map(|object| object.name.clone()).collect();
         }
         return day;
     }
-    let settled = now.unix_microseconds().saturating_sub(micros(settle));
+    let settled = lines.now.unix_microseconds().saturating_sub(micros(settle));
     if kept
         .iter()
         .all(|object| object.written.unix_microseconds() <= settled)
@@ -120,7 +164,7 @@ fn plan_day(
 pub(crate) async fn write<Event: From<WaitEvent>>(
     bucket: &OpenBucket,
     day: &DayCompaction,
-    known: &KnownRuns,
+    counted: &CountedLines<'_>,
     patience: &Patience,
     observe: &SharedObserver<'_, Event>,
 ) -> Result<Option<u64>, Halt> {
@@ -136,7 +180,7 @@ pub(crate) async fn write<Event: From<WaitEvent>>(
             let Some(key) = LineKey::of(line) else {
                 return Ok(None);
             };
-            if !known.counts(&key) || !seen.insert(key) {
+            if !counted.counts(&key, &day.date) || !seen.insert(key) {
                 continue;
             }
             if !lines.is_empty() && lines.len() + line.len() >= MAX_COMPACTED_BYTES {

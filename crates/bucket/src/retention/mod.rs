@@ -30,6 +30,7 @@ use crate::facts_writer::FactsWriter;
 use crate::layout;
 use crate::patience::{Halt, Patience, SharedObserver};
 use crate::store_clock::StoreClock;
+use compaction::CountedLines;
 use known_runs::KnownRuns;
 
 /// Runs that are removed, and then forgotten, together: who is killed leaves no more than these half done.
@@ -437,9 +438,10 @@ impl BucketPruner {
     async fn compact_all(&mut self, observe: &SharedObserver<'_, PruneEvent>) -> Result<(), Halt> {
         self.mark(observe).await?;
         let known = KnownRuns::read(&self.bucket, &self.patience, observe).await?;
-        for day in compaction::plan(&known, self.clock.now(), self.settle) {
+        let lines = CountedLines::of(&known, self.clock.now());
+        for day in compaction::plan(&lines, self.settle) {
             if !day.sources.is_empty() {
-                let written = compaction::write(&self.bucket, &day, &known, &self.patience, observe).await?;
+                let written = compaction::write(&self.bucket, &day, &lines, &self.patience, observe).await?;
                 let Some(written) = written else {
                     continue;
                 };

@@ -8,11 +8,9 @@ use tracer_sdk::format::TraceId;
 use crate::bucket::OpenBucket;
 use crate::error::{BucketError, RequestFailure};
 use crate::event::WaitEvent;
+use crate::gate_files::MAX_BASELINE_BYTES;
 use crate::layout;
 use crate::patience::{Halt, Patience, SharedObserver};
-
-/// Bytes of a baseline.
-const MAX_BASELINE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The runs that a baseline of the bucket names. A baseline that cannot be read is an error: nobody knows what it needs.
 pub(crate) async fn referenced_runs<Event: From<WaitEvent>>(
