@@ -50,6 +50,8 @@ export interface RunTable {
   statuses: Partial<Record<RunStatus, number>>;
   names: string[];
   threads: number;
+  /** Of runs that match: the steps that the query asks for. */
+  step_query: string | null;
   reading?: { runs: number; read_runs: number };
   runs: RunRow[];
 }
@@ -106,6 +108,8 @@ export interface Overview {
   run_id: string;
   run_name: string | null;
   run_status: RunStatus;
+  /** The URL of the bucket that it was read from. */
+  origin?: string;
   sentence: string;
   facts: string[];
   tags: string[];

@@ -74,6 +74,7 @@ export function runHead(overview, deeds) {
           glyph("copy"),
         ),
       ),
+      overview.origin && make("span.origin", null, "from ", overview.origin),
       overview.started_at &&
         make(
           "time.muted",

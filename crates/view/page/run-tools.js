@@ -222,8 +222,9 @@ export class Search {
 
   /**
    * @param {string} query
+   * @param {boolean} [walks] whether to go to the first hit
    */
-  async find(query) {
+  async find(query, walks = false) {
     if (query === this.asked) return;
     this.asked = query;
     this.running?.abort();
@@ -232,7 +233,7 @@ export class Search {
     this.options.onProblem("");
     this.hits = [];
     this.current = -1;
-    this.walking = false;
+    this.walking = walks;
     this.done = query === "";
     this.#announce();
     this.options.onHits([]);

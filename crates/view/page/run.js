@@ -176,7 +176,8 @@ export class RunPage {
     }
     this.tools.showFilters();
     this.workspace.showView(route.view, !first);
-    this.tools.search.find(route.query);
+    // Whoever searched for steps comes to the first of them.
+    this.tools.search.find(route.query, first && !route.at);
     if (route.at) await this.goTo(route.at, { center: first, keepView: true });
   }
 

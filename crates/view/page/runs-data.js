@@ -13,7 +13,18 @@ const MAX_PARTS = 20;
 const READING_INTERVAL_MS = 1_000;
 
 /** @type {RunTable} */
-const NOTHING = { data_dir: "", version: "", total: 0, matching: 0, from: 0, statuses: {}, names: [], threads: 0, runs: [] };
+const NOTHING = {
+  data_dir: "",
+  version: "",
+  total: 0,
+  matching: 0,
+  from: 0,
+  statuses: {},
+  names: [],
+  threads: 0,
+  step_query: null,
+  runs: [],
+};
 
 export class RunsData {
   /** @param {(isOtherList: boolean) => void} onChange called with whether the list changed, or only some of its rows arrived */
@@ -44,6 +55,15 @@ export class RunsData {
   /** @param {number} place @returns {RunRow | undefined} */
   at(place) {
     return this.rows.get(place);
+  }
+
+  /**
+   * The address of a run, opened at the steps that the question asks for.
+   * @param {string} id
+   */
+  addressOf(id) {
+    const { step_query: query } = this.table;
+    return query === null ? `/r/${id}` : `/r/${id}?${new URLSearchParams({ q: query })}`;
   }
 
   /** @param {string} id @returns {number} the place of a run, or -1 where it is not among the known rows */

@@ -19,6 +19,7 @@ import { ago, count, duration, exactly, quantity } from "./units.js";
  * @property {HTMLElement} word
  * @property {HTMLAnchorElement} name
  * @property {HTMLElement} thread
+ * @property {HTMLElement} origin
  * @property {HTMLElement} subtitle
  * @property {HTMLElement} started
  * @property {HTMLElement} duration
@@ -63,6 +64,7 @@ export function createRunRow() {
     status: make("span.run-status"),
     name: make("a.run-name", { tabindex: -1 }),
     thread: make("button.thread", { tabindex: -1, hidden: true }),
+    origin: make("span.origin", { hidden: true }),
     subtitle: make("span.subtitle"),
     started: make("div.cell.started", { role: "gridcell" }),
     duration: make("div.cell.duration", { role: "gridcell" }),
@@ -81,7 +83,7 @@ export function createRunRow() {
     { role: "row", tabindex: -1 },
     make("div.cell.mark-cell", { role: "gridcell" }, parts.mark),
     make("div.cell.status-cell", { role: "gridcell" }, parts.status),
-    make("div.cell.run-cell", { role: "gridcell" }, parts.name, parts.thread, parts.subtitle),
+    make("div.cell.run-cell", { role: "gridcell" }, parts.name, parts.thread, parts.origin, parts.subtitle),
     parts.started,
     parts.duration,
     parts.steps,
@@ -101,8 +103,9 @@ export function createRunRow() {
  * @param {number} index
  * @param {RunRow | undefined} run a row that has not arrived yet is empty
  * @param {boolean} marked
+ * @param {string} address where it is opened
  */
-export function renderRunRow(element, index, run, marked) {
+export function renderRunRow(element, index, run, marked, address) {
   const parts = partsOf.get(element);
   if (!parts) return;
   element.dataset.index = String(index);
@@ -120,8 +123,11 @@ export function renderRunRow(element, index, run, marked) {
   setGlyph(parts.sign, sign);
   say(parts.word, word);
   say(parts.name, name);
-  parts.name.href = `/r/${run.trace_id}`;
-  parts.name.title = [name, run.trace_id, run.origin].filter(Boolean).join("\n");
+  parts.name.href = address;
+  parts.name.title = `${name}\n${run.trace_id}`;
+  parts.origin.hidden = !run.origin;
+  say(parts.origin, run.origin ? placeOf(run.origin) : "");
+  parts.origin.title = run.origin ? `Read from ${run.origin}` : "";
   parts.thread.hidden = !thread;
   if (thread) {
     say(parts.thread, `${thread.number}/${thread.count}`);
@@ -152,4 +158,12 @@ export function renderRunRow(element, index, run, marked) {
   });
   parts.path.classList.toggle("part", more !== "");
   say(parts.pathWords, path.length > 0 ? `${more ? "First steps" : "Steps"}: ${path.join(", ")}` : "");
+}
+
+/**
+ * A bucket without the scheme of its URL: there is little room in a row.
+ * @param {string} url
+ */
+function placeOf(url) {
+  return url.replace(/^[a-z0-9+]+:\/\//, "");
 }

@@ -81,7 +81,8 @@ class RunsPage {
       createRow: createRunRow,
       renderRow: (element, index) => {
         const run = this.data.at(index);
-        renderRunRow(element, index, run, run !== undefined && this.marked.has(run.trace_id));
+        const isMarked = run !== undefined && this.marked.has(run.trace_id);
+        renderRunRow(element, index, run, isMarked, this.data.addressOf(run?.trace_id ?? ""));
         element.tabIndex = index === this.current ? 0 : -1;
       },
       onWindow: (first, last) => {
@@ -118,12 +119,12 @@ class RunsPage {
       else if (target.closest(".thread") && run.thread) this.filters.showThread(run.thread.id);
       else if (target.closest(".called-name")) this.filters.showCalled(/** @type {HTMLElement} */ (target.closest(".called-name")).dataset);
       else if (target.closest("button")) this.openMenu(run, /** @type {HTMLElement} */ (target.closest("button")));
-      else if (!target.closest("a")) location.assign(`/r/${run.trace_id}`);
+      else if (!target.closest("a")) location.assign(this.data.addressOf(run.trace_id));
     });
     const now = () => this.data.at(this.current);
     const open = () => {
       const run = now();
-      if (run) location.assign(`/r/${run.trace_id}`);
+      if (run) location.assign(this.data.addressOf(run.trace_id));
     };
     bind("Runs", [
       [["j", "ArrowDown"], "next run", () => this.focus(this.current + 1)],
@@ -320,7 +321,7 @@ class RunsPage {
   async openMenu(run, button) {
     const [{ openMenu }, { rename }] = await Promise.all([import("./menu.js"), import("./run-changes.js")]);
     openMenu(button, "Run", [
-      { label: "Open", run: () => location.assign(`/r/${run.trace_id}`) },
+      { label: "Open", run: () => location.assign(this.data.addressOf(run.trace_id)) },
       { label: "Copy the link", run: () => copy(`${location.origin}/r/${run.trace_id}`, "Link copied") },
       { label: "Copy the command", run: () => copy(`tracer show ${run.trace_id.slice(0, 8)}`, "Command copied") },
       { label: "Save as one HTML file", run: () => location.assign(`/r/${run.trace_id}/export.html`) },

@@ -148,11 +148,11 @@ impl KnownFacts {
         let at = |places: &[usize]| {
             places
                 .iter()
-                .filter_map(|place| snapshot.runs.get(*place))
+                .filter_map(|place| snapshot.runs().get(*place))
                 .collect()
         };
         if !query.needs_steps() {
-            return Ok(at(&matching_places(&snapshot.runs, query, now)?));
+            return Ok(at(&matching_places(snapshot.runs(), query, now)?));
         }
         let text = query.to_string();
         if let Some(last) = self.last_matches.lock().as_ref()
@@ -162,7 +162,7 @@ impl KnownFacts {
         {
             return Ok(at(&last.places));
         }
-        let places = matching_places(&snapshot.runs, query, now)?;
+        let places = matching_places(snapshot.runs(), query, now)?;
         let runs = at(&places);
         *self.last_matches.lock() = Some(LastMatches {
             query: text,

@@ -152,7 +152,8 @@ impl Runs {
             };
             if !is_updated {
                 *run = None;
-                *run = Some(OpenRun::open(directory, self.prices.clone(), indexes)?);
+                let origin = self.facts.origin(&directory);
+                *run = Some(OpenRun::open(directory, self.prices.clone(), indexes)?.read_from(origin));
                 is_new = true;
             }
             if work::is_cancelled() {

@@ -5,7 +5,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { openRuns, viewRuns } from "../harness/pages.js";
-import { temporaryFolder } from "../harness/program.js";
+import { temporaryFolder, tracer } from "../harness/program.js";
 import { llm, tool, writeRun } from "../harness/runs.js";
 import { damaged, failed, looped, ok, running } from "../harness/samples.js";
 import { view } from "../harness/viewer.js";
@@ -183,6 +183,23 @@ describe("the table of runs", () => {
     await writeRun(dataDir, looped);
     await setHidden(false);
     await page.locator(ROW).filter({ hasText: "loop-agent" }).waitFor();
+  });
+
+  test("shows which runs are from a bucket, and from which", async (t) => {
+    const [colleague, own, bucket] = [await temporaryFolder(t), await temporaryFolder(t), await temporaryFolder(t)];
+    const url = `file://${bucket}`;
+    const id = await writeRun(colleague, ok);
+    await tracer(colleague, "push", "--all", "--to", url);
+    await writeRun(own, failed);
+    const { origin } = await view(t, own, "--store", url);
+    const page = await openPage(t);
+    await page.goto(`${origin}/`);
+    const row = (name) => page.locator(ROW).filter({ hasText: name });
+    await row("support-agent").getByText(bucket, { exact: true }).waitFor();
+    await eventually(async () => assert.ok(await row("refund-agent").locator(".origin").isHidden()));
+    await row("support-agent").locator(".run-name").click();
+    await page.waitForURL(new RegExp(`/r/${id}`));
+    await page.locator("#run-head").getByText(`from ${url}`, { exact: true }).waitFor();
   });
 
   test("renames a run, deletes one, and gives it back", async (t) => {

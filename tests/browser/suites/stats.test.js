@@ -89,6 +89,20 @@ describe("the page of statistics", () => {
     await page.getByText("No run matches.").waitFor();
   });
 
+  test("leads from the latency of a tool to the runs with such a call, opened at it", async (t) => {
+    const calls = (took) => (id) => took.map((time, at) => tool(id, at + 2, "search", {}, {}, { took: time }));
+    const { page, ids } = await openStats(t, [
+      { name: "fast-agent", children: calls([100, 120, 130]) },
+      { name: "slow-agent", children: calls([110, 90_000, 95]) },
+    ], "?by=tool");
+    const { row } = await group(page, "search");
+    await row.locator('td[data-label="p95"] a').click();
+    await eventually(async () => assert.deepEqual(await page.locator(`${ROW} .run-name`).allInnerTexts(), ["slow-agent"]));
+    await page.locator(`${ROW} .run-name`).click();
+    await page.waitForURL((url) => url.pathname === `/r/${ids[1]}` && url.searchParams.get("at") === "0000000000000003");
+    assert.match(await page.getByRole("searchbox", { name: "Find in run" }).inputValue(), /^tool:search duration>=/);
+  });
+
   test("is reached and read without a mouse", async (t) => {
     const { page } = await openStats(t, [ok, failed]);
     await page.goto((await page.evaluate(() => location.origin)) + "/");

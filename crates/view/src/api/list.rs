@@ -106,6 +106,7 @@ fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Opt
     Some(match known.and_then(|run| Some((run, run.details.as_ref()?))) {
         Some((run, details)) => entry
             .with_details(&details.tags, run.facts.session.as_deref())
+            .with_tokens(run.facts.tokens.usage())
             .with_cost(&details.cost),
         None => entry,
     })
@@ -118,7 +119,7 @@ fn details(viewer: &Viewer, runs: &[&RunSummary]) -> Result<HashMap<TraceId, Lis
     };
     let wanted: HashSet<TraceId> = runs.iter().map(|run| run.directory.trace_id).collect();
     let mut known: Vec<ListedRun> = snapshot
-        .runs
+        .runs()
         .iter()
         .filter(|run| wanted.contains(&run.directory.trace_id))
         .cloned()
@@ -159,7 +160,7 @@ pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
         let Facts::All(snapshot) = viewer.facts().now(false)? else {
             return Ok(Vec::new());
         };
-        let directories = snapshot.runs.iter().map(|run| run.directory.clone());
+        let directories = snapshot.runs().iter().map(|run| run.directory.clone());
         return Ok(viewer.facts().store().summaries(directories));
     }
     let listed = viewer.runs().store().list();

@@ -29,6 +29,9 @@ pub(crate) struct Overview {
     run_name: Option<String>,
     /// The status, by all that is known: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
     run_status: &'static str,
+    /// The URL of the bucket that it was read from; absent of a run of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     /// What happened, in one sentence.
     sentence: String,
     /// What it counted, in words.
@@ -134,6 +137,7 @@ pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
         run_id: run.directory.trace_id,
         run_name: run.name().map(str::to_owned),
         run_status: run.status.as_str(),
+        origin: run.origin.clone(),
         sentence: head.sentence(&steps),
         facts: head.facts(),
         tags: head.tag_words(),

@@ -10,7 +10,7 @@ use axum::response::Response;
 use serde::Serialize;
 use tracer_facts::query::{RunQuery, Since};
 use tracer_facts::{
-    FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunDetails, RunOrder, group_threads, threads,
+    FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunDetails, RunOrder, group_threads,
 };
 use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
 use tracer_sdk::read::RunSummary;
@@ -64,6 +64,9 @@ pub(crate) struct RunTable {
     names: Vec<String>,
     /// How many threads of several runs there are.
     threads: usize,
+    /// The query of the steps of a run that the query of runs asks for, with which a run is opened at them; null where it asks for
+    /// none.
+    step_query: Option<String>,
     /// How far reading is, when the runs are read for the first time: only the newest are listed then, and nothing else matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     reading: Option<ReadingJson>,
@@ -254,7 +257,6 @@ fn known(
     if request.groups_threads {
         group_threads(&mut matching);
     }
-    let places = threads(&snapshot.runs);
     let mut runs: Vec<ListedRun> = matching
         .iter()
         .skip(request.from)
@@ -262,23 +264,21 @@ fn known(
         .map(|run| (*run).clone())
         .collect();
     viewer.facts().store().read_details(&mut runs);
-    let mut seen: Vec<&str> = places.values().map(|place| place.thread).collect();
-    seen.sort_unstable();
-    seen.dedup();
     Ok(RunTable {
         spec_version: SPEC_VERSION,
         data_dir: place(viewer),
         version: version_text(snapshot),
-        total: snapshot.runs.len(),
+        total: snapshot.runs().len(),
         matching: matching.len(),
         from: request.from,
         statuses: by_status,
-        names: names(snapshot.runs.iter().map(|run| run.facts.name.as_deref())),
-        threads: seen.len(),
+        names: names(snapshot.names().take(MAX_NAMES)),
+        threads: snapshot.threads().count(),
+        step_query: request.query.of_steps(),
         reading: None,
         runs: runs
             .into_iter()
-            .map(|run| known_row(viewer, &run, places.get(&run.directory.trace_id)))
+            .map(|run| known_row(viewer, &run, snapshot.threads().place(&run)))
             .collect(),
     })
 }
@@ -324,6 +324,7 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
         statuses: by_status,
         names: names(all_names.iter().map(Option::as_deref)),
         threads: 0,
+        step_query: None,
         reading: Some(ReadingJson {
             runs: progress.runs,
             read_runs: progress.read_runs,
@@ -338,7 +339,7 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
 }
 
 /// A run of which everything is known. Its metadata itself is in the files alone.
-fn known_row(viewer: &Viewer, run: &ListedRun, place: Option<&PlaceInThread<'_>>) -> TableRow {
+fn known_row(viewer: &Viewer, run: &ListedRun, place: Option<PlaceInThread<'_>>) -> TableRow {
     let preview = run.details.as_ref().map(|details| RunPreview {
         steps: run.facts.steps,
         tokens: run.facts.tokens.total,
@@ -415,10 +416,9 @@ fn row(run: &RunSummary, details: Option<RunPreview>) -> TableRow {
 
 /// The rows of some runs; one that is gone meanwhile is left out.
 pub(crate) fn rows_of(viewer: &Viewer, snapshot: &FactsSnapshot, ids: &[TraceId]) -> Vec<TableRow> {
-    let places = threads(&snapshot.runs);
     let wanted: HashSet<&TraceId> = ids.iter().collect();
     let mut by_id: HashMap<TraceId, ListedRun> = snapshot
-        .runs
+        .runs()
         .iter()
         .filter(|run| wanted.contains(&run.directory.trace_id))
         .map(|run| (run.directory.trace_id, run.clone()))
@@ -426,7 +426,7 @@ pub(crate) fn rows_of(viewer: &Viewer, snapshot: &FactsSnapshot, ids: &[TraceId]
     let mut runs: Vec<ListedRun> = ids.iter().filter_map(|id| by_id.remove(id)).collect();
     viewer.facts().store().read_details(&mut runs);
     runs.iter()
-        .map(|run| known_row(viewer, run, places.get(&run.directory.trace_id)))
+        .map(|run| known_row(viewer, run, snapshot.threads().place(run)))
         .collect()
 }
 
@@ -441,12 +441,13 @@ fn of_ids(viewer: &Viewer, ids: &[TraceId]) -> Result<RunTable, ApiError> {
         spec_version: SPEC_VERSION,
         data_dir: place(viewer),
         version: version_text(&snapshot),
-        total: snapshot.runs.len(),
+        total: snapshot.runs().len(),
         matching: runs.len(),
         from: 0,
         statuses: BTreeMap::new(),
         names: Vec::new(),
         threads: 0,
+        step_query: None,
         reading: None,
         runs,
     })

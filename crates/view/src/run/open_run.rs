@@ -23,6 +23,8 @@ pub(crate) struct OpenRun {
     pub(crate) meta: Result<RunMeta, Vec<Problem>>,
     pub(crate) status: RunStatus,
     pub(crate) steps: IndexedSteps,
+    /// The URL of the bucket that it was read from; `None` of a run of this machine.
+    pub(crate) origin: Option<String>,
     stamp: RunStamp,
     problems: OnceLock<RunProblems>,
     /// Whether its index is what was kept of it.
@@ -45,6 +47,7 @@ impl OpenRun {
         };
         Ok(Self {
             steps,
+            origin: None,
             is_index_kept,
             directory,
             meta: summary.meta,
@@ -52,6 +55,14 @@ impl OpenRun {
             stamp,
             problems: OnceLock::new(),
         })
+    }
+
+    /// The same of a run that was read from the bucket with this URL, if it is one.
+    pub(crate) fn read_from(self, origin: Option<&str>) -> Self {
+        Self {
+            origin: origin.map(str::to_owned),
+            ..self
+        }
     }
 
     /// Keeps the index of the log, for those who open the run later.

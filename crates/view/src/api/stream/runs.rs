@@ -90,12 +90,12 @@ fn reload() -> Result<Vec<Change>, ApiError> {
 
 fn compare(viewer: &Viewer, before: &FactsSnapshot, now: &FactsSnapshot) -> Result<Vec<Change>, ApiError> {
     let mut known: HashMap<TraceId, u64> = before
-        .runs
+        .runs()
         .iter()
         .map(|run| (run.directory.trace_id, run.fingerprint()))
         .collect();
     let mut changed = Vec::new();
-    for run in &now.runs {
+    for run in now.runs() {
         let id = run.directory.trace_id;
         if known.remove(&id) != Some(run.fingerprint()) {
             changed.push(id);
