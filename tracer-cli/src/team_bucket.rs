@@ -16,6 +16,11 @@ pub(crate) fn open(url: &str, action: &str) -> Result<OpenBucket, CliError> {
     OpenBucket::open(&url).map_err(|error| failed(action, &url, &error))
 }
 
+/// The bucket at a URL that something is read from. Where it is a folder, none is made.
+pub(crate) fn open_to_read(url: &BucketUrl, action: &str) -> Result<OpenBucket, CliError> {
+    OpenBucket::open_existing(url).map_err(|error| failed(action, url, &error))
+}
+
 /// Says that an action, such as `push to`, failed.
 pub(crate) fn failed(action: &str, url: &BucketUrl, error: &BucketError) -> CliError {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::ui::Ui;
 
 /// The word for no bucket, whatever the settings say.
-const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 
 /// The option of the commands that read.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -56,7 +56,9 @@ pub(crate) fn open(
             .with_hint("or read this machine alone: --store none")
     };
     let url: BucketUrl = url.parse().map_err(refused)?;
-    let reader = BucketReader::open(&settings.data_dir, &url).map_err(refused)?;
+    let reader = BucketReader::open(&settings.data_dir, &url)
+        .map_err(refused)?
+        .with_cache_bytes(settings.store_cache_bytes);
     synchronize(&reader, ui)?;
     Ok(Some(OpenedStore {
         team: reader.team_store(),

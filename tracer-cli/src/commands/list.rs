@@ -1,11 +1,13 @@
 //! `tracer list`: lists the runs, newest first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use tracer_facts::query::RunQuery;
-use tracer_facts::{FactsStore, ListedRun, PlaceInThread, RunOrder, threads};
-use tracer_sdk::format::Timestamp;
+use tracer_facts::{
+    FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunOrder, RunStream,
+};
+use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::read::{CancelToken, NamePattern, RunStore, RunSummary};
 
 use crate::commands::run_selection::{self, QueryArgs};
@@ -101,39 +103,32 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .survey(query.needs_details() || args.sort.needs_details())
         .map_err(|error| session.store_error(&error))?;
     let is_early = session.store().is_none()
-        && args.is_of_all_runs()
+        && args.is_of_newest()
+        && !args.all
         && session.ui.is_terminal()
         && survey.unread().1 > SLOW_BYTES;
     if is_early {
         newest_page(args, &data_dir, now, session)?;
     }
-    let mut runs = run_selection::read_all(survey, &cancel, session).runs;
-    let all = runs.len();
-    runs.retain(|run| args.trials || !run.facts.is_trial);
-    let trials = all - runs.len();
-    let mut passing = matching_runs(&runs, args, &query, now, &cancel);
-    run_selection::note_unfetched(session);
-    args.sort.sort(&mut passing, args.reverse, now);
-    let limit = args.limit();
-    let listed: Vec<ListedRun> = passing.iter().take(limit).map(|run| (*run).clone()).collect();
-    let passing = passing.len();
+    let mut runs = run_selection::read_stream(survey, &cancel, session);
+    let census = runs.census(args.trials).map_err(run_selection::unreadable)?;
+    let (listed, passing) = args.page(&mut runs, &census, &query, now, &cancel, session)?;
     if args.json {
         json(listed.clone(), &store, session)?;
     } else if session.ui.is_terminal() {
-        if !runs.is_empty() {
+        if !census.ids.is_empty() {
             let place = match session.store() {
                 None => shown(&data_dir.join(tracer_sdk::format::RUNS_FOLDER)),
                 Some(_) => session.place(&data_dir),
             };
-            table(
-                listed.clone(),
-                &runs,
-                is_early,
-                args.sort,
-                &store,
-                &place,
-                session,
-            )?;
+            let heading = run_list::heading(&place, listed.len(), &census.statuses, session.ui.width());
+            session.ui.lines(&heading)?;
+            // Early ones are above already.
+            if !is_early {
+                let places = runs.threads(&listed, args.trials);
+                let places = places.map_err(run_selection::unreadable)?;
+                table(&listed, &places, &census, args.sort, &store, session)?;
+            }
         }
     } else {
         let origin = if session.store().is_some() { "\torigin" } else { "" };
@@ -143,11 +138,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         }
     }
     if !args.json {
-        print_remarks(&listed, &runs, session);
+        print_remarks(&listed, &census, session);
     }
-    if trials == 0 || !runs.is_empty() {
+    let trials = census.hidden_trials;
+    if trials == 0 || !census.ids.is_empty() {
         let place = session.place(&data_dir);
-        print_omissions(args, &runs, passing, listed.len(), &place, session);
+        print_omissions(args, census.ids.len(), passing, listed.len(), &place, session);
     }
     if trials > 0 {
         let count = text::counted(trials as u64, "run");
@@ -174,13 +170,46 @@ impl Args {
     }
 
     /// Whether the newest runs are those that are listed.
-    fn is_of_all_runs(&self) -> bool {
+    fn is_of_newest(&self) -> bool {
         let is_filtered = !self.status.is_empty() || self.name.is_some() || self.since.is_some();
-        !is_filtered
-            && self.query.text().is_empty()
-            && self.sort == RunOrder::Started
-            && !self.reverse
-            && !self.all
+        !is_filtered && self.query.text().is_empty() && self.sort == RunOrder::Started && !self.reverse
+    }
+
+    /// The runs that are listed, and how many match.
+    fn page(
+        &self,
+        runs: &mut RunStream,
+        census: &RunCensus,
+        query: &RunQuery,
+        now: Timestamp,
+        cancel: &CancelToken,
+        session: &mut Session,
+    ) -> Result<(Vec<ListedRun>, usize), CliError> {
+        let limit = self.limit();
+        if self.is_of_newest() {
+            let newest = runs.newest(limit, self.trials);
+            return Ok((newest.map_err(run_selection::unreadable)?, census.ids.len()));
+        }
+        let name = self.name.as_deref().map(NamePattern::new);
+        let since = self.since.map(|since| since.instant(now));
+        let is_one = |run: &ListedRun| {
+            let is_named =
+                |name: &NamePattern| run.facts.name.as_deref().is_some_and(|text| name.matches(text));
+            name.as_ref().is_none_or(is_named)
+                // One that cannot be read is not hidden for that.
+                && since.is_none_or(|since| run.started().is_none_or(|started| started >= since))
+                && (self.status.is_empty() || self.status.contains(&run.status))
+        };
+        let choice = RunChoice {
+            query,
+            now,
+            with_trials: self.trials,
+            also: &is_one,
+        };
+        let begin = || LeadingRuns::new(limit, self.sort, self.reverse, now);
+        let first = run_selection::fold(runs, &choice, begin, cancel, session)?;
+        let count = first.count();
+        Ok((first.finish(), count))
     }
 }
 
@@ -231,42 +260,17 @@ fn early_row(run: &RunSummary) -> RunRow {
     }
 }
 
-/// The runs that match the filters and the query.
-fn matching_runs<'a>(
-    runs: &'a [ListedRun],
-    args: &Args,
-    query: &RunQuery,
-    now: Timestamp,
-    cancel: &CancelToken,
-) -> Vec<&'a ListedRun> {
-    let name = args.name.as_deref().map(NamePattern::new);
-    let since = args.since.map(|since| since.instant(now));
-    let is_one = |run: &&ListedRun| {
-        let is_named = |name: &NamePattern| run.facts.name.as_deref().is_some_and(|text| name.matches(text));
-        name.as_ref().is_none_or(is_named)
-            // One that cannot be read is not hidden for that.
-            && since.is_none_or(|since| run.started().is_none_or(|started| started >= since))
-            && (args.status.is_empty() || args.status.contains(&run.status))
-    };
-    let runs: Vec<&ListedRun> = runs.iter().filter(is_one).collect();
-    let matching = run_selection::matching(&runs, query, now, cancel);
-    runs.into_iter()
-        .zip(matching)
-        .filter_map(|(run, matches)| matches.then_some(run))
-        .collect()
-}
-
 /// Listed runs whose remarks are printed, the newest first.
 const MAX_REMARKED: usize = 8;
 
 /// Prints to standard error which runs are incomplete, and which went on after their end.
-fn print_remarks(listed: &[ListedRun], runs: &[ListedRun], session: &mut Session) {
+fn print_remarks(listed: &[ListedRun], census: &RunCensus, session: &mut Session) {
     let remarked = listed.iter().filter(|run| !run.facts.remarks.is_empty());
     let mut remarked = remarked.take(MAX_REMARKED).peekable();
     if remarked.peek().is_none() {
         return;
     }
-    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+    let id_length = run_list::id_length(census.ids.iter().copied());
     for run in remarked {
         let id = run.directory.trace_id.to_string();
         let id = id.get(..id_length).unwrap_or(&id);
@@ -278,13 +282,13 @@ fn print_remarks(listed: &[ListedRun], runs: &[ListedRun], session: &mut Session
 /// Prints to standard error what is not listed, and how to list it.
 fn print_omissions(
     args: &Args,
-    runs: &[ListedRun],
+    all: usize,
     passing: usize,
     listed: usize,
     data_dir: &str,
     session: &mut Session,
 ) {
-    if runs.is_empty() {
+    if all == 0 {
         session
             .ui
             .note(&Line::of(format!("no runs in {data_dir} yet"), Tone::Plain));
@@ -292,7 +296,6 @@ fn print_omissions(
             .ui
             .hint(&format!("record a first run: {}", session.command("demo")));
     } else if passing == 0 {
-        let all = runs.len();
         session
             .ui
             .note(&Line::of(format!("no runs match ({all} recorded)"), Tone::Plain));
@@ -300,7 +303,7 @@ fn print_omissions(
             .ui
             .hint(&format!("list all runs: {}", session.command("list --all")));
     } else if listed < passing {
-        let matching = if passing < runs.len() { "matching " } else { "" };
+        let matching = if passing < all { "matching " } else { "" };
         let count = text::counted(passing as u64, &format!("{matching}run"));
         let all = session.command(&format!(
             "list{} --all{}",
@@ -335,10 +338,8 @@ fn filters(args: &Args) -> String {
 fn json(mut listed: Vec<ListedRun>, store: &FactsStore, session: &mut Session) -> Result<(), CliError> {
     store.read_details(&mut listed);
     // The metadata itself is in the files alone.
-    let listed: Vec<(RunSummary, ListedRun)> = listed
-        .into_iter()
-        .map(|run| (store.summary(run.directory.clone()), run))
-        .collect();
+    let summaries = store.summaries(listed.iter().map(|run| run.directory.clone()));
+    let listed: Vec<(RunSummary, ListedRun)> = summaries.into_iter().zip(listed).collect();
     write_json(&listed, store, session.ui.output()).map_err(CliError::output)
 }
 
@@ -365,7 +366,9 @@ fn write_json(
     let none = BTreeMap::new();
     let entries = listed.iter().filter_map(|(summary, run)| {
         let tags = run.details.as_ref().map_or(&none, |details| &details.tags);
-        let entry = RunEntry::of(summary)?.with_details(tags, run.facts.session.as_deref());
+        let entry = RunEntry::of(summary)?
+            .with_details(tags, run.facts.session.as_deref())
+            .with_tokens(run.facts.tokens.usage());
         let entry = match origin(run, store) {
             Some(origin) => entry.with_origin(run.status, origin),
             None => entry,
@@ -385,26 +388,18 @@ fn write_json(
 }
 
 fn table(
-    mut listed: Vec<ListedRun>,
-    runs: &[ListedRun],
-    is_early: bool,
+    listed: &[ListedRun],
+    places: &HashMap<TraceId, PlaceInThread<'_>>,
+    census: &RunCensus,
     sort: RunOrder,
     store: &FactsStore,
-    place: &str,
     session: &mut Session,
 ) -> Result<(), CliError> {
     let now = now();
     let width = session.ui.width();
-    let statuses: Vec<RunStatus> = runs.iter().map(|run| run.status).collect();
-    let heading = run_list::heading(place, listed.len(), &statuses, width);
-    session.ui.lines(&heading)?;
-    if is_early {
-        // The runs are above already.
-        return Ok(());
-    }
-    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+    let id_length = run_list::id_length(census.ids.iter().copied());
+    let mut listed = listed.to_vec();
     store.read_details(&mut listed);
-    let places = threads(runs);
     let rows: Vec<RunRow> = listed
         .iter()
         .map(|run| RunRow {

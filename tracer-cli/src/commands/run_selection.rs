@@ -1,10 +1,9 @@
 //! The runs that a query selects, for the commands that ask about all runs: `list`, `search`, `stats`.
 
 use tracer_facts::query::RunQuery;
-use tracer_facts::{FactsStore, ListedRun, ReadingProgress, StoreFacts, Survey, matching_runs};
+use tracer_facts::{DatabaseError, FactsStore, ReadingProgress, RunChoice, RunSink, RunStream, Survey};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{self, shell_quoted};
-use tracer_sdk::format::Timestamp;
 use tracer_sdk::read::CancelToken;
 
 use crate::error::CliError;
@@ -17,8 +16,8 @@ pub(super) struct QueryArgs {
     /// Terms that must all hold: field:value, field~part, tokens>10k or "free text"; a - before a term negates it
     ///
     /// Fields of runs: name agent id status since until session command tag commit has tokens input output cached reasoning
-    /// cost duration steps llm_calls tool_calls errors failures retries; of their steps: tool model failed error args result
-    /// prompt answer kind. Write -- before a query that begins with a -.
+    /// cost duration slowest steps llm_calls tool_calls errors failures retries; of their steps: tool model failed error args
+    /// result prompt answer kind. Write -- before a query that begins with a -.
     #[arg(value_name = "QUERY")]
     words: Vec<String>,
 }
@@ -59,21 +58,28 @@ pub(super) fn cancelled_by_interrupt() -> CancelToken {
 }
 
 /// Reads the runs of a survey that have to be read, and shows how far that is.
-pub(super) fn read_all(survey: Survey, cancel: &CancelToken, session: &mut Session) -> StoreFacts {
+pub(super) fn read_stream(survey: Survey, cancel: &CancelToken, session: &mut Session) -> RunStream {
     let (_, bytes) = survey.unread();
     let progress = Progress::begin("reading runs", "byte", Some(bytes));
     let mut done = 0;
-    let facts = survey.read(cancel, |reading: ReadingProgress| {
+    let runs = survey.stream(cancel, |reading: ReadingProgress| {
         progress.steps(reading.read_bytes - done);
         done = reading.read_bytes;
     });
     progress.stop();
-    if facts.unread > 0 {
-        let count = text::counted(facts.unread as u64, "run");
+    if runs.unread > 0 {
+        let count = text::counted(runs.unread as u64, "run");
         let note = format!("interrupted: {count} not read; what was read is kept");
         session.ui.note(&Line::of(note, Tone::Warning));
     }
-    facts
+    runs
+}
+
+/// What is known of a bucket cannot be read any more.
+pub(super) fn unreadable(error: DatabaseError) -> CliError {
+    CliError::input("what is known of the bucket cannot be read")
+        .with_source(error)
+        .with_hint("try again: what is damaged is read from the bucket again")
 }
 
 /// Says how many runs could not be looked through, since the bucket that they are in did not give them.
@@ -87,33 +93,35 @@ pub(super) fn note_unfetched(session: &mut Session) {
     }
 }
 
-/// The facts of all runs, their details when these are needed.
+/// The runs of this machine and of the bucket that is read besides, with their details when these are needed.
 pub(super) fn all_runs(
     store: &FactsStore,
     with_details: bool,
     cancel: &CancelToken,
     session: &mut Session,
-) -> Result<StoreFacts, CliError> {
+) -> Result<RunStream, CliError> {
     let survey = store
         .survey(with_details)
         .map_err(|error| session.store_error(&error))?;
-    Ok(read_all(survey, cancel, session))
+    Ok(read_stream(survey, cancel, session))
 }
 
-/// Which of the runs match a query: its terms on runs by their facts, those on steps by reading the steps.
-pub(super) fn matching(
-    runs: &[&ListedRun],
-    query: &RunQuery,
-    now: Timestamp,
+/// Adds the runs that are wanted to a sink, and shows how far reading their steps is.
+pub(super) fn fold<Sink: RunSink>(
+    runs: &mut RunStream,
+    choice: &RunChoice<'_>,
+    begin: impl Fn() -> Sink + Sync,
     cancel: &CancelToken,
-) -> Vec<bool> {
+    session: &mut Session,
+) -> Result<Sink, CliError> {
     let mut shown: Option<Progress> = None;
-    let matching = matching_runs(runs.iter().copied(), query, now, cancel, |reading| match &shown {
+    let folded = runs.fold(choice, begin, cancel, |reading| match &shown {
         None => shown = Some(Progress::begin("reading steps", "run", Some(reading.runs as u64))),
         Some(progress) => progress.step(),
     });
     if let Some(progress) = shown {
         progress.stop();
     }
-    matching
+    note_unfetched(session);
+    folded.map_err(unreadable)
 }

@@ -2,8 +2,8 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use tracer_facts::ListedRun;
-use tracer_facts::stats::{GroupStats, Grouping, StatsColumn, StoreStats, needs_details, stats};
+use tracer_facts::RunChoice;
+use tracer_facts::stats::{GroupStats, Grouping, StatsColumn, StatsSink, StoreStats, needs_details};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::{self, now};
 use tracer_insight::{text, value_summary};
@@ -91,19 +91,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
     let with_details = query.needs_details() || needs_details(args.by);
-    let facts = run_selection::all_runs(&store, with_details, &cancel, session)?;
-    let runs: Vec<&ListedRun> = facts
-        .runs
-        .iter()
-        .filter(|run| args.trials || !run.facts.is_trial)
-        .collect();
-    let matching = run_selection::matching(&runs, &query, now(), &cancel);
-    run_selection::note_unfetched(session);
-    let runs = runs
-        .into_iter()
-        .zip(matching)
-        .filter_map(|(run, matches)| matches.then_some(run));
-    let mut found = stats(runs, args.by);
+    let mut runs = run_selection::all_runs(&store, with_details, &cancel, session)?;
+    let choice = RunChoice {
+        query: &query,
+        now: now(),
+        with_trials: args.trials,
+        also: &|_| true,
+    };
+    let begin = || StatsSink::new(args.by);
+    let mut found = run_selection::fold(&mut runs, &choice, begin, &cancel, session)?.finish();
     if let Some(column) = args.sort {
         found.sort(column, args.reverse, args.by);
     } else if args.reverse {

@@ -10,6 +10,7 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
+use crate::team_store::StoreArgs;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
@@ -18,8 +19,12 @@ use tracer_insight::text::path_below_home as shown;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: tracer validate-trace ~/.tracer/runs/4bf92f3577b34da6a3ce929d0e0e4736")]
 pub struct Args {
-    /// Run directory, or its meta.json
+    /// Run directory, or its meta.json; with --store, a run: ID, unique prefix of it, name, latest or latest~N
     path: PathBuf,
+
+    /// Validate a run of the team's bucket at URL, fetched and checked against its hash [example: s3://team/agents]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
 
     /// Treat warnings as errors
     #[arg(long)]
@@ -52,8 +57,9 @@ pub(crate) struct TraceValidation<'a> {
 
 /// Validates a run directory.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let path = args.directory(session)?;
     let progress = Progress::begin("validating", "span", None);
-    let report = read::validate(&args.path);
+    let report = read::validate(&path);
     progress.end(&mut session.ui);
     let report = if args.strict { report.strict() } else { report };
     if args.json {
@@ -83,6 +89,20 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     } else {
         CommandOutcome::CheckFailed
     })
+}
+
+impl Args {
+    /// What is validated. Settings choose no bucket here: a path is meant without the option.
+    fn directory(&self, session: &mut Session) -> Result<PathBuf, CliError> {
+        if self.store.is_none() {
+            return Ok(self.path.clone());
+        }
+        session.use_store(&StoreArgs {
+            store: self.store.clone(),
+        })?;
+        let (directory, _) = session.select(self.path.to_str())?;
+        Ok(directory.path)
+    }
 }
 
 /// Prints the verdict, then every problem and warning.

@@ -190,21 +190,17 @@ fn duration(status: RunStatus, facts: &ReadableRun, now: Timestamp) -> String {
 }
 
 /// `~/.tracer/runs   4 of 128   ● 1 running  ✗ 1 failed`, on two lines when one is too short; `statuses` are those of
-/// all runs, shown or not.
-pub fn heading(place: &str, shown: usize, statuses: &[RunStatus], width: usize) -> Vec<Line> {
-    let all = statuses.len();
+/// all runs, shown or not, each with their number.
+pub fn heading(place: &str, shown: usize, statuses: &BTreeMap<RunStatus, usize>, width: usize) -> Vec<Line> {
+    let all: usize = statuses.values().sum();
     let count = if shown == all {
         text::counted(all as u64, "run")
     } else {
         format!("{shown} of {}", text::counted(all as u64, "run"))
     };
     let first = Line::of(place, Tone::Strong).space(3).with(count, Tone::Plain);
-    let mut tally: BTreeMap<RunStatus, usize> = BTreeMap::new();
-    for status in statuses {
-        *tally.entry(*status).or_default() += 1;
-    }
     let mut tallies = Line::new();
-    for (position, (status, number)) in tally.into_iter().enumerate() {
+    for (position, (status, number)) in statuses.iter().enumerate() {
         tallies = tallies.space(if position == 0 { 3 } else { 2 }).with(
             format!("{} {number} {}", status.glyph(), status.as_str()),
             status.tone(),

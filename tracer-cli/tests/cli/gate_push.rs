@@ -163,3 +163,88 @@ fn a_pushed_baseline_keeps_its_runs_from_being_pruned() {
     assert_eq!(replaced.code, Some(0), "{replaced:?}");
     assert_eq!(json(&stored), json(&sandbox.path("b.json")));
 }
+
+#[test]
+fn a_pushed_baseline_is_judged_against_and_no_other_one() {
+    let (sandbox, url) = sandbox();
+    let gate = run(&sandbox, &["--json-out", "report.json"]);
+    assert_eq!(gate.code, Some(0), "{gate:?}");
+    let made = [
+        "baseline",
+        "--from-report",
+        "report.json",
+        "--out",
+        "agent.json",
+        "--push",
+        &url,
+    ];
+    assert_eq!(sandbox.tracer(&made).code, Some(0));
+    let pushed = fs::read(sandbox.path("agent.json")).unwrap();
+    fs::remove_file(sandbox.path("agent.json")).unwrap();
+    let object = format!("{url}/baselines/agent.json");
+
+    // By its name in the bucket and by its URL, it is the same one.
+    for named in [
+        &["--baseline", "agent", "--store", &url][..],
+        &["--baseline", &object],
+    ] {
+        let arguments = [named, &["--json-out", "judged.json"]].concat();
+        let judged = run(&sandbox, &arguments);
+        assert_eq!(judged.code, Some(0), "{judged:?}");
+        let report = json(&sandbox.path("judged.json"));
+        assert_eq!(report["gate"]["baseline"]["path"], object);
+        assert_eq!(
+            report["gate"]["baseline"]["sha256"],
+            tracer_insight::digest::sha256_hex(&pushed)
+        );
+        fs::remove_file(sandbox.path("judged.json")).unwrap();
+        for command in ["assert", "diff"] {
+            let judged = sandbox.tracer(&[&[command, "latest"], named].concat());
+            assert_eq!(judged.code, Some(0), "{command}: {judged:?}");
+        }
+    }
+
+    let bucket = sandbox.path("bucket/baselines");
+    fs::write(bucket.join("odd.json"), "{}").unwrap();
+    fs::write(sandbox.path("here"), &pushed).unwrap();
+    fs::write(bucket.join("here.json"), &pushed).unwrap();
+    let nowhere = format!("file://{}", sandbox.path("nowhere").display());
+    for (named, reason) in [
+        (
+            &["--baseline", "other", "--store", &url][..],
+            "there is no baseline",
+        ),
+        (
+            &["--baseline", "odd", "--store", &url],
+            "baselines/odd.json cannot be used",
+        ),
+        (
+            &["--baseline", "here", "--store", &url],
+            "is a file here, and the name of a baseline",
+        ),
+        (
+            &["--baseline", "./here", "--store", &url],
+            "--store is for the name of a baseline",
+        ),
+        (
+            &["--baseline", "agent", "--store", &nowhere],
+            "the folder does not exist",
+        ),
+        (
+            &["--baseline", "agent", "--store", "s3://key:s3cret@team"],
+            "credentials do not belong",
+        ),
+        (&["--baseline", "agent"], "the baseline agent cannot be read"),
+        (
+            &["--baseline", &format!("{url}/agent.json")],
+            "is not that of a baseline",
+        ),
+        (&["--store", &url], "--baseline"),
+    ] {
+        let refused = run(&sandbox, named);
+        assert_eq!(refused.code, Some(2), "{named:?}: {refused:?}");
+        assert!(refused.stderr.contains(reason), "{named:?}: {refused:?}");
+        assert!(!refused.stderr.contains("s3cret"), "{refused:?}");
+    }
+    assert!(!sandbox.path("nowhere").exists());
+}

@@ -32,9 +32,14 @@ fn runs_are_tab_separated_newest_first_when_nobody_looks() {
     assert_eq!(outcome.stderr, "");
 }
 
-/// The listed runs without their costs, all of which are unknown.
-pub(crate) fn without_costs(mut json: Value) -> Value {
+/// The listed runs without their tokens, those of the one call that each has, and their costs, all of which are unknown.
+pub(crate) fn without_sums(mut json: Value) -> Value {
     for run in json["runs"].as_array_mut().unwrap() {
+        let tokens = run.as_object_mut().unwrap().remove("tokens").unwrap();
+        assert_eq!(
+            tokens,
+            json!({"prompt_tokens": 412, "completion_tokens": 35, "total_tokens": 447})
+        );
         let cost = run.as_object_mut().unwrap().remove("cost").unwrap();
         assert_eq!(
             (&cost["usd"], &cost["words"]),
@@ -53,7 +58,7 @@ fn json_is_the_metadata_with_status() {
     let outcome = sandbox.tracer(&["list", "--json"]);
     assert_eq!(outcome.code, Some(0));
     assert_eq!(
-        without_costs(outcome.json()),
+        without_sums(outcome.json()),
         json!({
             "spec_version": "0.2.0",
             "runs": [
@@ -64,6 +69,33 @@ fn json_is_the_metadata_with_status() {
             "damaged": [],
         })
     );
+}
+
+#[test]
+fn json_has_the_tokens_that_calls_report_and_the_shares_of_them() {
+    let sandbox = three();
+    let log = fs::read_to_string(sandbox.run_dir(FIRST).join("spans.jsonl")).unwrap();
+    let counted = log.replace(
+        "\"gen_ai.usage.output_tokens\":35",
+        "\"gen_ai.usage.output_tokens\":35,\"gen_ai.usage.cache_read.input_tokens\":400,\
+         \"gen_ai.usage.reasoning.output_tokens\":20",
+    );
+    assert_ne!(counted, log);
+    fs::write(sandbox.run_dir(FIRST).join("spans.jsonl"), counted).unwrap();
+    let without = log.replace("gen_ai.usage.", "other.");
+    fs::write(
+        sandbox.run_dir(SECOND).join("spans.jsonl"),
+        without.replace(FIRST, SECOND),
+    )
+    .unwrap();
+    let listed = sandbox.tracer(&["list", "--json"]).json();
+    let tokens: Vec<&Value> = [0, 1, 2].map(|run| &listed["runs"][run]["tokens"]).to_vec();
+    let reported = json!({"prompt_tokens": 412, "completion_tokens": 35, "total_tokens": 447});
+    let mut with_shares = reported.clone();
+    with_shares["cache_read_tokens"] = json!(400);
+    with_shares["reasoning_tokens"] = json!(20);
+    // The second reports none, which is not 0.
+    assert_eq!(tokens, [&reported, &Value::Null, &with_shares]);
 }
 
 // gate-contract, section 15.4, R10

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::list::without_costs;
+use crate::list::without_sums;
 use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, meta, spans, with_status};
 
 fn store() -> Sandbox {
@@ -82,7 +82,7 @@ fn filters_by_age_keep_damaged_runs() {
 
 #[test]
 fn json_is_filtered_alike() {
-    let json = without_costs(store().tracer(&["list", "--json", "--name", "billing"]).json());
+    let json = without_sums(store().tracer(&["list", "--json", "--name", "billing"]).json());
     assert_eq!(
         json["runs"],
         json!([with_status(meta(SECOND, "billing-agent", 2, "error"), "failed")])

@@ -249,6 +249,57 @@ fn the_bucket_is_a_setting_of_the_user_and_never_of_a_project() {
 }
 
 #[test]
+fn a_run_of_the_bucket_is_validated() {
+    let team = Team::new();
+    let machine = &team.machines[2];
+    let valid = team.read(machine, &["validate-trace", "nightly", "--json"]);
+    assert_eq!(valid.code, Some(0), "{valid:?}");
+    assert_eq!(valid.json()["trace_id"], THIRD);
+    team.read(machine, &["validate-trace", "nobody"])
+        .fails(2, &["no run has an ID that starts with"]);
+    // The setting makes no run of what is a path.
+    let path = machine
+        .command(&["validate-trace", "nightly"])
+        .env("TRACER_STORE", team.url())
+        .output()
+        .unwrap();
+    Outcome::from(path).fails(2, &["failed to read a run from `nightly`"]);
+}
+
+#[test]
+fn fetched_runs_have_the_room_that_is_set() {
+    let team = Team::new();
+    let machine = &team.machines[2];
+    let fetched = |megabytes: &str| {
+        for run in [FIRST, SECOND, THIRD] {
+            let shown = machine
+                .command(&["show", run])
+                .env("TRACER_STORE", team.url())
+                .env("TRACER_STORE_CACHE_MB", megabytes)
+                .output()
+                .unwrap();
+            assert!(shown.status.success(), "{shown:?}");
+        }
+        let stores = fs::read_dir(machine.path("data/cache/stores")).unwrap();
+        let runs = stores.flat_map(|store| fs::read_dir(store.unwrap().path().join("runs")).unwrap());
+        runs.count()
+    };
+    assert_eq!((fetched("0"), fetched("1")), (1, 3));
+    let refused = machine
+        .command(&["doctor"])
+        .env("TRACER_STORE_CACHE_MB", "much")
+        .output()
+        .unwrap();
+    let refused = Outcome::from(refused);
+    assert!(
+        refused
+            .stdout
+            .contains("TRACER_STORE_CACHE_MB must be a whole number, zero or more"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn a_url_with_credentials_is_refused_without_being_quoted() {
     let sandbox = Sandbox::new();
     let refused = sandbox.tracer(&["list", "--store", "s3://AKIA:s3cret@team/agents"]);

@@ -2,11 +2,10 @@
 
 use tracer_bucket::{BucketPrunePlan, BucketPruner, BucketRemoval, PruneEvent, RetentionOptions};
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::run_head::display_name;
-use tracer_insight::{text, units};
+use tracer_insight::text;
 use tracer_sdk::maintenance::PruneRules;
 
-use super::{MAX_LISTED_RUNS, confirmed};
+use super::preview::{PlanDecision, RemovalPreview, RemovalRow, removed_of};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::runtime::{block_on, stop_signal};
@@ -48,9 +47,8 @@ pub(super) fn run(
     let removed = removed.map_err(failed)?;
     let ui = &mut display.session.ui;
     if !plan.removals.is_empty() {
-        let runs = text::counted(plan.runs, "run");
-        let bytes = units::bytes(removed.removed_bytes);
-        let line = format!("removed {} of {runs}, {bytes}, from {url}", removed.removed_runs);
+        let removed = removed_of(removed.removed_runs, plan.runs, removed.removed_bytes);
+        let line = format!("removed {removed}, from {url}");
         ui.lines(&[Line::of("✓ ", Tone::Good).with(line, Tone::Plain)])?;
     }
     if removed.left_runs > 0 && !removed.is_stopped {
@@ -84,12 +82,6 @@ pub(super) fn run(
 
 /// Whether runs are to be removed, or the facts compacted where none are.
 fn is_wanted(plan: &BucketPrunePlan, args: &super::Args, session: &mut Session) -> Result<bool, CliError> {
-    let planned = format!(
-        "{} of {}, {}",
-        plan.removals.len(),
-        text::counted(plan.runs, "run"),
-        units::bytes(plan.bytes())
-    );
     if plan.needed_runs > 0 {
         let line = format!(
             "kept {} that baselines in the bucket need",
@@ -97,50 +89,27 @@ fn is_wanted(plan: &BucketPrunePlan, args: &super::Args, session: &mut Session) 
         );
         session.ui.note(&Line::of(line, Tone::Muted));
     }
-    if plan.removals.is_empty() {
-        session
-            .ui
-            .note(&Line::of(format!("nothing to remove: {planned}"), Tone::Plain));
-        return Ok(!args.dry_run);
-    }
-    let rows = plan_rows(plan);
-    if args.dry_run {
-        session.ui.lines(&rows)?;
-        session
-            .ui
-            .lines(&[Line::of(format!("would remove {planned}"), Tone::Warning)])?;
-        return Ok(false);
-    }
-    if args.yes {
-        return Ok(true);
-    }
-    confirmed(
-        rows,
-        &format!("remove {planned} permanently, for the whole team?"),
-        session,
-    )
-}
-
-fn plan_rows(plan: &BucketPrunePlan) -> Vec<Line> {
+    // The plan has the IDs of no other runs.
     let id_length = run_list::id_length(plan.removals.iter().map(|removal| removal.run));
-    let listed = plan.removals.iter().take(MAX_LISTED_RUNS);
-    let mut rows: Vec<Line> = listed.map(|removal| removal_row(removal, id_length)).collect();
-    let hidden = plan.removals.len().saturating_sub(MAX_LISTED_RUNS);
-    if hidden > 0 {
-        rows.push(Line::of(format!("  … and {hidden} more"), Tone::Muted));
-    }
-    rows
+    let removals = plan.removals.iter().map(removal_row);
+    let preview = RemovalPreview::new(removals, plan.runs, plan.bytes(), id_length);
+    Ok(
+        match preview.decide("permanently, for the whole team", args, session)? {
+            PlanDecision::Remove => true,
+            PlanDecision::NothingToRemove => !args.dry_run,
+            PlanDecision::Keep => false,
+        },
+    )
 }
 
-fn removal_row(removal: &BucketRemoval, id_length: usize) -> Line {
-    super::row(
-        removal.run,
-        id_length,
-        removal.status,
-        removal.bytes,
-        removal.started,
-        display_name(removal.name.as_deref()),
-    )
+fn removal_row(removal: &BucketRemoval) -> RemovalRow<'_> {
+    RemovalRow {
+        run: removal.run,
+        status: removal.status,
+        bytes: removal.bytes,
+        started: removal.started,
+        name: removal.name.as_deref(),
+    }
 }
 
 /// Shows what happens.

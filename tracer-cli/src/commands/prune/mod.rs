@@ -1,13 +1,15 @@
 //! `tracer prune`: removes runs by age, count, size and status after a confirmation.
 
 mod bucket;
+mod preview;
 
 use tracer_facts::FactsStore;
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
-use tracer_sdk::read::{RunStore, RunSummary};
+use tracer_sdk::read::RunStore;
 
-use super::{confirmed, not_removed};
+use self::preview::{PlanDecision, RemovalPreview, RemovalRow, removed_of};
+use super::not_removed;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
@@ -15,13 +17,8 @@ use crate::session::Session;
 use crate::terminal::run_list;
 use crate::value_parsers::{self, Since};
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::run_head::display_name;
 use tracer_insight::status::RunStatus;
 use tracer_insight::units::now;
-use tracer_insight::{text, units};
-
-/// Runs listed before the confirmation; the rest are counted.
-const MAX_LISTED_RUNS: usize = 20;
 
 /// The statuses of runs that can be removed.
 const ENDED: [RunStatus; 5] = [
@@ -101,26 +98,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let reading = Progress::begin("reading", "run", Some(runs.len() as u64));
     let plan = PrunePlan::compute(&runs, &rules, || reading.step());
     reading.end(&mut session.ui);
-    let count = |removed: usize, bytes: u64| {
-        let runs = text::counted(runs.len() as u64, "run");
-        format!("{removed} of {runs}, {}", units::bytes(bytes))
-    };
-    let planned = count(plan.removals.len(), plan.bytes());
-    if plan.removals.is_empty() {
-        session
-            .ui
-            .note(&Line::of(format!("nothing to remove: {planned}"), Tone::Plain));
-        return Ok(CommandOutcome::Done);
-    }
-    let rows = plan_rows(&plan, &runs);
-    if args.dry_run {
-        session.ui.lines(&rows)?;
-        session
-            .ui
-            .lines(&[Line::of(format!("would remove {planned}"), Tone::Warning)])?;
-        return Ok(CommandOutcome::Done);
-    }
-    if !args.yes && !confirmed(rows, &format!("remove {planned} permanently?"), session)? {
+    let all_runs = runs.len() as u64;
+    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+    let removals = plan.removals.iter().map(removal_row);
+    let preview = RemovalPreview::new(removals, all_runs, plan.bytes(), id_length);
+    if preview.decide("permanently", args, session)? != PlanDecision::Remove {
         return Ok(CommandOutcome::Done);
     }
     let removing = Progress::begin("removing", "run", Some(plan.removals.len() as u64));
@@ -137,53 +119,21 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .map(|removal| removal.run.directory.trace_id)
         .collect();
     FactsStore::new(store.data_dir()).forget(&removed);
-    let removed = count(result.removed_runs, result.removed_bytes);
+    let removed = removed_of(result.removed_runs as u64, all_runs, result.removed_bytes);
     session
         .ui
         .lines(&[Line::of("✓ ", Tone::Good).with(format!("removed {removed}"), Tone::Plain)])?;
     Ok(CommandOutcome::Done)
 }
 
-/// The runs that a plan removes, a row each.
-fn plan_rows(plan: &PrunePlan, runs: &[RunSummary]) -> Vec<Line> {
-    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
-    let listed = plan.removals.iter().take(MAX_LISTED_RUNS);
-    let mut rows: Vec<Line> = listed.map(|removal| removal_row(removal, id_length)).collect();
-    let hidden = plan.removals.len().saturating_sub(MAX_LISTED_RUNS);
-    if hidden > 0 {
-        rows.push(Line::of(format!("  … and {hidden} more"), Tone::Muted));
-    }
-    rows
-}
-
-fn removal_row(removal: &PlannedRemoval, id_length: usize) -> Line {
+fn removal_row(removal: &PlannedRemoval) -> RemovalRow<'_> {
     let run = &removal.run;
     let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
-    row(
-        run.directory.trace_id,
-        id_length,
-        removal.status,
-        removal.bytes,
-        run.started(),
-        display_name(name),
-    )
-}
-
-/// A run that a plan removes, wherever it is.
-fn row(
-    run: TraceId,
-    id_length: usize,
-    status: RunStatus,
-    bytes: u64,
-    started: Option<Timestamp>,
-    name: impl std::fmt::Display,
-) -> Line {
-    let id: String = run.to_string().chars().take(id_length).collect();
-    let started = started.map(units::moment).unwrap_or_default();
-    let rest = format!(
-        "{:11}  {:>8}  {started}  {name}",
-        status.as_str(),
-        units::bytes(bytes)
-    );
-    Line::of(format!("  {id}  {rest}"), Tone::Plain)
+    RemovalRow {
+        run: run.directory.trace_id,
+        status: removal.status,
+        bytes: removal.bytes,
+        started: run.started(),
+        name,
+    }
 }

@@ -17,7 +17,7 @@ use tracer_sdk::read::RunStore;
 
 use crate::cassettes;
 use crate::error::CliError;
-use crate::gate::outputs;
+use crate::gate::{baseline_source, outputs};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use captured::{CapturedEnvironment, TrialReplay};
@@ -40,7 +40,21 @@ const MAX_MISS_NOTICES: usize = 3;
 /// Runs the trials and gates on them.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.overrides())?;
-    let (baseline, baseline_file) = match args.baseline.as_deref().map(files::baseline).transpose()? {
+    let store = args.store.as_deref();
+    let given = args.baseline.as_deref();
+    if let Some(given) = given.filter(|given| store.is_some() && !baseline_source::is_name(given)) {
+        let message = format!(
+            "--store is for the name of a baseline, and {} is none",
+            given.display()
+        );
+        return Err(
+            CliError::input(message).with_hint("leave out --store, or the folder and the ending of the name")
+        );
+    }
+    let given = given
+        .map(|given| baseline_source::read(given, store))
+        .transpose()?;
+    let (baseline, baseline_file) = match given {
         Some(BaselineInput { baseline, file }) => (Some(baseline), Some(file)),
         None => (None, None),
     };

@@ -29,9 +29,15 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
 
-    /// Compare with the baseline in FILE [example: .tracer/baselines/agent.json]
+    /// Compare with the baseline in FILE, or in a team's bucket [example: .tracer/baselines/agent.json]
+    ///
+    /// What `tracer baseline --push` left in a bucket is s3://BUCKET/PREFIX/baselines/NAME.json, or NAME with --store.
     #[arg(long, short, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
+
+    /// Take the baseline that --baseline names from the team's bucket at URL [example: s3://team/agents]
+    #[arg(long, value_name = "URL", requires = "baseline")]
+    pub(super) store: Option<String>,
 
     /// Compare even if the baseline belongs to another agent
     #[arg(long, requires = "baseline")]

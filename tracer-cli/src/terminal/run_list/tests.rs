@@ -119,7 +119,7 @@ fn a_number_that_no_column_has_is_the_last_one_where_runs_are_sorted_by_it() {
 
 #[test]
 fn a_list_of_every_status() {
-    let statuses: Vec<RunStatus> = rows().iter().map(|row| row.status).collect();
+    let statuses: BTreeMap<RunStatus, usize> = rows().iter().map(|row| (row.status, 1)).collect();
     insta::assert_snapshot!(at_widths(|width| {
         let mut lines = heading("~/.tracer/runs", 6, &statuses, width);
         lines.extend(table(&rows(), 8, now(), width));
@@ -139,7 +139,7 @@ fn fields_are_whole_and_keep_to_their_line() {
 
 #[test]
 fn the_heading_counts_what_is_not_shown() {
-    let statuses = [RunStatus::Ok, RunStatus::Failed, RunStatus::Ok];
+    let statuses = BTreeMap::from([(RunStatus::Ok, 2), (RunStatus::Failed, 1)]);
     assert_eq!(
         heading("runs", 2, &statuses, 80)[0].text(),
         "runs   2 of 3 runs   ✗ 1 failed  ✓ 2 ok"
