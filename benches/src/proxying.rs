@@ -44,6 +44,8 @@ const CHUNK: usize = 64 * 1024;
 const REPLAYED_CALLS: usize = 50;
 /// What each of its calls adds to the conversation, beside the answer, in bytes.
 const TOOL_RESULT_BYTES: usize = 2_000;
+/// How long an answer may take; later it is an error, not a wait without end.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Requests before any is timed.
 const WARM_UP: usize = 50;
 
@@ -132,6 +134,7 @@ impl ProxyTarget {
     fn connect(&self) -> io::Result<TcpStream> {
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         Ok(stream)
     }
 
@@ -156,7 +159,8 @@ impl ProxyTarget {
         for request in requests {
             stream.write_all(self.request_of("", request).as_bytes())?;
             let mut seen = Vec::new();
-            while !seen.ends_with(&ANSWER.as_bytes()[ANSWER.len() - 20..]) {
+            // The end of an answer in chunks may come with it or after it.
+            while !String::from_utf8_lossy(&seen).contains(&ANSWER[ANSWER.len() - 20..]) {
                 match stream.read(&mut buffer)? {
                     0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                     read => seen.extend_from_slice(&buffer[..read]),

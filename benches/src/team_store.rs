@@ -67,6 +67,7 @@ pub fn measure(plan: &TeamStorePlan) -> Result<(String, bool), Box<dyn Error>> {
     let first = child::run(plan.rounds, forget, || command(&["show", &run]))?;
     let again = child::run(plan.rounds, || Ok(()), || command(&["show", &run]))?;
     let listed = child::run(plan.rounds, || Ok(()), || command(&["list"]))?;
+    let sorted = child::run(plan.rounds, || Ok(()), || command(&["list", "--sort", "cost"]))?;
     let counted = child::run(plan.rounds, || Ok(()), || command(&["stats", "--by", "model"]))?;
 
     let runs = thousands(plan.runs);
@@ -87,8 +88,9 @@ pub fn measure(plan: &TeamStorePlan) -> Result<(String, bool), Box<dyn Error>> {
         // Writing to a text never fails.
         let _ = writeln!(
             text,
-            "{what:<58} {:>8.2} s {megabytes:>6} MB  {limit}",
-            used.wall.as_secs_f64()
+            "{what:<58} {:>8.2} s {:>8.2} s of processor {megabytes:>6} MB  {limit}",
+            used.wall.as_secs_f64(),
+            used.processor.as_secs_f64()
         );
     };
     let limits = |seconds: f64, memory: u64| is_full.then_some((Duration::from_secs_f64(seconds), memory));
@@ -102,8 +104,21 @@ pub fn measure(plan: &TeamStorePlan) -> Result<(String, bool), Box<dyn Error>> {
         again,
         limits(0.2, 300),
     );
-    row(format!("`list` of {runs} runs, nothing new"), listed, None);
-    row(format!("`stats --by model` of {runs} runs"), counted, None);
+    row(
+        format!("`list` of {runs} runs, nothing new"),
+        listed,
+        limits(3.0, 300),
+    );
+    row(
+        format!("`list --sort cost` of {runs} runs"),
+        sorted,
+        limits(15.0, 500),
+    );
+    row(
+        format!("`stats --by model` of {runs} runs"),
+        counted,
+        limits(15.0, 500),
+    );
     Ok((text, is_kept))
 }
 

