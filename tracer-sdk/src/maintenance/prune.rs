@@ -41,14 +41,14 @@ impl PruneRules {
         *self == Self::default()
     }
 
-    /// The positions of the runs to remove, the oldest first, among all runs of a store, the newest first. A run that may be
-    /// live is never removed. Without a rule about age or size, every run that the others leave is.
+    /// The positions of the runs to remove, the oldest first, among all runs of a store, the newest first. A run that is
+    /// protected is never removed. Without a rule about age or size, every run that the others leave is.
     ///
     /// ```
     /// use tracer_sdk::maintenance::{PruneCandidate, PruneRules};
     /// use tracer_sdk::read::RunStatus;
     ///
-    /// let run = PruneCandidate { status: RunStatus::Ok, may_be_live: false, started: None, bytes: 10 };
+    /// let run = PruneCandidate { status: RunStatus::Ok, is_protected: false, started: None, bytes: 10 };
     /// let rules = PruneRules { keep: Some(1), ..PruneRules::default() };
     /// assert_eq!(rules.choose(&[run, run, run]), [2, 1]);
     /// ```
@@ -162,7 +162,7 @@ impl PrunePlan {
         let read = |run: &RunSummary| {
             let candidate = PruneCandidate {
                 status: run.status(),
-                may_be_live: run.may_be_live(),
+                is_protected: run.may_be_live(),
                 started: run.started(),
                 bytes: directory_bytes(&run.directory.path),
             };
@@ -293,7 +293,7 @@ impl Error for PruneError {
 /// use tracer_sdk::maintenance::{PruneCandidate, PruneRules};
 /// use tracer_sdk::read::RunStatus;
 ///
-/// let run = PruneCandidate { status: RunStatus::Ok, may_be_live: true, started: None, bytes: 10 };
+/// let run = PruneCandidate { status: RunStatus::Ok, is_protected: true, started: None, bytes: 10 };
 /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
 /// assert!(rules.choose(&[run]).is_empty());
 /// ```
@@ -301,8 +301,8 @@ impl Error for PruneError {
 pub struct PruneCandidate {
     /// Its status.
     pub status: RunStatus,
-    /// Whether somebody records it, or may do so.
-    pub may_be_live: bool,
+    /// Whether it must stay: somebody records it or may do so, or a baseline needs it.
+    pub is_protected: bool,
     /// When it started, if that is known.
     pub started: Option<Timestamp>,
     /// Bytes of its files.
@@ -328,7 +328,7 @@ fn choose(runs: &[PruneCandidate], rules: &PruneRules) -> Vec<usize> {
     let free = concerned.into_iter().skip(rules.keep.unwrap_or(0));
     let mut chosen = Vec::new();
     for position in free.rev() {
-        let Some(run) = runs.get(position).filter(|run| !run.may_be_live) else {
+        let Some(run) = runs.get(position).filter(|run| !run.is_protected) else {
             continue;
         };
         let is_old = rules
@@ -356,7 +356,7 @@ mod tests {
     fn a_store_without_rules_loses_nothing() {
         let run = PruneCandidate {
             status: RunStatus::Ok,
-            may_be_live: false,
+            is_protected: false,
             started: None,
             bytes: 10,
         };
@@ -372,7 +372,7 @@ mod tests {
     fn runs() -> Vec<PruneCandidate> {
         let run = |second, status| PruneCandidate {
             status,
-            may_be_live: status == RunStatus::Running,
+            is_protected: status == RunStatus::Running,
             started: Some(at(second)),
             bytes: 10,
         };
@@ -470,7 +470,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_may_be_live_never_goes_and_the_newest_are_kept(
+        fn what_is_protected_never_goes_and_the_newest_are_kept(
             live in prop::collection::vec(any::<bool>(), 0..20),
             keep in prop::option::of(0usize..5),
             max_bytes in prop::option::of(0u64..300),
@@ -478,13 +478,13 @@ mod tests {
         ) {
             let runs: Vec<PruneCandidate> = live.iter().zip(0..).map(|(live, age)| PruneCandidate {
                 status: RunStatus::Ok,
-                may_be_live: *live,
+                is_protected: *live,
                 started: Some(at(-age)),
                 bytes: 10,
             }).collect();
             let rules = PruneRules { keep, max_bytes, before: before.map(at), ..PruneRules::default() };
             for position in choose(&runs, &rules) {
-                prop_assert!(!runs[position].may_be_live);
+                prop_assert!(!runs[position].is_protected);
                 prop_assert!(position >= keep.unwrap_or(0));
             }
         }

@@ -270,27 +270,31 @@ impl BucketPruner {
             .collect();
         // The newest first; a run whose start is unknown is no newer than any.
         runs.sort_by_key(|(id, run)| Reverse((run.started, *id)));
-        let candidates: Vec<PruneCandidate> = runs
+        let mut candidates: Vec<PruneCandidate> = runs
             .iter()
             .map(|(_, run)| PruneCandidate {
                 status: run.status,
-                may_be_live: false,
+                is_protected: false,
                 started: run.started,
                 bytes: run.bytes,
             })
             .collect();
+        let selected = rules.choose(&candidates);
+        let is_needed = |position: &usize| runs.get(*position).is_some_and(|(id, _)| needed.contains(id));
+        let needed_runs = selected.into_iter().filter(is_needed).count() as u64;
+        // What stays frees no room: others go in its place.
+        for ((id, _), candidate) in runs.iter().zip(&mut candidates) {
+            candidate.is_protected = needed.contains(id);
+        }
         let mut plan = BucketPrunePlan {
             runs: runs.len() as u64,
+            needed_runs,
             ..BucketPrunePlan::default()
         };
         for position in rules.choose(&candidates) {
             let Some((id, run)) = runs.get(position) else {
                 continue;
             };
-            if needed.contains(id) {
-                plan.needed_runs += 1;
-                continue;
-            }
             plan.removals.push(BucketRemoval {
                 run: *id,
                 name: run.name.clone(),

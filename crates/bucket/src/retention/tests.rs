@@ -190,6 +190,24 @@ fn a_run_that_a_baseline_needs_stays() {
 }
 
 #[test]
+fn a_needed_run_frees_no_room() {
+    run(async {
+        let scene = Scene::new(4);
+        scene.push().await.unwrap();
+        let mut pruner = pruner(Arc::clone(&scene.memory), None);
+        let all = pruner.plan(&keep(0), &mut |_| {}).await.unwrap();
+        put(&scene, "baselines/support.json", &format!(r#"["{}"]"#, id(1))).await;
+        let room_for_three = PruneRules {
+            max_bytes: Some(all.bytes() - 1),
+            ..PruneRules::default()
+        };
+        let (plan, _) = prune_with(&mut pruner, &room_for_three).await.unwrap();
+        assert_eq!((plan.removals.len(), plan.needed_runs), (1, 1));
+        assert_eq!(seen(&scene).await, (ids([1, 3, 4]), ids([1, 3, 4])));
+    });
+}
+
+#[test]
 fn a_baseline_that_comes_after_the_plan_counts() {
     run(async {
         let scene = Scene::new(2);
