@@ -208,6 +208,14 @@ pub(crate) fn provider_name(segment: &str) -> Option<&'static str> {
     providers::of_segment(segment).map(|provider| provider.name)
 }
 
+/// The variables that hold the keys of each provider, by its part of the proxy's paths; the first one is that which most
+/// clients ask for.
+pub(crate) fn key_variables() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    providers::PROVIDERS
+        .iter()
+        .map(|provider| (provider.segment, provider.key_variables))
+}
+
 /// How long requests that are on their way may take when the proxy shuts down.
 const DRAIN: Duration = Duration::from_secs(2);
 

@@ -51,22 +51,6 @@ const CLAUDE_CODE: [(&str, &str); 2] = [
 ];
 /// What a replayed command finds instead of a key.
 const PLACEHOLDER_KEY: &str = "replayed-without-a-key";
-/// The variables that hold keys, by the provider's segment; the first one is that which most clients ask for.
-const KEYS: [(&str, &[&str]); 13] = [
-    ("openai", &["OPENAI_API_KEY"]),
-    ("anthropic", &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"]),
-    ("gemini", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
-    ("vertex", &["GOOGLE_CLOUD_ACCESS_TOKEN"]),
-    ("code-assist", &["GOOGLE_CLOUD_ACCESS_TOKEN"]),
-    ("ollama", &["OLLAMA_API_KEY"]),
-    ("azure", &["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"]),
-    ("mistral", &["MISTRAL_API_KEY"]),
-    ("groq", &["GROQ_API_KEY"]),
-    ("deepseek", &["DEEPSEEK_API_KEY"]),
-    ("xai", &["XAI_API_KEY"]),
-    ("openrouter", &["OPENROUTER_API_KEY"]),
-    ("cohere", &["CO_API_KEY", "COHERE_API_KEY"]),
-];
 /// As the Gemini CLI starts itself again, and loses what it was given.
 const GEMINI_CLI: (&str, &str) = ("GEMINI_CLI_NO_RELAUNCH", "true");
 
@@ -137,7 +121,7 @@ impl ChildEnvironment {
     #[must_use]
     pub fn of_replay(inherited: &Inherited, providers: &[String]) -> Self {
         let mut environment = Self::default();
-        for (provider, variables) in KEYS {
+        for (provider, variables) in proxy::key_variables() {
             let is_replayed = providers.iter().any(|replayed| replayed == provider);
             for (position, variable) in variables.iter().enumerate() {
                 if inherited.get(variable).is_some() || (is_replayed && position == 0) {
