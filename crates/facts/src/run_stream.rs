@@ -89,7 +89,7 @@ impl RunCensus {
 /// let mut runs = FactsStore::new(data_dir).survey(true)?.stream(&cancel, |_| ());
 /// assert_eq!(runs.census(true)?.ids.len(), 1);
 ///
-/// let query: RunQuery = "tool:search_kb".parse()?;
+/// let query: RunQuery = "tool:search".parse()?;
 /// let choice = RunChoice { query: &query, now: now(), with_trials: false, also: &|_| true };
 /// let sums = runs.fold(&choice, || StatsSink::new(None), &cancel, |_| ())?;
 /// let stats: StoreStats = sums.finish();

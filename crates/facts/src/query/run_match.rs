@@ -36,7 +36,7 @@ pub enum RunMatch {
 /// use tracer_insight::units::now;
 ///
 /// let runs = FactsStore::new(data_dir).all(true)?.runs;
-/// let test = FactsTest::new(&"name:support-* tokens<1k".parse()?, now());
+/// let test = FactsTest::new(&"name:support-* steps<10".parse()?, now());
 /// assert_eq!(test.matches(&runs[0]), RunMatch::Yes);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
