@@ -192,7 +192,7 @@ fn annotations(report: &Report, inconclusive_fails: bool) -> Vec<Annotation> {
             is_error: check.outcome == CheckOutcome::Failed || inconclusive_fails,
             file: file.map(str::to_owned),
             title: format!("Agent gate: {}", check.name),
-            message: junit::reported(&check),
+            message: check.sentence(),
         })
         .collect()
 }

@@ -42,7 +42,7 @@ fn check_case(check: &CheckRow, inconclusive_fails: bool) -> TestCase {
         }
         CheckOutcome::Reported => TestCaseStatus::skipped(),
     };
-    let reported = reported(check);
+    let reported = check.sentence();
     if check.outcome != CheckOutcome::Passed {
         status.set_message(cut(&reported));
         if check.outcome == CheckOutcome::Undecided {
@@ -56,22 +56,6 @@ fn check_case(check: &CheckRow, inconclusive_fails: bool) -> TestCase {
         case.set_system_out(cut(&reported));
     }
     case
-}
-
-/// What was allowed and what was seen, in one sentence.
-pub fn reported(check: &CheckRow) -> String {
-    let trials = check.trials_in_words();
-    let where_seen = if trials.is_empty() {
-        String::new()
-    } else {
-        format!("; trials: {trials}")
-    };
-    format!(
-        "{}; allowed: {}; seen: {}{where_seen}",
-        check.outcome.word(),
-        check.allowed.text(),
-        check.seen.text()
-    )
 }
 
 fn trial_case(trial: &ReportedTrial) -> TestCase {

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::explain;
 use super::files::{BaselineFile, is_ci};
 use crate::policy::{ExpectedStatus, OnInconclusive, Overrides, Policy};
-use crate::{Baseline, Gate, Trial, Verdict};
+use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, Report, Trial, Verdict};
 use tracer_insight::profile::{RunProfile, agent_of};
 use tracer_sdk::format::{RecordedStatus, Timestamp};
 use tracer_sdk::testing::Capture;
@@ -159,7 +159,9 @@ impl BaselineTest {
                     // What waited to be accepted is out of date.
                     return if is_ci { Ok(()) } else { self.file.remove_pending() };
                 }
-                explain::mismatch(&self.name, &judgement, baseline, &trials)
+                let details = GateDetails::default();
+                let report = Report::new(judgement, &trials, Some(baseline), EnvironmentFingerprint::new(), details);
+                explain::mismatch(&self.name, &report, baseline)
             }
             _ => explain::no_baseline(&self.name, trials.len()),
         };

@@ -69,17 +69,16 @@ fn worse_behaviour_fails_with_what_changed_and_the_command_that_accepts_it() {
         message,
         format!(
             "`support agent` behaves worse than its baseline, a sample of 3 runs:
-  ✗ step_count: median 6, allowed at most 3
-  ✗ tool_call_count: median 4, allowed at most 1.5
-  ✗ no_loops: no calls are repeated in a loop; not so in trial 1, 2, 3
-  ✗ forbidden_tools: no tool is called that the baseline does not know; not so in trial 1 (escalate), 2 (escalate), 3 (escalate)
-what changed in trial 1:
-  step_count: 2 → 6
-  tool_call_count: 1 → 4
-  loop_warning_count: 0 → 1
-  repeated_calls: 0 → 1
-  new tools: escalate
-  calls of escalate: 0 → 3
+  ✗ step_count: failed; allowed: at most 3 (baseline 2); seen: 6 in all trials; trials: 1–3
+  ✗ tool_call_count: failed; allowed: at most 1.5 (baseline 1); seen: 4 in all trials; trials: 1–3
+  ✗ no_loops: failed; allowed: no calls are repeated in a loop; seen: broken in 3 of 3 trials: escalate ×3, steps 3 to 5; trials: 1–3
+  ✗ forbidden_tools: failed; allowed: no tool is called that the baseline does not know; seen: broken in 3 of 3 trials: called escalate; trials: 1–3
+what changed:
+  calls a new tool: escalate, in all 3 trials
+  calls escalate up to 3 times, in all 3 trials
+  steps: 2 → 6, the median, +4 (+200 %)
+  tool calls: 1 → 4, the median, +3 (+300 %)
+  loop warnings: 0 → 1, the median, +1 (was none)
 what was seen is in {new}; when it is right:
   tracer accept --baseline '{path}' --pending --reason 'why it is right'"
         )
@@ -106,7 +105,7 @@ fn an_agent_that_does_not_succeed_fails() {
     let package = accepted();
     let message = test(package.path()).outcome_where(|| !good(), false).unwrap_err();
     assert!(message.contains("stop_condition_reached"), "{message}");
-    assert!(message.contains("status: ok → error"), "{message}");
+    assert!(message.contains("ends error (was ok), in all 3 trials"), "{message}");
 }
 
 #[test]
@@ -120,7 +119,7 @@ fn a_value_that_is_no_longer_known_does_not_pass() {
         "{message}"
     );
     assert!(
-        message.contains("cost_tokens: median unknown, allowed at most 69; not known of trial 1, 2, 3"),
+        message.contains("? cost_tokens: undecided; allowed: at most 69 (baseline 46); seen: unknown; trials: unknown in 1–3"),
         "{message}"
     );
 }
@@ -134,7 +133,7 @@ fn another_policy_can_be_given() {
     let message = test(policy).outcome_where(good, false).unwrap_err();
     assert!(
         message.contains(
-            "all of these tools are called: send_reply; not so in trial 1 (send_reply), 2 (send_reply)"
+            "allowed: all of these tools are called: send_reply; seen: broken in 2 of 2 trials: no call of send_reply"
         ),
         "{message}"
     );

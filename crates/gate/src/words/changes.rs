@@ -11,8 +11,20 @@ use tracer_insight::metric_words;
 use tracer_insight::profile::Metric;
 use tracer_insight::text;
 
+/// The key of the summary that differs by chance alone.
+const DURATION: &str = "duration_ms";
+
 /// The changes: tools first, then models and endings, then numbers.
 pub fn change_phrases(report: &Report) -> Vec<Phrase> {
+    changes_of(report, |_| true)
+}
+
+/// The changes without how long it took.
+pub fn change_phrases_without_time(report: &Report) -> Vec<Phrase> {
+    changes_of(report, |key| key != DURATION)
+}
+
+fn changes_of(report: &Report, is_wanted: impl Fn(&str) -> bool) -> Vec<Phrase> {
     let diffs: Vec<&CountedDiff> = report
         .trials
         .iter()
@@ -39,6 +51,7 @@ pub fn change_phrases(report: &Report) -> Vec<Phrase> {
     reported.extend(
         SUMMARY_METRICS
             .iter()
+            .filter(|(key, _)| is_wanted(key))
             .filter_map(|(key, metric)| number(key, metric, report)),
     );
     reported
@@ -52,7 +65,7 @@ pub fn count(trial: &ReportedTrial) -> String {
     let numbers = diff
         .summary_diff
         .keys()
-        .filter(|key| key.as_str() != "duration_ms" && key.as_str() != "status");
+        .filter(|key| key.as_str() != DURATION && key.as_str() != "status");
     let count = numbers.count()
         + diff.new_tools.len()
         + diff.removed_tools.len()

@@ -94,6 +94,22 @@ impl CheckRow {
         text::printable(&text::one_line(&self.name, MAX_NAME_LENGTH)).into_owned()
     }
 
+    /// What became of it, what was allowed and what was seen, in one sentence.
+    pub fn sentence(&self) -> String {
+        let trials = self.trials_in_words();
+        let where_seen = if trials.is_empty() {
+            String::new()
+        } else {
+            format!("; trials: {trials}")
+        };
+        format!(
+            "{}; allowed: {}; seen: {}{where_seen}",
+            self.outcome.word(),
+            self.allowed.text(),
+            self.seen.text()
+        )
+    }
+
     /// The trials that speak against it and those without an outcome: `2, 4–6; unknown in 3`.
     pub fn trials_in_words(&self) -> String {
         let [against, unknown] = &self.trials;
