@@ -4,6 +4,7 @@
 import { getJson } from "./api.js";
 import { showComparison } from "./comparison.js";
 import { fill, make } from "./dom.js";
+import { runName } from "./run-about.js";
 import { ago } from "./units.js";
 
 /** @import { RunRow } from "./contract" */
@@ -46,7 +47,7 @@ export class ComparisonTab {
       make(
         "option",
         { value: run.trace_id },
-        `${run.run_name ?? "unnamed run"} · ${run.run_status} · ${ago(Date.parse(run.started_at ?? ""), Date.now())} · ${run.trace_id.slice(0, 8)}`,
+        `${runName(run.run_name)} · ${run.run_status} · ${ago(Date.parse(run.started_at ?? ""), Date.now())} · ${run.trace_id.slice(0, 8)}`,
       );
     fill(
       this.picker,

@@ -4,7 +4,7 @@ import { getJson } from "./api.js";
 import { fill, glyph, make } from "./dom.js";
 import { showError } from "./frame.js";
 import { policySection } from "./policy-checks.js";
-import { statusBadge } from "./run-about.js";
+import { runName, statusBadge } from "./run-about.js";
 import { counted } from "./units.js";
 import { valueView } from "./values.js";
 
@@ -90,7 +90,7 @@ function side(label, { kind, run_id: id, run_name: name, run_status: status }) {
     "div.side-card",
     null,
     make("span.muted", null, kind === "baseline" ? `${label}, a baseline` : label),
-    make("a", { href: `/r/${id}` }, name ?? "unnamed run"),
+    make("a", { href: `/r/${id}` }, runName(name)),
     make("span.mono.muted", null, id.slice(0, 8)),
     statusBadge(status),
   );

@@ -3,6 +3,7 @@
 import { initialData } from "./api.js";
 import { make } from "./dom.js";
 import { startFrame } from "./frame.js";
+import { runName } from "./run-about.js";
 import { ago } from "./units.js";
 
 const { message = "There is nothing here.", wanted = "", candidates = [] } = initialData();
@@ -12,7 +13,7 @@ const link = ({ run_id: id, run_name: name, started_at: started }) =>
   make(
     "li",
     null,
-    make("a", { href: `/r/${id}${location.search}` }, name ?? "unnamed run"),
+    make("a", { href: `/r/${id}${location.search}` }, runName(name)),
     " ",
     make("span.mono.muted", null, id),
     started && make("span.muted", null, ` ${ago(Date.parse(started), Date.now())}`),

@@ -27,6 +27,12 @@ const MAX_HEAD_TAGS = 4;
 const MAX_PROBLEMS = 5;
 
 /**
+ * The name of a run, or what `run_head.rs` shows for one that has none.
+ * @param {string | null | undefined} name
+ */
+export const runName = (name) => name ?? "(unnamed)";
+
+/**
  * @param {RunStatus} status
  * @returns {HTMLElement}
  */
@@ -48,7 +54,7 @@ export function statusBadge(status) {
  */
 export function runHead(overview, deeds) {
   const { totals, run_status: status } = overview;
-  const name = overview.run_name ?? "unnamed run";
+  const name = runName(overview.run_name);
   const isOpen = status === "running" || status === "interrupted";
   const cause = overview.first_cause ?? (isOpen ? overview.in_flight.at(-1)?.span_id : null);
   const label = status === "loop" ? "Show the evidence" : isOpen ? "Show the call in flight" : "Jump to the first cause";

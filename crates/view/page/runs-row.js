@@ -1,7 +1,7 @@
 // One row of the runs table: made once, then given the run to show.
 
 import { glyph, make, say, setGlyph, visible } from "./dom.js";
-import { STATUS } from "./run-about.js";
+import { STATUS, runName } from "./run-about.js";
 import { ago, count, duration, exactly, quantity } from "./units.js";
 
 /** @import { RunRow } from "./contract" */
@@ -113,7 +113,7 @@ export function renderRunRow(element, index, run, marked, address) {
   element.classList.toggle("awaited", !run);
   if (!run) return;
   const { details, counts, thread } = run;
-  const name = run.run_name ?? "unnamed run";
+  const name = runName(run.run_name);
   element.setAttribute("aria-selected", String(marked));
   parts.mark.checked = marked;
   parts.mark.setAttribute("aria-label", `Mark ${name}`);

@@ -12,6 +12,7 @@ use tracer_sdk::read::SpanStream;
 use super::ExportError;
 use super::pieces::{ExportChunk, Pieces};
 use super::stacks::{Frame, Stacks};
+use tracer_insight::run_head::UNNAMED;
 use tracer_insight::text;
 
 /// The weight of a stack.
@@ -103,7 +104,7 @@ fn tokens(record: Option<&Record>) -> u64 {
 fn frame_name(name: &str) -> String {
     let name = text::printable(name).replace(';', ",");
     if name.trim().is_empty() {
-        "(unnamed)".to_owned()
+        UNNAMED.to_owned()
     } else {
         name
     }
@@ -142,6 +143,6 @@ mod tests {
     #[test]
     fn a_name_keeps_to_its_place() {
         assert_eq!(frame_name("a;b\nc"), "a,b␊c");
-        assert_eq!(frame_name(" "), "(unnamed)");
+        assert_eq!(frame_name(" "), UNNAMED);
     }
 }
