@@ -3,7 +3,7 @@
 
 use crate::format::{Problem, ProblemCode, SPANS_FILE};
 use crate::read::log::{IdTable, IndexEntry, Problems};
-use crate::read::parse::Location;
+use crate::read::parse::{Location, no_spans};
 
 #[cfg(test)]
 mod tests;
@@ -105,8 +105,7 @@ fn parents(entries: &[IndexEntry], table: &IdTable) -> (Vec<u32>, Problems) {
 
 fn whole_file(entries: &[IndexEntry], problems: &mut Problems) {
     if entries.is_empty() {
-        let message = "holds no span; a completed run has at least its root";
-        problems.push(0, Problem::new(ProblemCode::EmptySpans, SPANS_FILE, message));
+        problems.push(0, no_spans());
     } else if entries.iter().all(|entry| entry.parent_span_id().is_some()) {
         let message = "holds no root: one span of a completed run has the parent_span_id null";
         problems.push(0, Problem::new(ProblemCode::MissingRoot, SPANS_FILE, message));

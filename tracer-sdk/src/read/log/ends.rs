@@ -9,7 +9,7 @@ use std::path::Path;
 use super::line_reader::read_at;
 use crate::format::{Problem, ProblemCode, RunMeta, SPANS_FILE};
 use crate::read::file::{self, OpenError};
-use crate::read::parse::{KeyAttributes, Location, read_span};
+use crate::read::parse::{KeyAttributes, Location, no_spans, read_span};
 
 /// First attempt: an ordinary line is read at once.
 const FIRST_BYTES: u64 = 4 * 1024;
@@ -31,12 +31,7 @@ pub(crate) fn end_problems(directory: &Path, meta: &RunMeta) -> Vec<Problem> {
 fn check_ends(file: &File, meta: &RunMeta, running: bool) -> io::Result<Vec<Problem>> {
     let length = file.metadata()?.len();
     let Some(first) = EndLine::first(file, length)? else {
-        let problem = Problem::new(
-            ProblemCode::EmptySpans,
-            SPANS_FILE,
-            "holds no span; a completed run has at least its root",
-        );
-        return Ok(if running { Vec::new() } else { vec![problem] });
+        return Ok(if running { Vec::new() } else { vec![no_spans()] });
     };
     let mut problems = first.problems(Location::Line(first.number), meta, running);
     if problems.is_empty()
@@ -147,13 +142,7 @@ impl EndLine {
             Err(error) => malformed(error.to_string()),
             Ok(reading) => {
                 let foreign = reading.span.filter(|span| span.trace_id != meta.trace_id);
-                problems.extend(foreign.map(|_| {
-                    place.field_problem(
-                        "trace_id",
-                        ProblemCode::TraceIdMismatch,
-                        "is not the trace_id of meta.json; a run directory holds the spans of one run",
-                    )
-                }));
+                problems.extend(foreign.map(|_| place.foreign_span()));
                 problems
             }
         }

@@ -263,13 +263,8 @@ impl<V: SpanVisitor> ScanResult<V> {
                 if let (Some(own), Some(recorded)) = (identity.trace_id, options.meta_trace_id)
                     && own != recorded
                 {
-                    self.problems.push_with(number, || {
-                        Location::Line(number).field_problem(
-                            "trace_id",
-                            ProblemCode::TraceIdMismatch,
-                            "is not the trace_id of meta.json; a run directory holds the spans of one run",
-                        )
-                    });
+                    self.problems
+                        .push_with(number, || Location::Line(number).foreign_span());
                 }
                 let is_foreign = identity.trace_id != options.own_trace_id;
                 let header = reading.span.map(|span| {

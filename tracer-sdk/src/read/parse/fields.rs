@@ -9,6 +9,15 @@ use serde_json::{Map, Value};
 use super::scalar::Scalar;
 use crate::format::{META_FILE, Problem, ProblemCode, SPANS_FILE, StoredTime, Timestamp};
 
+/// The problem of a completed run without spans.
+pub(crate) fn no_spans() -> Problem {
+    Problem::new(
+        ProblemCode::EmptySpans,
+        SPANS_FILE,
+        "holds no span; a completed run has at least its root",
+    )
+}
+
 /// The place of an object; written out only when there is a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Location {
@@ -34,6 +43,15 @@ impl Display for Location {
 }
 
 impl Location {
+    /// The problem of a span that belongs to another run.
+    pub(crate) fn foreign_span(self) -> Problem {
+        self.field_problem(
+            "trace_id",
+            ProblemCode::TraceIdMismatch,
+            "is not the trace_id of meta.json; a run directory holds the spans of one run",
+        )
+    }
+
     /// A problem with the object.
     pub(crate) fn problem(self, code: ProblemCode, message: impl Into<Cow<'static, str>>) -> Problem {
         Problem::new(code, self.to_string(), message)

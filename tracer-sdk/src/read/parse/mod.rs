@@ -8,7 +8,7 @@ mod meta;
 mod scalar;
 mod span;
 
-pub(crate) use fields::Location;
+pub(crate) use fields::{Location, no_spans};
 pub(crate) use meta::{MAX_META_BYTES, MetaReading, read_meta};
 pub(crate) use scalar::Scalar;
 pub(crate) use span::{
