@@ -5,6 +5,7 @@
 
 pub mod cassette;
 pub mod exchange;
+mod hop_by_hop;
 mod loopback;
 pub mod model_api;
 pub mod otlp;

@@ -3,19 +3,7 @@
 use axum::http::{HeaderMap, HeaderName, header};
 
 use crate::exchange::is_kept_header;
-
-/// What belongs to one connection and is never passed on.
-const HOP_BY_HOP: [&str; 9] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+use crate::hop_by_hop::is_hop_by_hop;
 
 /// What the request's own connection decides: the host, the length, and the encoding, which is identity so that the copy
 /// can be read and the client gets the same bytes.
@@ -25,17 +13,6 @@ const DECIDED_HERE: [HeaderName; 4] = [
     header::ACCEPT_ENCODING,
     header::EXPECT,
 ];
-
-fn is_hop_by_hop(headers: &HeaderMap, name: &HeaderName) -> bool {
-    let named = headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    HOP_BY_HOP.contains(&name.as_str())
-        || named
-            .flat_map(|value| value.split(','))
-            .any(|listed| listed.trim().eq_ignore_ascii_case(name.as_str()))
-}
 
 /// The headers that go on to the upstream.
 pub(super) fn to_upstream(headers: &HeaderMap) -> HeaderMap {

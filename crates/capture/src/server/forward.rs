@@ -14,6 +14,7 @@ use super::guard::TOKEN_HEADER;
 use super::options::{Upstream, UpstreamEndpoint};
 use super::signal::Signal;
 use super::statistics::ReceiverCounters;
+use crate::hop_by_hop::is_hop_by_hop;
 use crate::otlp::{Compression, Encoding};
 
 /// Requests that wait.
@@ -25,20 +26,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for what waits when the receiver ends.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Headers that concern one connection, or that are made anew.
-const NOT_PASSED_ON: [&str; 11] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+/// Headers that are made anew.
+const MADE_ANEW: [HeaderName; 3] = [header::CONTENT_LENGTH, header::EXPECT, header::HOST];
 
 /// The upstream and the queue before it.
 #[derive(Debug)]
@@ -194,7 +183,8 @@ impl Forward {
     fn passed_on(&self, sent: &HeaderMap) -> HeaderMap {
         let is_passed_on = |name: &HeaderName| {
             let is_own_token = self.has_token && *name == header::AUTHORIZATION;
-            !NOT_PASSED_ON.contains(&name.as_str()) && name.as_str() != TOKEN_HEADER && !is_own_token
+            let is_of_sender = is_hop_by_hop(sent, name) || MADE_ANEW.contains(name);
+            !is_of_sender && name.as_str() != TOKEN_HEADER && !is_own_token
         };
         let mut headers = HeaderMap::new();
         for (name, value) in sent.iter().filter(|(name, _)| is_passed_on(name)) {
