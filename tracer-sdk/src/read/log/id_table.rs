@@ -1,4 +1,5 @@
-//! [`IdTable`]: from span IDs to positions in a list of entries.
+//! [`IdTable`]: from span IDs to positions in a list of entries. A general hash table of positions doubles its room when it
+//! is full, and takes up to ten bytes for each entry, 5 MB more of a million spans.
 
 use std::hash::{BuildHasher, RandomState};
 
