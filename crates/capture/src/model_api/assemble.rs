@@ -186,10 +186,11 @@ fn choices(chunks: &[Value]) -> (Value, bool) {
             if let Some(text) = text_of(choice, "text") {
                 append_text(into, "text", text);
             }
-            for delta in ["delta", "message"]
+            // Perplexity repeats beside each piece all that was said up to it.
+            let delta = ["delta", "message"]
                 .iter()
-                .filter_map(|key| choice.get(*key)?.as_object())
-            {
+                .find_map(|key| choice.get(*key)?.as_object());
+            if let Some(delta) = delta {
                 let message = into.entry("message").or_insert_with(|| json!({}));
                 if let Some(message) = message.as_object_mut() {
                     add_delta(message, delta);
@@ -308,7 +309,7 @@ fn responses(events: Vec<Value>) -> (Value, bool) {
         match name.as_str() {
             "response.completed" | "response.incomplete" | "response.failed" => {
                 if let Some(response) = event.get("response") {
-                    return (response.clone(), true);
+                    return (with_items(response.clone(), items), true);
                 }
             }
             "error" => error = Some(event.get("error").unwrap_or(&event).clone()),
@@ -338,6 +339,19 @@ fn responses(events: Vec<Value>) -> (Value, bool) {
     }
     base.insert("output".to_owned(), into_values(items));
     (Value::Object(base), ended)
+}
+
+/// A last event that has the items after all: those of a model behind a `ChatGPT` login, as Codex calls it, are empty.
+fn with_items(mut response: Value, items: Vec<Map<String, Value>>) -> Value {
+    if let Value::Object(response) = &mut response
+        && response
+            .get("output")
+            .and_then(Value::as_array)
+            .is_none_or(Vec::is_empty)
+    {
+        response.insert("output".to_owned(), into_values(items));
+    }
+    response
 }
 
 fn add_item_delta(item: &mut Map<String, Value>, event: &str, delta: &Value) {

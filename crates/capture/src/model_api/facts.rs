@@ -88,17 +88,33 @@ const FINISH: [&str; 4] = [
     "/promptFeedback/blockReason",
 ];
 
-const INPUT_TOKENS: [&str; 4] = [
-    "/usage/prompt_tokens",
-    "/usage/input_tokens",
-    "/usageMetadata/promptTokenCount",
-    "/prompt_eval_count",
+/// Where tokens are counted, and what is counted beside them: Anthropic's cache, which others that use its names count
+/// within the input; what Gemini's own tools read; Gemini's thoughts, also where there is nothing else.
+type CountPlace = (&'static str, &'static [&'static str]);
+const INPUT_TOKENS: [CountPlace; 4] = [
+    ("/usage/prompt_tokens", &[]),
+    (
+        "/usage/input_tokens",
+        &[
+            "/usage/cache_read_input_tokens",
+            "/usage/cache_creation_input_tokens",
+        ],
+    ),
+    (
+        "/usageMetadata/promptTokenCount",
+        &["/usageMetadata/toolUsePromptTokenCount"],
+    ),
+    ("/prompt_eval_count", &[]),
 ];
-const OUTPUT_TOKENS: [&str; 4] = [
-    "/usage/completion_tokens",
-    "/usage/output_tokens",
-    "/usageMetadata/candidatesTokenCount",
-    "/eval_count",
+const OUTPUT_TOKENS: [CountPlace; 5] = [
+    ("/usage/completion_tokens", &[]),
+    ("/usage/output_tokens", &[]),
+    (
+        "/usageMetadata/candidatesTokenCount",
+        &["/usageMetadata/thoughtsTokenCount"],
+    ),
+    ("/usageMetadata/thoughtsTokenCount", &[]),
+    ("/eval_count", &[]),
 ];
 const TOTAL_TOKENS: [&str; 2] = ["/usage/total_tokens", "/usageMetadata/totalTokenCount"];
 const CACHE_READ_TOKENS: [&str; 5] = [
@@ -109,18 +125,13 @@ const CACHE_READ_TOKENS: [&str; 5] = [
     "/usageMetadata/cachedContentTokenCount",
 ];
 const CACHE_WRITE_TOKENS: [&str; 1] = ["/usage/cache_creation_input_tokens"];
-const REASONING_TOKENS: [&str; 3] = [
+const REASONING_TOKENS: [&str; 5] = [
     "/usage/completion_tokens_details/reasoning_tokens",
     "/usage/output_tokens_details/reasoning_tokens",
+    "/usage/output_tokens_details/thinking_tokens",
+    "/usage/reasoning_tokens",
     "/usageMetadata/thoughtsTokenCount",
 ];
-/// Anthropic counts what the cache gave and took beside the input.
-const BESIDE_INPUT: [&str; 2] = [
-    "/usage/cache_read_input_tokens",
-    "/usage/cache_creation_input_tokens",
-];
-/// Gemini counts thoughts beside the answer.
-const BESIDE_OUTPUT: [&str; 1] = ["/usageMetadata/thoughtsTokenCount"];
 
 impl RequestFacts {
     /// What the body of a request says.
@@ -173,15 +184,9 @@ impl ResponseFacts {
 
 impl CallUsage {
     fn from_body(body: &Value) -> Self {
-        let with = |known: Option<u64>, beside: &[&str]| {
-            known.map(|known| {
-                let others = beside.iter().filter_map(|place| body.pointer(place)?.as_u64());
-                others.fold(known, u64::saturating_add)
-            })
-        };
         Self {
-            input_tokens: with(whole(body, &INPUT_TOKENS), &BESIDE_INPUT),
-            output_tokens: with(whole(body, &OUTPUT_TOKENS), &BESIDE_OUTPUT),
+            input_tokens: counted(body, &INPUT_TOKENS),
+            output_tokens: counted(body, &OUTPUT_TOKENS),
             total_tokens: whole(body, &TOTAL_TOKENS),
             cache_read_tokens: whole(body, &CACHE_READ_TOKENS),
             cache_write_tokens: whole(body, &CACHE_WRITE_TOKENS),
@@ -203,6 +208,16 @@ fn text(body: &Value, places: &[&str]) -> Option<String> {
 
 fn whole(body: &Value, places: &[&str]) -> Option<u64> {
     first(body, places).and_then(Value::as_u64)
+}
+
+/// The first of the places that has a number, and what is counted beside it.
+fn counted(body: &Value, places: &[CountPlace]) -> Option<u64> {
+    let number = |place: &str| body.pointer(place).and_then(Value::as_u64);
+    let (known, beside) = places
+        .iter()
+        .find_map(|(place, beside)| Some((number(place)?, beside)))?;
+    let beside = beside.iter().filter_map(|place| number(place));
+    Some(beside.fold(known, u64::saturating_add))
 }
 
 fn finish_reasons(body: &Value) -> Vec<String> {

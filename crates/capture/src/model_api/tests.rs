@@ -126,6 +126,71 @@ fn the_last_event_of_responses_has_it_all() {
     assert_eq!(facts.finish_reasons, ["completed"]);
 }
 
+#[test]
+fn items_are_kept_when_the_last_event_has_none() {
+    let stream = |output: Value| {
+        events(&[
+            json!({"type": "response.created", "response": {"id": "resp_1", "output": []}}),
+            json!({"type": "response.output_item.done", "output_index": 0, "item": {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"}}),
+            json!({"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": output}}),
+        ])
+    };
+    for output in [json!([]), Value::Null] {
+        let answer = assemble(ModelApi::Responses, STREAM, stream(output).as_bytes());
+        assert!(answer.is_complete);
+        assert_eq!(answer.body["output"][0]["name"], "weather");
+    }
+    let own = json!([{"type": "message", "content": []}]);
+    let answer = assemble(ModelApi::Responses, STREAM, stream(own.clone()).as_bytes());
+    assert_eq!(answer.body["output"], own);
+}
+
+#[test]
+fn what_is_repeated_beside_a_piece_is_said_once() {
+    let chunk = |piece: &str, so_far: &str| {
+        json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": piece},
+            "message": {"role": "assistant", "content": so_far}}]})
+    };
+    let stream = events(&[chunk("Hel", "Hel"), chunk("lo", "Hello"), chunk("", "Hello")]);
+    let answer = assemble(ModelApi::ChatCompletions, STREAM, stream.as_bytes());
+    assert_eq!(answer.body["choices"][0]["message"]["content"], "Hello");
+    let whole = events(&[json!({"choices": [{"index": 0, "message": {"content": "Hello"}}]})]);
+    let answer = assemble(ModelApi::ChatCompletions, STREAM, whole.as_bytes());
+    assert_eq!(answer.body["choices"][0]["message"]["content"], "Hello");
+}
+
+#[test]
+fn tokens_beside_input_and_output_are_added_and_those_within_are_not() {
+    for (body, expected) in [
+        (
+            json!({"usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5, "output_tokens": 3,
+                "output_tokens_details": {"thinking_tokens": 2}}}),
+            (Some(105), Some(3), Some(2)),
+        ),
+        // A compatible server that has Anthropic's names for what OpenAI's input includes.
+        (
+            json!({"usage": {"prompt_tokens": 100, "cache_read_input_tokens": 90, "completion_tokens": 3, "reasoning_tokens": 1}}),
+            (Some(100), Some(3), Some(1)),
+        ),
+        // Gemini, that ran code of its own.
+        (
+            json!({"usageMetadata": {"promptTokenCount": 10, "toolUsePromptTokenCount": 70, "candidatesTokenCount": 5, "thoughtsTokenCount": 4}}),
+            (Some(80), Some(9), Some(4)),
+        ),
+        // Gemini, that thought until it was stopped.
+        (
+            json!({"usageMetadata": {"promptTokenCount": 10, "thoughtsTokenCount": 4}}),
+            (Some(10), Some(4), Some(4)),
+        ),
+        (json!({"prompt_eval_count": 7}), (Some(7), None, None)),
+    ] {
+        let answer = assemble(ModelApi::ChatCompletions, "", body.to_string().as_bytes());
+        let usage = ResponseFacts::from_answer(&answer).usage;
+        let counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens);
+        assert_eq!(counts, expected, "{body}");
+    }
+}
+
 fn anthropic_stream() -> Vec<Value> {
     vec![
         json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": [],

@@ -199,6 +199,19 @@ async fn json_is_answered_as_json(#[case] declared: &str) {
     assert_eq!(sink.span_names(), ["chat"]);
 }
 
+#[rstest]
+#[case("application/x-protobuf; charset=utf-8")]
+#[case("Application/X-Protobuf")]
+#[tokio::test]
+async fn protobuf_is_answered_as_protobuf(#[case] declared: &str) {
+    let sink = Arc::default();
+    let server = started(&sink);
+    let request = post(&server, "/v1/traces").header("content-type", declared);
+    let answer = request.body(spans("chat").encode_to_vec()).send().await.unwrap();
+    assert_eq!((answer.status().as_u16(), content_type(&answer)), (200, PROTOBUF));
+    assert_eq!(sink.span_names(), ["chat"]);
+}
+
 #[tokio::test]
 async fn logs_are_taken_and_metrics_are_dropped() {
     let sink = Arc::default();

@@ -117,6 +117,9 @@ pub(crate) const KINDS: &[KindRule] = rules! {
     ClaudeCode: [Test::Word("span.type", &["tool"])] => ToolCall;
     ClaudeCode: [Test::Word("span.type",
         &["tool.execution", "tool.blocked_on_user", "interaction", "hook"])] => Unknown;
+    // Where a pipeline dropped the type.
+    ClaudeCode: [Test::Name(Pattern::Is("claude_code.llm_request"))] => LlmCall;
+    ClaudeCode: [Test::Name(Pattern::Is("claude_code.tool"))] => ToolCall;
     ClaudeCode: [Test::Word(LOG_EVENT, &["claude_code.api_request", "claude_code.api_error",
         "claude_code.api_refusal", "claude_code.api_retries_exhausted"])] => LlmCall;
     ClaudeCode: [Test::Word(LOG_EVENT, &["api_request", "api_error", "api_refusal", "api_retries_exhausted"]),

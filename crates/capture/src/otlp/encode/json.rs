@@ -395,6 +395,15 @@ mod tests {
         })
     }
 
+    /// The names of all members, which are in lowerCamelCase.
+    fn all_names(value: &serde_json::Value) -> Box<dyn Iterator<Item = &String> + '_> {
+        match value {
+            serde_json::Value::Object(map) => Box::new(map.keys().chain(map.values().flat_map(all_names))),
+            serde_json::Value::Array(items) => Box::new(items.iter().flat_map(all_names)),
+            _ => Box::new(std::iter::empty()),
+        }
+    }
+
     fn key_values() -> impl Strategy<Value = Vec<KeyValue>> {
         let pair = (any::<String>(), value()).prop_map(|(key, value)| key_value(key, value));
         prop::collection::vec(pair, 0..4)
@@ -464,6 +473,7 @@ mod tests {
             };
             let mut json = Vec::new();
             write_request(&request, &mut json).unwrap();
+            prop_assert!(all_names(&serde_json::from_slice(&json).unwrap()).all(|name| !name.contains('_')));
             let read = decode_spans(Encoding::Json, &json).unwrap();
             prop_assert_eq!(&read, &request.resource_spans);
             let read = decode_spans(Encoding::Protobuf, &request.encode_to_vec()).unwrap();

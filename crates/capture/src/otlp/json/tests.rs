@@ -55,6 +55,57 @@ fn no_text_of_another_kind_becomes_an_id(#[case] text: &str, #[case] length: usi
     assert_eq!(span.parent_span_id.len(), length);
 }
 
+#[test]
+fn every_name_may_be_that_of_protobuf() {
+    let spans = r#"{"resourceSpans": [{"schemaUrl": "u", "resource": {"droppedAttributesCount": 1}, "scopeSpans": [{
+        "schemaUrl": "v", "spans": [{"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174",
+        "parentSpanId": "eee19b7ec3c1b175", "traceState": "a=b", "startTimeUnixNano": "1", "endTimeUnixNano": "2",
+        "attributes": [{"key": "k", "value": {"kvlistValue": {"values": [{"key": "l", "value": {"arrayValue": {"values": [
+            {"boolValue": true}, {"intValue": "1"}, {"doubleValue": 1.5}, {"bytesValue": "AAH/"}]}}}]}}}],
+        "droppedAttributesCount": 1, "droppedEventsCount": 2, "droppedLinksCount": 3,
+        "events": [{"timeUnixNano": "1", "name": "e", "droppedAttributesCount": 1}],
+        "links": [{"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "traceState": "a=b"}]}]}]}]}"#;
+    let logs = r#"{"resourceLogs": [{"scopeLogs": [{"logRecords": [{"timeUnixNano": "1", "observedTimeUnixNano": "2",
+        "severityNumber": 9, "severityText": "INFO", "eventName": "e", "body": {"stringValue": "b"},
+        "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "droppedAttributesCount": 1}]}]}]}"#;
+    // Only names have both cases here.
+    let with_underscores = |json: &str| {
+        let words = json.split('"').map(|word| {
+            let is_name = word.starts_with(|char: char| char.is_ascii_lowercase());
+            let lower = |char: char| match char {
+                'A'..='Z' if is_name => format!("_{}", char.to_ascii_lowercase()),
+                char => char.to_string(),
+            };
+            word.chars().map(lower).collect::<String>()
+        });
+        words.collect::<Vec<_>>().join("\"")
+    };
+    assert!(with_underscores(spans).contains("\"start_time_unix_nano\""));
+    assert_eq!(
+        read_spans(spans.as_bytes()).unwrap(),
+        read_spans(with_underscores(spans).as_bytes()).unwrap()
+    );
+    assert_eq!(
+        read_logs(logs.as_bytes()).unwrap(),
+        read_logs(with_underscores(logs).as_bytes()).unwrap()
+    );
+}
+
+#[rstest]
+#[case::number("9", 9)]
+#[case::text(r#""9""#, 9)]
+#[case::name(r#""SEVERITY_NUMBER_INFO""#, 9)]
+fn severities_are_numbers_or_names(#[case] json: &str, #[case] severity: i32) {
+    let logs = format!(
+        r#"{{"resourceLogs": [{{"scopeLogs": [{{"logRecords": [{{"severityNumber": {json}}}]}}]}}]}}"#
+    );
+    let request = read_logs(logs.as_bytes()).unwrap();
+    assert_eq!(
+        request.resource_logs[0].scope_logs[0].log_records[0].severity_number,
+        severity
+    );
+}
+
 #[rstest]
 #[case::number("3", 3)]
 #[case::text(r#""3""#, 3)]
@@ -111,6 +162,7 @@ fn statuses_are_read(#[case] json: &str, #[case] code: i32) {
     r#"{"doubleValue": "-Infinity"}"#,
     Some(Value::DoubleValue(f64::NEG_INFINITY))
 )]
+#[case(r#"{"doubleValue": "Infinity"}"#, Some(Value::DoubleValue(f64::INFINITY)))]
 #[case(r#"{"bytesValue": "AAH/"}"#, Some(Value::BytesValue(vec![0, 1, 255])))]
 #[case(r#"{"bytesValue": "AAH_"}"#, Some(Value::BytesValue(vec![0, 1, 255])))]
 #[case(r#"{"stringValue": "a", "intValue": null}"#, Some(Value::StringValue("a".to_owned())))]

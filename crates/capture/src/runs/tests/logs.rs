@@ -237,6 +237,31 @@ fn a_session_of_claude_code_is_a_run() {
 }
 
 #[test]
+fn a_log_without_a_time_was_when_it_was_observed() {
+    let starts = |observed_only: bool| {
+        let bench = Bench::new();
+        let mut records = claude_session();
+        for record in &mut records {
+            record.observed_time_unix_nano = record.time_unix_nano;
+            if observed_only {
+                record.time_unix_nano = 0;
+            }
+        }
+        bench
+            .collector
+            .accept_logs(logs("claude-code", CLAUDE, records))
+            .unwrap();
+        bench.collector.close();
+        let run = loaded(&bench, CodingAgent::ClaudeCode, "session-1");
+        run.spans
+            .iter()
+            .map(|span| span.start_time.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(starts(true), starts(false));
+}
+
+#[test]
 fn sending_a_session_twice_changes_nothing() {
     let bench = Bench::new();
     let all = || logs("claude-code", CLAUDE, claude_session());

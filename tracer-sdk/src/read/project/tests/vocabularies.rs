@@ -119,6 +119,13 @@ fn the_type_is_that_of_the_first_vocabulary_that_fits() {
             "claude_code.interaction",
             json!({"span.type": "interaction"}),
         ),
+        (LlmCall, "claude_code.llm_request", json!({"model": "claude-x"})),
+        (ToolCall, "claude_code.tool", json!({"tool_name": "Bash"})),
+        (
+            Unknown,
+            "claude_code.tool.execution",
+            json!({"tool_name": "Bash"}),
+        ),
         (Unknown, "web.request", json!({"span.type": "web"})),
         (LlmCall, "x", json!({"event.name": "claude_code.api_request"})),
         (
