@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         "wait" => drop(wait_in_a_call()),
         "join" => join(number),
         "join-and-wait" => join_and_wait(),
+        "join-and-lose" => join_and_lose(),
         "fork" => fork_and_go_on(),
         "fork-and-wait" => fork_and_wait(),
         "fork-and-idle" => fork_and_idle(),
@@ -313,6 +314,27 @@ fn join_and_wait() {
     wait_for_a_line();
     tool_call("child's late step").record().unwrap();
     drop(run);
+}
+
+/// Part of a run that another process ends meanwhile: a record within another one is lost before that, and another one after it.
+fn join_and_lose() {
+    let run = traced_run("child");
+    let lose = || tool_call("child's step").args(&Recording).record().unwrap();
+    lose();
+    tell("ready");
+    wait_for_a_line();
+    lose();
+    drop(run);
+}
+
+/// A value that records while it is recorded.
+struct Recording;
+
+impl serde::Serialize for Recording {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let _ = tool_call("within").record();
+        serializer.serialize_str("recorded")
+    }
 }
 
 /// Two runs are live, and a thread that was given none of them records.

@@ -227,6 +227,20 @@ fn a_run_ends_despite_a_stopped_lock_holder() {
     );
 }
 
+#[test]
+fn what_a_child_loses_is_counted_though_its_parents_run_has_ended() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let child = child_of(&run, &data, "join-and-lose").start_ready();
+    let directory = run.dir().unwrap();
+    run.finish();
+    goes_on(child);
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.additional["dropped"]["spans"], 2);
+    let log = std::fs::read_to_string(directory.join("spans.jsonl")).unwrap();
+    assert!(!log.contains("dropped_spans"), "{log}");
+}
+
 /// The lock of the run's log, as a process keeps it that was stopped.
 fn locked_log(run: &RunGuard) -> std::fs::File {
     let path = run.dir().unwrap().join("spans.jsonl");

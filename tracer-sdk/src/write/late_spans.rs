@@ -29,6 +29,8 @@ pub(crate) struct LateSpans {
     /// How many of them were open when the run ended.
     finished: u64,
     lost: Option<Dropped>,
+    /// All that were ever lost after the end, of which `meta.json` may say some already.
+    all_lost: u64,
     replaced: u64,
     last_replaced: Option<Instant>,
 }
@@ -50,6 +52,7 @@ impl LateSpans {
 
     /// Spans could not be written.
     pub(crate) fn lose(&mut self, spans: u64, reason: &dyn Display) {
+        self.all_lost += spans;
         match &mut self.lost {
             Some(lost) => lost.spans += spans,
             None => {
@@ -58,6 +61,14 @@ impl LateSpans {
                     reason: reason.to_string(),
                 });
             }
+        }
+    }
+
+    /// Of all that was lost, adds what was not added when it was lost.
+    pub(crate) fn lose_the_rest(&mut self, dropped: &Dropped) {
+        let rest = dropped.spans.saturating_sub(self.all_lost);
+        if rest > 0 {
+            self.lose(rest, &dropped.reason);
         }
     }
 

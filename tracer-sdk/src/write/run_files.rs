@@ -330,6 +330,14 @@ impl RunFiles {
         Ok(self.late.is_pending())
     }
 
+    /// Adds everything that was lost to `meta.json`: the process that ended the run has read the reports of the others.
+    pub(crate) fn settle_losses(&mut self) -> io::Result<()> {
+        if let Some(dropped) = self.losses.dropped() {
+            self.late.lose_the_rest(dropped);
+        }
+        self.settle_late()
+    }
+
     /// Adds the spans that ended after the run to `meta.json`.
     pub(crate) fn settle_late(&mut self) -> io::Result<()> {
         self.late.settle(self.file_system.as_ref(), &self.directory)

@@ -694,9 +694,14 @@ impl RunState {
         let ended = if self.joined {
             self.find_own_losses(&mut files);
             let parents = root::write_lost_parents(self, &mut files);
-            let dropped = parents.and(root::write_dropped(self, &mut files, end));
+            // The other process may have ended the run since, which is also why something was lost.
+            let dropped = if self.has_reached_end(&mut files) {
+                files.settle_losses()
+            } else {
+                root::write_dropped(self, &mut files, end)
+            };
             files.log.unlock();
-            dropped
+            parents.and(dropped)
         } else {
             self.write_end(&mut files, end)
         };
