@@ -64,6 +64,7 @@ fn the_data_directory_may_come_from_a_settings_file() {
 #[case::parent_folder("..", false)]
 #[case::link_outside("link", false)]
 #[case::absolute_path("/var/tmp", false)]
+#[case::runs_linked_outside("linked", false)]
 #[case::folder_inside("runs", true)]
 fn a_project_keeps_its_runs_inside(#[case] data_dir: &str, #[case] allowed: bool) {
     let sandbox = Sandbox::new();
@@ -71,7 +72,9 @@ fn a_project_keeps_its_runs_inside(#[case] data_dir: &str, #[case] allowed: bool
     let project = sandbox.path("agent");
     fs::create_dir_all(project.join(".tracer")).unwrap();
     fs::create_dir_all(project.join("runs/runs")).unwrap();
+    fs::create_dir(project.join("linked")).unwrap();
     std::os::unix::fs::symlink(sandbox.data_dir(), project.join("link")).unwrap();
+    std::os::unix::fs::symlink(sandbox.data_dir().join("runs"), project.join("linked/runs")).unwrap();
     let settings = format!("data_dir = '{data_dir}'\n");
     fs::write(project.join(".tracer/config.toml"), settings).unwrap();
     let output = sandbox

@@ -10,6 +10,7 @@ use super::resolved::BYTES_PER_MB;
 use super::table::{self, Setting};
 use super::toml_file::TomlFile;
 use super::{Config, Settings};
+use crate::format::RUNS_FOLDER;
 
 /// The settings that are in force for this process, and what could not be used.
 ///
@@ -175,10 +176,15 @@ fn only_tighten(layer: &mut Config, below: &Config, file: &TomlFile<'_>, problem
     }
 }
 
+/// The folders of a data directory, in which runs are written and removed. A clone may bring a link in the place of each.
+const FOLDERS: [&str; 5] = [RUNS_FOLDER, "cache", "cache/stores", "staging", "trash"];
+
 /// A project file may come with somebody else's code: it can name a folder of the project for the runs, and no other.
 fn only_inside(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<SettingProblem>) {
     let Some(path) = layer.data_dir.take() else { return };
-    layer.data_dir = inside(file.base(), &path);
+    let stays_inside =
+        |data_dir: &PathBuf| (FOLDERS.iter()).all(|folder| inside(file.base(), &data_dir.join(folder)).is_some());
+    layer.data_dir = inside(file.base(), &path).filter(stays_inside);
     if layer.data_dir.is_none() {
         let allowed = "must be a folder inside the project, and no link may lead out of it";
         problems.push(file.problem(&table::DATA_DIR, allowed));
