@@ -11,8 +11,8 @@ const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Source files that are read.
 const MAX_SOURCES: usize = 2_000;
 
-/// The command that adds the SDK with the feature of the layer.
-const HOW_TO_ADD: &str = "cargo add tracer-sdk --features tracing";
+/// The command that adds the SDK with the feature of the layer; it is not on crates.io yet.
+const HOW_TO_ADD: &str = "cargo add --path path/to/the/clone/tracer-sdk --features tracing";
 
 /// The line that installs the layer.
 const HOW_TO_INSTALL: &str =
