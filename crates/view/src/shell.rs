@@ -9,6 +9,7 @@ use super::answer::{ApiError, bytes_response, json_text};
 use super::assets;
 use super::streamed_body;
 use super::viewer::Viewer;
+use super::work::WorkLength;
 
 const HTML: &str = "text/html; charset=utf-8";
 /// Place of the initial data in the template.
@@ -61,7 +62,7 @@ impl Shell {
         viewer: &Viewer,
         data: impl FnOnce() -> Data + Send + 'static,
     ) -> Response {
-        let body = streamed_body::body(viewer, move |page: &mut dyn Write| {
+        let body = streamed_body::body(viewer, WorkLength::Short, move |page: &mut dyn Write| {
             page.write_all(self.before.as_bytes())?;
             page.flush()?;
             let data = within_script(&data()).map_err(|_| io::ErrorKind::InvalidData)?;

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::viewer::Viewer;
-use super::work;
+use super::work::{self, WorkLength};
 
 /// Bytes sent at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -18,6 +18,7 @@ const MAX_QUEUED_CHUNKS: usize = 4;
 /// The body that `write` writes, on a thread that may wait. An error cuts the answer off, so that nobody takes it for whole.
 pub(super) fn body(
     viewer: &Viewer,
+    length: WorkLength,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
 ) -> Body {
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_CHUNKS);
@@ -27,7 +28,7 @@ pub(super) fn body(
             sender: sender.clone(),
             chunk: Vec::with_capacity(CHUNK_BYTES),
         };
-        let written = work.read(move || write(&mut writer).and_then(|()| writer.flush()));
+        let written = work.read(length, move || write(&mut writer).and_then(|()| writer.flush()));
         let written = tokio::select! {
             written = written => written,
             // Nobody reads it any more: what makes it is called off.

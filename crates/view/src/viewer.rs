@@ -19,7 +19,7 @@ use super::open_streams::OpenStreams;
 use super::options::Options;
 use super::run::open_run::OpenRun;
 use super::runs::Runs;
-use super::work::WorkPool;
+use super::work::{WorkLength, WorkPool};
 
 /// The viewer; a clone is the same one.
 #[derive(Debug, Clone)]
@@ -111,8 +111,24 @@ impl Viewer {
         &self,
         read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
+        self.read_for(WorkLength::Short, read).await
+    }
+
+    /// The same of what may go through whole logs.
+    pub(super) async fn read_long<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        self.read_for(WorkLength::Long, read).await
+    }
+
+    async fn read_for<T: Send + 'static>(
+        &self,
+        length: WorkLength,
+        read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
         let viewer = self.clone();
-        let read = self.0.work.read(move || read(&viewer));
+        let read = self.0.work.read(length, move || read(&viewer));
         read.await.unwrap_or_else(|| Err(ApiError::internal()))
     }
 

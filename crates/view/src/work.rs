@@ -1,7 +1,8 @@
 //! The work behind answers: a bounded number of readings at a time, each cancelled when its client is gone.
 //!
 //! A reading has a turn while it works. It gives its turn away while it waits for something else: a reader who takes an
-//! answer slowly, or another reading of the same run.
+//! answer slowly, or another reading of the same run. Long readings have some of the turns only, so that a page is not kept
+//! waiting by them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ use tracer_sdk::read::CancelToken;
 
 /// Readings that work at once; others wait.
 const MAX_READERS: usize = 4;
+/// Of these, readings of whole logs.
+const MAX_LONG_READERS: usize = 2;
 /// How often a waiting reading checks whether it is still wanted.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -25,12 +28,49 @@ thread_local! {
 #[derive(Debug, Clone)]
 pub(super) struct WorkPool {
     turns: Arc<Semaphore>,
+    long_turns: Arc<Semaphore>,
+}
+
+/// Whether a reading may go through a whole log, or more of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkLength {
+    Short,
+    Long,
+}
+
+/// Where a reading gets its turn.
+#[derive(Debug, Clone)]
+struct TurnSource {
+    turns: Arc<Semaphore>,
+    /// Of a long reading.
+    long_turns: Option<Arc<Semaphore>>,
+}
+
+/// The right to work.
+#[derive(Debug)]
+struct Turn {
+    _long: Option<OwnedSemaphorePermit>,
+    _any: OwnedSemaphorePermit,
+}
+
+impl TurnSource {
+    /// Waits for a turn; `None` when the viewer ends.
+    async fn turn(&self) -> Option<Turn> {
+        let long = match &self.long_turns {
+            Some(turns) => Some(Arc::clone(turns).acquire_owned().await.ok()?),
+            None => None,
+        };
+        Some(Turn {
+            _long: long,
+            _any: Arc::clone(&self.turns).acquire_owned().await.ok()?,
+        })
+    }
 }
 
 /// A reading that is under way.
 struct ActiveReading {
-    turns: Arc<Semaphore>,
-    turn: Option<OwnedSemaphorePermit>,
+    source: TurnSource,
+    turn: Option<Turn>,
     token: CancelToken,
 }
 
@@ -47,16 +87,18 @@ impl WorkPool {
     pub(super) fn new() -> Self {
         Self {
             turns: Arc::new(Semaphore::new(MAX_READERS)),
+            long_turns: Arc::new(Semaphore::new(MAX_LONG_READERS)),
         }
     }
 
     /// Does what reads, on a thread that may wait, as long as somebody waits for what this gives. `None` when it panics.
     pub(super) async fn read<T: Send + 'static>(
         &self,
+        length: WorkLength,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let wanted = Wanted(CancelToken::default());
-        self.begin(wanted.0.clone(), read).await
+        self.begin(length, wanted.0.clone(), read).await
     }
 
     /// Does what changes something: once begun it is done to the end, whoever waits.
@@ -64,18 +106,22 @@ impl WorkPool {
         &self,
         change: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.begin(CancelToken::default(), change).await
+        self.begin(WorkLength::Short, CancelToken::default(), change).await
     }
 
     async fn begin<T: Send + 'static>(
         &self,
+        length: WorkLength,
         token: CancelToken,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let turns = Arc::clone(&self.turns);
-        let turn = Arc::clone(&turns).acquire_owned().await.ok()?;
+        let source = TurnSource {
+            turns: Arc::clone(&self.turns),
+            long_turns: (length == WorkLength::Long).then(|| Arc::clone(&self.long_turns)),
+        };
+        let turn = source.turn().await?;
         let reading = ActiveReading {
-            turns,
+            source,
             turn: Some(turn),
             token: token.clone(),
         };
@@ -120,9 +166,8 @@ pub(super) fn aside<T>(wait: impl FnOnce() -> T) -> T {
     drop(turn);
     let waited = wait();
     if had_turn && !is_cancelled() {
-        let turns = CURRENT.with_borrow(|current| current.as_ref().map(|reading| Arc::clone(&reading.turns)));
-        // The turns end with the viewer.
-        let turn = turns.and_then(|turns| Handle::current().block_on(turns.acquire_owned()).ok());
+        let source = CURRENT.with_borrow(|current| current.as_ref().map(|reading| reading.source.clone()));
+        let turn = source.and_then(|source| Handle::current().block_on(source.turn()));
         CURRENT.with_borrow_mut(|current| {
             if let Some(reading) = current {
                 reading.turn = turn;
@@ -157,7 +202,7 @@ mod tests {
             let (end, ended) = mpsc::channel::<()>();
             let (work, begun) = (work.clone(), begun.clone());
             waiting.push(runtime.spawn(async move {
-                work.read(move || {
+                work.read(WorkLength::Short, move || {
                     aside(|| {
                         begun.send(()).unwrap();
                         ended.recv().unwrap_err();
@@ -172,12 +217,42 @@ mod tests {
         for _ in 0..3 * MAX_READERS {
             all_begun.recv().unwrap();
         }
-        assert_eq!(runtime.block_on(work.read(|| 7)), Some(7));
+        assert_eq!(runtime.block_on(work.read(WorkLength::Short, || 7)), Some(7));
         drop(ends);
         for waiting in waiting {
             assert_eq!(runtime.block_on(waiting).unwrap(), Some(true));
         }
         assert_eq!(work.turns.available_permits(), MAX_READERS);
+    }
+
+    #[test]
+    fn long_readings_leave_turns_to_others() {
+        let runtime = runtime();
+        let work = WorkPool::new();
+        let (begun, has_begun) = mpsc::channel();
+        let mut ends = Vec::new();
+        let mut waiting = Vec::new();
+        for _ in 0..3 * MAX_READERS {
+            let (end, ended) = mpsc::channel::<()>();
+            let (work, begun) = (work.clone(), begun.clone());
+            waiting.push(runtime.spawn(async move {
+                work.read(WorkLength::Long, move || {
+                    begun.send(()).unwrap();
+                    ended.recv().unwrap_err();
+                })
+                .await
+            }));
+            ends.push(end);
+        }
+        for _ in 0..MAX_LONG_READERS {
+            has_begun.recv().unwrap();
+        }
+        assert_eq!(runtime.block_on(work.read(WorkLength::Short, || 7)), Some(7));
+        drop(ends);
+        for waiting in waiting {
+            assert_eq!(runtime.block_on(waiting).unwrap(), Some(()));
+        }
+        assert_eq!(has_begun.try_iter().count(), 3 * MAX_READERS - MAX_LONG_READERS);
     }
 
     #[test]
@@ -190,7 +265,7 @@ mod tests {
         for _ in 0..10 * MAX_READERS {
             let (work, begun, sender) = (work.clone(), begun.clone(), sender.clone());
             asked.push(runtime.spawn(async move {
-                work.read(move || {
+                work.read(WorkLength::Short, move || {
                     begun.send(()).unwrap();
                     while !is_cancelled() {
                         std::thread::yield_now();
@@ -209,7 +284,7 @@ mod tests {
         drop((begun, sender));
         assert_eq!(receiver.iter().count(), MAX_READERS);
         assert_eq!(has_begun.iter().count(), 0);
-        assert_eq!(runtime.block_on(work.read(|| 7)), Some(7));
+        assert_eq!(runtime.block_on(work.read(WorkLength::Short, || 7)), Some(7));
     }
 
     #[test]

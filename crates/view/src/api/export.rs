@@ -7,6 +7,7 @@ use axum::response::Response;
 use super::super::answer::{ApiError, bytes_response};
 use super::super::streamed_body;
 use super::super::viewer::Viewer;
+use super::super::work::WorkLength;
 use super::request::{Query, RunId};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_filter::StepFilter;
@@ -24,13 +25,13 @@ pub(crate) async fn html(
         .get("errors")
         .is_some_and(|errors| errors == "1" || errors == "true");
     let filter = StepFilter::new(&kinds, only_failures, text);
-    let read = viewer.read(move |viewer| {
+    let read = viewer.read_long(move |viewer| {
         let directory = viewer.runs().directory(id.0)?;
         RunSteps::open(&directory, viewer.runs().prices().clone()).map_err(ApiError::invalid_run)
     });
     let mut steps = read.await?;
     let export = viewer.html_export();
-    let body = streamed_body::body(&viewer, move |writer| export.write(&mut steps, &filter, writer));
+    let body = streamed_body::body(&viewer, WorkLength::Long, move |writer| export.write(&mut steps, &filter, writer));
     let mut response = bytes_response("text/html; charset=utf-8", body);
     let name = format!("attachment; filename=\"tracer-{}.html\"", id.0);
     if let Ok(name) = HeaderValue::from_str(&name) {

@@ -46,7 +46,7 @@ pub(crate) async fn search(
         .map_err(|problem: QueryError| ApiError::bad_request("invalid_query", problem.to_string()))?;
     let after = query.number("after")?.unwrap_or(0);
     let limit = query.limit("limit", DEFAULT_HITS, MAX_HITS)?;
-    let read = viewer.read(move |viewer| {
+    let read = viewer.read_long(move |viewer| {
         viewer.runs().with(id.0, |run| {
             let found = find(run, &wanted, after, limit)?;
             Ok(SearchAnswer {
