@@ -48,19 +48,19 @@ struct TurnSource {
 
 /// The right to work.
 #[derive(Debug)]
-struct Turn {
+struct WorkTurn {
     _long: Option<OwnedSemaphorePermit>,
     _any: OwnedSemaphorePermit,
 }
 
 impl TurnSource {
     /// Waits for a turn; `None` when the viewer ends.
-    async fn turn(&self) -> Option<Turn> {
+    async fn turn(&self) -> Option<WorkTurn> {
         let long = match &self.long_turns {
             Some(turns) => Some(Arc::clone(turns).acquire_owned().await.ok()?),
             None => None,
         };
-        Some(Turn {
+        Some(WorkTurn {
             _long: long,
             _any: Arc::clone(&self.turns).acquire_owned().await.ok()?,
         })
@@ -70,7 +70,7 @@ impl TurnSource {
 /// A reading that is under way.
 struct ActiveReading {
     source: TurnSource,
-    turn: Option<Turn>,
+    turn: Option<WorkTurn>,
     token: CancelToken,
 }
 
@@ -106,7 +106,8 @@ impl WorkPool {
         &self,
         change: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.begin(WorkLength::Short, CancelToken::default(), change).await
+        self.begin(WorkLength::Short, CancelToken::default(), change)
+            .await
     }
 
     async fn begin<T: Send + 'static>(

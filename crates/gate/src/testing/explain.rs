@@ -43,8 +43,7 @@ pub(super) fn mismatch(name: &str, report: &Report, baseline: &Baseline) -> Stri
     };
     let sample = text::counted(baseline.trials(), "run");
     let mut message = format!("`{name}` {what}, a sample of {sample}:");
-    let is_missed =
-        |row: &CheckRow| matches!(row.outcome, CheckOutcome::Failed | CheckOutcome::Undecided);
+    let is_missed = |row: &CheckRow| matches!(row.outcome, CheckOutcome::Failed | CheckOutcome::Undecided);
     for row in check_rows(report).into_iter().filter(is_missed) {
         let (sign, name) = (row.outcome.sign(), row.printable_name());
         let _infallible = write!(message, "\n  {sign} {name}: {}", row.sentence());

@@ -160,7 +160,13 @@ impl BaselineTest {
                     return if is_ci { Ok(()) } else { self.file.remove_pending() };
                 }
                 let details = GateDetails::default();
-                let report = Report::new(judgement, &trials, Some(baseline), EnvironmentFingerprint::new(), details);
+                let report = Report::new(
+                    judgement,
+                    &trials,
+                    Some(baseline),
+                    EnvironmentFingerprint::new(),
+                    details,
+                );
                 explain::mismatch(&self.name, &report, baseline)
             }
             _ => explain::no_baseline(&self.name, trials.len()),

@@ -105,7 +105,10 @@ fn an_agent_that_does_not_succeed_fails() {
     let package = accepted();
     let message = test(package.path()).outcome_where(|| !good(), false).unwrap_err();
     assert!(message.contains("stop_condition_reached"), "{message}");
-    assert!(message.contains("ends error (was ok), in all 3 trials"), "{message}");
+    assert!(
+        message.contains("ends error (was ok), in all 3 trials"),
+        "{message}"
+    );
 }
 
 #[test]

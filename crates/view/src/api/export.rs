@@ -31,7 +31,9 @@ pub(crate) async fn html(
     });
     let mut steps = read.await?;
     let export = viewer.html_export();
-    let body = streamed_body::body(&viewer, WorkLength::Long, move |writer| export.write(&mut steps, &filter, writer));
+    let body = streamed_body::body(&viewer, WorkLength::Long, move |writer| {
+        export.write(&mut steps, &filter, writer)
+    });
     let mut response = bytes_response("text/html; charset=utf-8", body);
     let name = format!("attachment; filename=\"tracer-{}.html\"", id.0);
     if let Ok(name) = HeaderValue::from_str(&name) {
