@@ -25,6 +25,7 @@ const FORMAT: DatabaseFormat = DatabaseFormat {
     } else {
         Duration::from_secs(1)
     },
+    replaced: &[],
 };
 
 const SCHEMA: &str = "

@@ -56,6 +56,8 @@ pub(crate) struct DatabaseFormat {
     pub(crate) pragmas: &'static str,
     /// How long another process is waited for.
     pub(crate) max_wait: Duration,
+    /// The names of older versions, which a new file replaces; not those that an older `tracer` may use beside this one.
+    pub(crate) replaced: &'static [&'static str],
 }
 
 impl DatabaseFormat {
@@ -88,6 +90,9 @@ impl DatabaseFormat {
         connection.execute_batch(self.pragmas)?;
         if version(&connection)? != self.version {
             self.make_tables(&mut connection)?;
+            for name in self.replaced {
+                discard(&path.with_file_name(name));
+            }
         }
         Ok(connection)
     }
@@ -215,6 +220,7 @@ mod tests {
         schema: "CREATE TABLE numbers (number INTEGER PRIMARY KEY) STRICT;",
         pragmas: "",
         max_wait: Duration::from_secs(60),
+        replaced: &["numbers-6.sqlite"],
     };
 
     fn numbers(connection: &Connection) -> i64 {
@@ -260,6 +266,23 @@ mod tests {
                 "nobody replaced another's file"
             );
         }
+    }
+
+    #[test]
+    fn a_new_file_replaces_those_of_older_versions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = prepared(folder.path(), FORMAT.name).unwrap();
+        let files = ["numbers-6.sqlite", "numbers-6.sqlite-journal", "others-6.sqlite"];
+        let files = files.map(|name| path.with_file_name(name));
+        for file in &files {
+            fs::write(file, "").unwrap();
+        }
+        let there = || files.each_ref().map(|file| file.exists());
+        drop(FORMAT.open(folder.path()).unwrap());
+        assert_eq!(there(), [false, false, true]);
+        fs::write(&files[0], "").unwrap();
+        drop(FORMAT.open(folder.path()).unwrap());
+        assert_eq!(there(), [true, false, true], "it is new once");
     }
 
     #[test]

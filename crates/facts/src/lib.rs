@@ -35,8 +35,8 @@ pub use files_stamp::FilesStamp;
 pub use kept_indexes::KeptIndexes;
 pub use latencies::Latencies;
 pub use mirror::{
-    FetchError, FetchRuns, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine, MirrorWriter, RunLease,
-    StoreMirror, TeamStore,
+    FACTS_LINE_VERSION, FetchError, FetchRuns, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine, MirrorWriter,
+    RunLease, StoreMirror, TeamStore,
 };
 pub use order::{PlaceInThread, RunOrder, RunThreads, group_threads};
 pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts, TokenTotals};

@@ -32,6 +32,31 @@ const RUNS_PER_STEPS: usize = 1_000;
 const MIN_HELD: usize = 1_000;
 
 /// What runs of a stream are added to, in several threads and in no order.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use tracer_facts::{ListedRun, RunSink};
+///
+/// #[derive(Default)]
+/// struct Errors(u64);
+///
+/// impl RunSink for Errors {
+///     fn add(&mut self, run: Cow<'_, ListedRun>) {
+///         self.0 += run.facts.errors;
+///     }
+///     fn append(&mut self, others: Self) {
+///         self.0 += others.0;
+///     }
+/// }
+///
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let listed = tracer_facts::FactsStore::new(data_dir).all(false)?;
+/// let mut errors = Errors::default();
+/// errors.add(Cow::Borrowed(&listed.runs[0]));
+/// assert_eq!(errors.0, listed.runs[0].facts.errors);
+/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// ```
 pub trait RunSink: Send {
     /// Adds a run.
     fn add(&mut self, run: Cow<'_, ListedRun>);
@@ -40,6 +65,22 @@ pub trait RunSink: Send {
 }
 
 /// Which runs of a stream are wanted.
+///
+/// ```
+/// use tracer_facts::RunChoice;
+/// use tracer_facts::query::RunQuery;
+/// use tracer_insight::units::now;
+///
+/// let query: RunQuery = "status:failed since:7d".parse()?;
+/// let choice = RunChoice {
+///     query: &query,
+///     now: now(),
+///     with_trials: false,
+///     also: &|run| run.origin().is_none(),
+/// };
+/// assert!(!choice.query.needs_steps());
+/// # Ok::<(), tracer_facts::query::QueryError>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct RunChoice<'a> {
     /// What their facts and steps are asked for.
@@ -53,6 +94,10 @@ pub struct RunChoice<'a> {
 }
 
 /// How many runs there are, without any one of them.
+///
+/// ```
+/// assert_eq!(tracer_facts::RunCensus::default().ids.len(), 0);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunCensus {
     /// The runs, in no order.
@@ -86,7 +131,7 @@ impl RunCensus {
 /// use tracer_sdk::read::CancelToken;
 ///
 /// let cancel = CancelToken::default();
-/// let mut runs = FactsStore::new(data_dir).survey(true)?.stream(&cancel, |_| ());
+/// let mut runs = FactsStore::new(data_dir).survey(true)?.stream(&cancel, |_| ())?;
 /// assert_eq!(runs.census(true)?.ids.len(), 1);
 ///
 /// let query: RunQuery = "tool:search".parse()?;
@@ -111,21 +156,24 @@ pub struct RunStream {
 #[derive(Debug)]
 struct StreamedBucket {
     team: Arc<TeamStore>,
-    /// Nobody changes it until everything is read.
+    /// Nobody changes it until reading ends.
     mirror: MirrorDatabase,
     /// Runs that are read from this machine instead.
     read_here: HashSet<TraceId>,
 }
 
 impl StreamedBucket {
-    fn open(team: Arc<TeamStore>, here: &[SurveyedRun]) -> Option<Self> {
-        let mirror = team.mirror().database()?;
-        mirror.begin_reading().ok()?;
-        Some(Self {
+    /// `None` when nothing was ever synchronized.
+    fn open(team: Arc<TeamStore>, here: &[SurveyedRun]) -> Result<Option<Self>, DatabaseError> {
+        let Some(mirror) = team.mirror().open_database()? else {
+            return Ok(None);
+        };
+        mirror.begin_reading()?;
+        Ok(Some(Self {
             team,
             mirror,
             read_here: here.iter().map(|known| known.run.directory.trace_id).collect(),
-        })
+        }))
     }
 }
 
@@ -195,19 +243,37 @@ impl Survey {
     /// Reads the runs that have to be read, the newest first, in several threads, and keeps their facts as it goes. When
     /// `cancel` is cancelled, what was read until then is given, and kept.
     pub fn read(self, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> StoreFacts {
-        self.stream(cancel, progress).collect()
+        let (runs, unopened) = RunStream::open(self.read_here(cancel, progress));
+        runs.collect(unopened)
     }
 
     /// The same for who asks something of all runs and does not need them at once: those of a bucket are still to come.
-    pub fn stream(self, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> RunStream {
-        RunStream::new(self.read_here(cancel, progress))
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    pub fn stream(
+        self,
+        cancel: &CancelToken,
+        progress: impl FnMut(ReadingProgress),
+    ) -> Result<RunStream, DatabaseError> {
+        let (runs, unopened) = RunStream::open(self.read_here(cancel, progress));
+        unopened.map_or(Ok(runs), Err)
     }
 }
 
 impl RunStream {
-    fn new(runs: SurveyedRuns) -> Self {
-        Self {
-            bucket: runs.team.and_then(|team| StreamedBucket::open(team, &runs.here)),
+    /// The stream, and why those of a bucket are missing in it.
+    fn open(runs: SurveyedRuns) -> (Self, Option<DatabaseError>) {
+        let opened = runs
+            .team
+            .map_or(Ok(None), |team| StreamedBucket::open(team, &runs.here));
+        let (bucket, unopened) = match opened {
+            Ok(bucket) => (bucket, None),
+            Err(error) => (None, Some(error)),
+        };
+        let stream = Self {
+            bucket,
             unread: runs.unread,
             not_kept: runs.not_kept,
             here: runs.here,
@@ -215,10 +281,31 @@ impl RunStream {
                 is_wanted: runs.with_details,
                 prices: runs.prices,
             },
+        };
+        (stream, unopened)
+    }
+
+    /// Lets whoever synchronizes the bucket go on, which waits until then. What is asked from now on may be newer.
+    fn end_reading(&self) -> Result<(), DatabaseError> {
+        match &self.bucket {
+            Some(bucket) => bucket.mirror.end_reading(),
+            None => Ok(()),
         }
     }
 
     /// Counts all runs.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_insight::status::RunStatus;
+    /// use tracer_sdk::read::CancelToken;
+    ///
+    /// let survey = tracer_facts::FactsStore::new(data_dir).survey(false)?;
+    /// let census = survey.stream(&CancelToken::default(), |_| ())?.census(true)?;
+    /// assert_eq!((census.ids.len(), census.statuses[&RunStatus::Ok]), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -240,6 +327,17 @@ impl RunStream {
     }
 
     /// The newest runs, the newest first; of those of a bucket no other one is read.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::CancelToken;
+    ///
+    /// let survey = tracer_facts::FactsStore::new(data_dir).survey(false)?;
+    /// let newest = survey.stream(&CancelToken::default(), |_| ())?.newest(20, false)?;
+    /// assert_eq!(newest[0].facts.name.as_deref(), Some("support-agent"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -273,6 +371,18 @@ impl RunStream {
     }
 
     /// The places of these runs in their threads. A run that is alone in its session has none.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::CancelToken;
+    ///
+    /// let survey = tracer_facts::FactsStore::new(data_dir).survey(false)?;
+    /// let runs = survey.stream(&CancelToken::default(), |_| ())?;
+    /// let newest = runs.newest(20, false)?;
+    /// assert!(runs.threads(&newest, false)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -323,7 +433,7 @@ impl RunStream {
     }
 
     /// Adds the runs that are wanted to a sink: those that facts decide, in several threads, and then those whose steps have to
-    /// be read. `progress` is called before the first run whose steps decide is read, and after each one; when `cancel` is
+    /// be read. Before that, whoever synchronizes the bucket can go on: what is asked afterwards may be newer. `progress` is called before the first run whose steps decide is read, and after each one; when `cancel` is
     /// cancelled, those that were not read yet are left out.
     ///
     /// # Errors
@@ -344,13 +454,11 @@ impl RunStream {
             facts.matches(run)
         };
         let (StreamPart { mut sink, undecided }, read) = self.fold_facts(&is_wanted, &begin);
-        read?;
+        // What comes now may take minutes, for which nobody else should wait: reading steps, or what the caller does.
+        let ended = self.end_reading();
+        read.and(ended)?;
         if undecided.is_empty() {
             return Ok(sink);
-        }
-        // Steps may take minutes, for which nobody else should wait.
-        if let Some(bucket) = &self.bucket {
-            bucket.mirror.end_reading()?;
         }
         let test = StepTest::new(choice.query);
         let mut reading = MatchProgress {
@@ -359,7 +467,8 @@ impl RunStream {
         };
         progress(reading);
         for places in undecided.chunks(RUNS_PER_STEPS) {
-            let runs: Vec<ListedRun> = places.iter().filter_map(|place| self.run_at(*place)).collect();
+            let runs = places.iter().filter_map(|place| self.run_at(*place).transpose());
+            let runs: Vec<ListedRun> = runs.collect::<Result<_, _>>()?;
             let runs: Vec<&ListedRun> = runs.iter().collect();
             match_steps(&runs, &test, cancel, |at, matches, _| {
                 reading.read_runs += 1;
@@ -372,10 +481,10 @@ impl RunStream {
         Ok(sink)
     }
 
-    /// All runs, the newest first. What cannot be read of a bucket is missing.
-    fn collect(mut self) -> StoreFacts {
+    /// All runs, the newest first. What cannot be read of a bucket is missing: those of one that is `unopened`, too.
+    fn collect(mut self, unopened: Option<DatabaseError>) -> StoreFacts {
         let here = std::mem::take(&mut self.here);
-        let (part, _) = self.fold_facts(&|_| RunMatch::Yes, &AllRuns::default);
+        let (part, read) = self.fold_facts(&|_| RunMatch::Yes, &AllRuns::default);
         let here = workers::map(here, workers::processors(), |known| {
             self.details.of_last_known(known)
         });
@@ -386,6 +495,7 @@ impl RunStream {
             runs,
             unread: self.unread,
             not_kept: self.not_kept,
+            unread_bucket: unopened.or(read.err()),
         }
     }
 
@@ -481,15 +591,18 @@ impl RunStream {
     }
 
     /// A run of this stream; `None` when it was removed from the bucket meanwhile.
-    fn run_at(&self, place: StreamPlace) -> Option<ListedRun> {
-        match place {
-            StreamPlace::Here(at) => Some(self.details.of_known(self.here.get(at)?).into_owned()),
-            StreamPlace::Bucket(run) => {
-                let bucket = self.bucket.as_ref()?;
-                let row = bucket.mirror.run(run).ok()??;
-                self.details.of_bucket(&row, &bucket.team)
+    fn run_at(&self, place: StreamPlace) -> Result<Option<ListedRun>, DatabaseError> {
+        Ok(match (place, &self.bucket) {
+            (StreamPlace::Here(at), _) => {
+                let known = self.here.get(at);
+                known.map(|known| self.details.of_known(known).into_owned())
             }
-        }
+            (StreamPlace::Bucket(run), Some(bucket)) => {
+                let row = bucket.mirror.run(run)?;
+                row.and_then(|row| self.details.of_bucket(&row, &bucket.team))
+            }
+            (StreamPlace::Bucket(_), None) => None,
+        })
     }
 }
 

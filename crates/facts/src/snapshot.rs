@@ -71,7 +71,8 @@ impl FactsSnapshot {
         (read.unread == 0).then_some(Self {
             runs: read.runs,
             has_details,
-            mirrored,
+            // What could not be read of a mirror is read by the next look.
+            mirrored: if read.unread_bucket.is_some() { 0 } else { mirrored },
             listing,
             version: OnceLock::new(),
             threads: OnceLock::new(),

@@ -633,6 +633,14 @@ mod tests {
         assert_eq!(seconds, [4, 3, 2]);
         let steps = query.of_steps().unwrap();
         assert!(steps.starts_with("tool:search duration>=100"), "{steps}");
+        // Whatever else is asked of the runs.
+        let query = RunsBehind::new(&"tool:fetch".parse().unwrap(), by, group, true)
+            .unwrap()
+            .query(StatsColumn::P95);
+        let test = FactsTest::new(&query, tracer_insight::units::now());
+        let behind = runs.iter().filter(|run| test.matches(run) == RunMatch::Yes);
+        assert_eq!(behind.count(), 3);
+        assert_eq!(query.of_steps(), None);
     }
 
     #[test]

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
+use tracer_insight::step_summary;
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
@@ -121,6 +123,30 @@ impl ListedRun {
         self.facts
             .duration_us
             .or_else(|| so_far().filter(|_| self.status == RunStatus::Running))
+    }
+
+    /// What a list shows of its steps; `None` without its details. Of a run that goes on, more is to come.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = &tracer_facts::FactsStore::new(data_dir).all(true)?.runs[0];
+    /// let preview = run.preview().expect("it has details");
+    /// assert_eq!((preview.steps, preview.is_whole), (run.facts.steps, true));
+    /// # Ok::<(), tracer_sdk::read::StoreError>(())
+    /// ```
+    #[must_use]
+    pub fn preview(&self) -> Option<RunPreview> {
+        let details = self.details.as_ref()?;
+        Some(RunPreview {
+            steps: self.facts.steps,
+            tokens: self.facts.tokens.total,
+            token_shares: step_summary::token_shares(&self.facts.tokens.usage()),
+            is_whole: self.status != RunStatus::Running,
+            subtitle: details.subtitle.clone(),
+            path: details.path.clone(),
+            read_bytes: 0,
+        })
     }
 
     /// A number that changes when the run does.
@@ -243,6 +269,8 @@ pub struct StoreFacts {
     pub unread: usize,
     /// Why facts could not be kept; they are read again the next time then.
     pub not_kept: Option<DatabaseError>,
+    /// Why runs of the bucket that is read besides are missing.
+    pub unread_bucket: Option<DatabaseError>,
 }
 
 /// How far reading is.
@@ -523,8 +551,10 @@ impl FactsStore {
             self.indexes().forget(*run);
         }
         let look = self.looked(items, gone, remote, is_remote_same, listing.clone(), with_details);
-        // What is the same is so by this listing.
-        *last_listing = listing;
+        // What is the same is so by this listing. What has changed may never be read, and is to be found again then.
+        if matches!(look, SnapshotLook::Same) {
+            *last_listing = listing;
+        }
         Ok(look)
     }
 
@@ -590,10 +620,16 @@ impl FactsStore {
             team: Some(Arc::clone(team)),
             ..RemoteRuns::default()
         };
-        let Some(database) = team.mirror().database() else {
-            return found;
+        let opened = team.mirror().open_database().and_then(|database| match database {
+            Some(database) => Ok(Some((database.last_number()?, database))),
+            None => Ok(None),
+        });
+        let (up_to, database) = match opened {
+            Ok(Some((last, database))) => (last, Some(database)),
+            Ok(None) => return found,
+            // What is known stays: the next look reads what came after it.
+            Err(_) => (mirrored, None),
         };
-        let up_to = database.last_number().unwrap_or(0);
         // A mirror that was made anew begins to count again.
         let since = if up_to < mirrored { 0 } else { mirrored };
         if since > 0 {
@@ -601,12 +637,15 @@ impl FactsStore {
             found.runs = known.map(|run| (run.directory.trace_id, run.clone())).collect();
         }
         found.up_to = up_to;
-        if up_to == since {
+        let Some(database) = database.filter(|_| up_to != since) else {
             return found;
-        }
+        };
         let mut after = since;
         loop {
-            let rows = database.load(after, with_details).unwrap_or_default();
+            let Ok(rows) = database.load(after, with_details) else {
+                found.up_to = after;
+                break;
+            };
             let Some(last) = rows.last() else { break };
             after = last.number;
             let read = |row: MirroredRow| (row.trace_id, ListedRun::of_bucket(&row, team));

@@ -265,6 +265,31 @@ fn the_folder_is_listed_again_only_when_a_run_has_come_or_gone() {
 }
 
 #[test]
+fn a_look_whose_reading_was_cancelled_hides_no_run() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    let store = FactsStore::new(sandbox.path());
+    let first = next_of(&store, None, true).unwrap();
+    sandbox.write(&refund_agent(2));
+    let cancel = CancelToken::default();
+    cancel.cancel();
+    loop {
+        let look = FactsSnapshot::look(&store, Some(&first), true).unwrap();
+        let SnapshotLook::Changed(survey) = look else {
+            panic!("a run has come, and nobody has read it");
+        };
+        let is_listed = survey.listing().is_some();
+        assert!(FactsSnapshot::read(survey, &cancel, |_| ()).is_none());
+        if is_listed {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    let second = next_of(&store, Some(&first), true).unwrap();
+    assert_eq!(second.runs().len(), 2);
+}
+
+#[test]
 fn a_snapshot_is_the_same_until_a_run_changes() {
     let sandbox = Sandbox::new();
     sandbox.write(&refund_agent(1));

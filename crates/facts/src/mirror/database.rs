@@ -23,6 +23,8 @@ const FORMAT: DatabaseFormat = DatabaseFormat {
     pragmas: "PRAGMA cache_size = -32768;",
     // Another process writes for a second at most.
     max_wait: Duration::from_secs(10),
+    // It is large, and whoever still wants it synchronizes again.
+    replaced: &["mirror-1.sqlite"],
 };
 
 /// Rows that are in memory as texts at a time.
@@ -298,8 +300,11 @@ impl MirrorDatabase {
         begun.map_err(|error| self.failed(error))
     }
 
-    /// Lets writers go on.
+    /// Lets writers go on, unless they can already.
     pub(crate) fn end_reading(&self) -> Result<(), DatabaseError> {
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
         self.commit()
     }
 

@@ -7,8 +7,8 @@ use tracer_sdk::format::TraceId;
 
 use crate::run_facts::{RunDetails, RunFacts};
 
-/// The version of lines that this release understands.
-const VERSION: u64 = 1;
+/// The version of lines that this release writes and understands.
+pub const FACTS_LINE_VERSION: u32 = 1;
 /// Bytes of a line: much more than the texts that facts keep.
 pub const MAX_FACTS_LINE_BYTES: usize = 4 * 1024 * 1024;
 
@@ -87,14 +87,14 @@ impl MirrorLine {
             return Err(LineProblem::TooLarge);
         }
         Self::checked(line).ok_or_else(|| match serde_json::from_slice(line) {
-            Ok(Version { version }) if version > VERSION => LineProblem::Newer,
+            Ok(Version { version }) if version > FACTS_LINE_VERSION.into() => LineProblem::Newer,
             _ => LineProblem::Malformed,
         })
     }
 
     fn checked(line: &[u8]) -> Option<Self> {
         let raw: RawLine = serde_json::from_slice(line).ok()?;
-        if raw.version != VERSION || raw.generation < 1 {
+        if raw.version != u64::from(FACTS_LINE_VERSION) || raw.generation < 1 {
             return None;
         }
         let trace_id: TraceId = raw.trace_id.parse().ok()?;

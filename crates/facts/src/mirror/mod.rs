@@ -21,7 +21,7 @@ use crate::cache_folder::private_folder;
 use crate::database_file::DatabaseError;
 use database::SyncState;
 pub(crate) use database::{MirrorDatabase, MirroredRow};
-pub use line::{LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
+pub use line::{FACTS_LINE_VERSION, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
 
 /// A mirror of a bucket on this machine.
 ///
@@ -82,12 +82,15 @@ impl StoreMirror {
         state.map(|state| state.at)
     }
 
-    /// The database, unless nothing was ever synchronized.
+    /// The database, unless nothing was ever synchronized, or it cannot be opened.
     pub(crate) fn database(&self) -> Option<MirrorDatabase> {
-        self.folder
-            .is_dir()
-            .then(|| MirrorDatabase::open(&self.folder).ok())
-            .flatten()
+        self.open_database().ok().flatten()
+    }
+
+    /// The database; `None` when nothing was ever synchronized.
+    pub(crate) fn open_database(&self) -> Result<Option<MirrorDatabase>, DatabaseError> {
+        let opened = self.folder.is_dir().then(|| MirrorDatabase::open(&self.folder));
+        opened.transpose()
     }
 
     /// Opens it for what a bucket lists, and makes it where it is missing.
@@ -158,6 +161,20 @@ impl MirrorWriter {
     }
 
     /// Forgets the runs that are not to be kept, as if a line had said that they were removed; how many these are.
+    ///
+    /// ```
+    /// use tracer_facts::{MirrorLine, StoreMirror};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
+    /// let line = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":1,
+    ///     "facts":{"st":"ok"},"details":{},"meta":{}}"#;
+    /// writer.apply(&[MirrorLine::parse(line)?])?;
+    /// assert_eq!(writer.retain(|run| run.to_string().starts_with('1'))?, 0);
+    /// assert_eq!(writer.retain(|run| run.to_string().starts_with('2'))?, 1);
+    /// writer.commit()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

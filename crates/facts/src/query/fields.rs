@@ -103,8 +103,9 @@ pub enum NumberField {
     Cost,
     /// How long the run took, in microseconds.
     Duration,
-    /// How long the slowest of its calls took, in microseconds, to half a percent: of those that `tool` and `model` name in the
-    /// same query, or of all.
+    /// How long the slowest of its calls took, in microseconds, to half a percent: of those that the last `tool` or `model` of
+    /// the same query names, or of all. Of a run that called more tools or models than are kept of it, nobody knows how long
+    /// those took that are not: they count where all calls are meant.
     Slowest,
     /// Steps.
     Steps,

@@ -9,7 +9,8 @@
 //! for any text and `?` for any character; `field~value` finds a part. A text without a field is anywhere in a step.
 //!
 //! A run matches when each term holds somewhere in it. `args` and `result` are those of a call of `tool`, `prompt` and `answer`
-//! those of a call of `model`; `slowest` is of the calls that `tool` and `model` name. What is not known matches neither a comparison nor its negation.
+//! those of a call of `model`; `slowest` is of the calls that the last `tool` or `model` names. What is not known matches
+//! neither a comparison nor its negation.
 
 mod fields;
 mod parse;
@@ -170,7 +171,7 @@ impl RunQuery {
     }
 
     /// The query of the steps of a matching run that it asks for, to find them there: a [`StepQuery`]. `None` where it asks for no
-    /// steps beyond the names of tools and models, or for several that are not one.
+    /// steps beyond the names of tools and models, or for several that need not be one.
     ///
     /// ```
     /// use tracer_facts::query::RunQuery;
@@ -200,7 +201,7 @@ impl RunQuery {
                 }
             )
         };
-        if conditions.iter().all(is_name) || (is_of_tools && is_of_models) {
+        if conditions.iter().all(is_name) || (is_of_tools && is_of_models) || are_of_several(&conditions) {
             return None;
         }
         let is_long = |condition: &Condition| matches!(condition, Condition::Number { .. });
@@ -226,6 +227,20 @@ impl RunQuery {
             _ => false,
         })
     }
+}
+
+/// Whether conditions may hold in different steps of a run: two names, two texts.
+fn are_of_several(conditions: &[Condition]) -> bool {
+    let are_alike = |one: &Condition, other: &Condition| match (one, other) {
+        (Condition::Text(_), Condition::Text(_)) | (Condition::Kind(_), Condition::Kind(_)) => true,
+        (Condition::Field { field, .. }, Condition::Field { field: other, .. }) => {
+            field == other && matches!(field, TextField::Tool | TextField::Model | TextField::Error)
+        }
+        _ => false,
+    };
+    let mut later = conditions.iter();
+    std::iter::from_fn(|| later.next().map(|one| (one, later.clone())))
+        .any(|(one, mut others)| others.any(|other| are_alike(one, other)))
 }
 
 /// What a condition on runs asks of a step.

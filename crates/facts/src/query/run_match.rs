@@ -198,43 +198,49 @@ impl FactsCondition {
     }
 }
 
-/// The calls that a query names by their tools and models; all where it names none.
-#[derive(Debug, Clone, Default)]
-struct NamedCalls {
-    tools: Vec<TextMatch>,
-    models: Vec<TextMatch>,
+/// The calls that the last `tool` or `model` of a query names.
+#[derive(Debug, Clone)]
+enum NamedCalls {
+    /// It has neither.
+    All,
+    OfTool(TextMatch),
+    OfModel(TextMatch),
 }
 
 impl NamedCalls {
     fn new(query: &RunQuery) -> Self {
-        let mut calls = Self::default();
-        for term in query.terms.iter().filter(|term| !term.is_negated) {
-            if let Condition::Field {
+        let positive = query.terms.iter().filter(|term| !term.is_negated);
+        let named = positive.rev().find_map(|term| {
+            let Condition::Field {
                 field,
                 comparison,
                 value,
             } = &term.condition
-            {
-                let names = match field {
-                    TextField::Tool => &mut calls.tools,
-                    TextField::Model => &mut calls.models,
-                    _ => continue,
-                };
-                names.push(TextMatch::new(*comparison, value));
+            else {
+                return None;
+            };
+            let name = || TextMatch::new(*comparison, value);
+            match field {
+                TextField::Tool => Some(Self::OfTool(name())),
+                TextField::Model => Some(Self::OfModel(name())),
+                _ => None,
             }
-        }
-        calls
+        });
+        named.unwrap_or(Self::All)
     }
 
     /// How long the slowest of them took in a run, as far as that is known.
     fn slowest(&self, details: &RunDetails) -> Option<u64> {
-        let is_of_all = self.tools.is_empty() && self.models.is_empty();
-        let slowest = |calls: &BTreeMap<String, CallTotals>, names: &[TextMatch]| {
-            let is_one = |name: &str| is_of_all || names.iter().any(|wanted| wanted.holds(name));
+        let slowest = |calls: &BTreeMap<String, CallTotals>, wanted: Option<&TextMatch>| {
+            let is_one = |name: &str| wanted.is_none_or(|wanted| wanted.holds(name));
             let named = calls.iter().filter(|(name, _)| is_one(name));
             named.filter_map(|(_, calls)| calls.latencies.slowest()).max()
         };
-        slowest(&details.tools, &self.tools).max(slowest(&details.models, &self.models))
+        match self {
+            Self::All => slowest(&details.tools, None).max(slowest(&details.models, None)),
+            Self::OfTool(name) => slowest(&details.tools, Some(name)),
+            Self::OfModel(name) => slowest(&details.models, Some(name)),
+        }
     }
 }
 

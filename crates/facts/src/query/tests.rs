@@ -158,6 +158,10 @@ fn runs_match_when_every_term_holds() {
         ("tool:* slowest>100ms", ""),
         ("model:* slowest>100ms", "1"),
         ("tool:search_kb model:gpt-5 slowest>100ms", ""),
+        // Of the last one that is named.
+        ("tool:search_kb model:gpt-5-mini slowest>100ms", "1"),
+        ("model:gpt-5-mini tool:search_kb slowest>100ms", ""),
+        ("tool:search_kb slowest>10ms -model:gpt-5", "12"),
         ("steps:4", "12"),
         ("llm_calls:2 tool_calls<3", "1"),
         ("failures:1 retries:1 errors:1", "2"),
@@ -199,6 +203,16 @@ fn a_query_of_runs_says_which_steps_it_asks_for() {
         ("slowest<3s", None),
         // There is no step that is both.
         ("tool:search_kb prompt~refund", None),
+        // Each holds in a step, and no step need meet both.
+        ("tool:search_kb tool:write_mail slowest>1ms", None),
+        ("model:gpt-5* model:gpt-5-mini answer~refund", None),
+        ("refund invoice", None),
+        ("error:Timeout error:AgentError", None),
+        ("kind:llm kind:tool", None),
+        (
+            "tool:search_kb args~refund args~invoice",
+            Some("tool:search_kb args~refund args~invoice"),
+        ),
     ] {
         let steps = parse(query).of_steps();
         assert_eq!(steps.as_deref(), expected, "{query}");

@@ -1,6 +1,7 @@
 //! What a stream answers is what is answered with all runs in memory, wherever the runs are.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::sync::Condvar;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::order::RunThreads;
 use crate::selection::matching_runs;
 use crate::stats::{Grouping, StatsSink, stats};
 use crate::test_support::{SampleRun, SampleSpan, Sandbox, id};
-use crate::{FactsStore, StoreFacts};
+use crate::{FactsSnapshot, FactsStore, SnapshotLook, StoreFacts};
 
 /// A machine that reads a bucket, whose runs are in a folder.
 struct Machine {
@@ -121,7 +122,23 @@ impl Machine {
 
     fn stream(&self) -> RunStream {
         let survey = self.store().survey(true).unwrap();
-        survey.stream(&CancelToken::default(), |_| ())
+        survey.stream(&CancelToken::default(), |_| ()).unwrap()
+    }
+
+    /// Does something while the mirror cannot be opened.
+    fn without_mirror<T>(&self, work: impl FnOnce() -> T) -> T {
+        let files = fs::read_dir(self.mirror.path().join("cache")).unwrap();
+        let mut databases = files.map(|entry| entry.unwrap().path());
+        let database = databases
+            .find(|file| file.extension().is_some_and(|ending| ending == "sqlite"))
+            .unwrap();
+        let aside = database.with_extension("aside");
+        fs::rename(&database, &aside).unwrap();
+        fs::create_dir(&database).unwrap();
+        let done = work();
+        fs::remove_dir(&database).unwrap();
+        fs::rename(&aside, &database).unwrap();
+        done
     }
 }
 
@@ -297,6 +314,69 @@ fn writers_go_on_while_steps_are_read() {
     });
     assert!(found.is_ok());
     assert_eq!(machine.store().all(false).unwrap().runs.len(), 9);
+}
+
+#[test]
+fn writers_go_on_once_all_runs_were_asked() {
+    let machine = Machine::new(&[], 0);
+    machine.send(&run(1));
+    let choice = RunChoice {
+        query: &RunQuery::default(),
+        now: now(),
+        with_trials: true,
+        also: &|_| true,
+    };
+    let mut stream = machine.stream();
+    let begin = || StatsSink::new(None);
+    let sums = stream.fold(&choice, begin, &CancelToken::default(), |_| ());
+    assert_eq!(sums.unwrap().finish().all.runs, 1);
+    // As `tracer search` has it while it fetches.
+    machine.send(&run(2));
+    stream.end_reading().unwrap();
+    let stream = machine.stream();
+    assert_eq!(stream.census(true).unwrap().ids.len(), 2);
+    stream.end_reading().unwrap();
+    machine.send(&run(3));
+}
+
+#[test]
+fn a_mirror_that_cannot_be_opened_is_an_error() {
+    let machine = Machine::new(&[], 0);
+    machine.here.write(&run(1));
+    machine.send(&run(2));
+    let cancel = CancelToken::default();
+    let survey = machine.store().survey(false).unwrap();
+    let streamed = machine.without_mirror(|| survey.stream(&cancel, |_| ()));
+    assert!(matches!(streamed, Err(DatabaseError::Unusable { .. })));
+    let survey = machine.store().survey(false).unwrap();
+    let read = machine.without_mirror(|| survey.read(&cancel, |_| ()));
+    assert!(matches!(read.unread_bucket, Some(DatabaseError::Unusable { .. })));
+    assert_eq!(
+        (read.runs.len(), machine.stream().census(true).unwrap().ids.len()),
+        (1, 2)
+    );
+}
+
+#[test]
+fn a_snapshot_reads_again_what_it_could_not_read_of_a_mirror() {
+    let machine = Machine::new(&[], 0);
+    let (store, cancel) = (machine.store(), CancelToken::default());
+    machine.send(&run(1));
+    let look = |before: Option<&FactsSnapshot>| FactsSnapshot::look(&store, before, false).unwrap();
+    let read = |look: SnapshotLook| match look {
+        SnapshotLook::Same => None,
+        SnapshotLook::Changed(survey) => FactsSnapshot::read(survey, &cancel, |_| ()),
+    };
+    let first = look(None);
+    let first = machine.without_mirror(|| read(first)).unwrap();
+    assert_eq!(first.runs().len(), 0);
+    let second = read(look(Some(&first))).unwrap();
+    assert_eq!(second.runs().len(), 1);
+    // What is known stays while nobody can say more.
+    assert!(machine.without_mirror(|| read(look(Some(&second)))).is_none());
+    machine.send(&run(2));
+    let third = read(look(Some(&second))).unwrap();
+    assert_eq!(third.runs().len(), 2);
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl RunsBehind {
             };
             match (limit, &self.called) {
                 (None, _) => Vec::new(),
-                // The percentile of calls is the middle of those that are like it.
+                // The percentile of calls is the middle of those that are like it. The group is the last that is named.
                 (Some(limit), Some(_)) => vec![at_least(NumberField::Slowest, shortest_like(limit))],
                 // How long a run that goes on will take is not known.
                 (Some(limit), None) => vec![
