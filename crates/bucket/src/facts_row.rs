@@ -4,14 +4,11 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use tracer_facts::{FactsStore, ListedRun, RunDetails, RunFacts};
+use tracer_facts::{FACTS_LINE_VERSION, FactsStore, ListedRun, RunDetails, RunFacts};
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{RunMeta, Timestamp, TraceId};
 use tracer_sdk::read::RunDirectory;
 use tracer_sdk::redaction::Redaction;
-
-/// Version of the lines.
-pub(crate) const VERSION: u32 = 1;
 
 /// The line of a run.
 #[derive(Debug, Serialize)]
@@ -92,7 +89,7 @@ fn of_listed(run: &ListedRun, meta: &RunMeta, generation: u64, bytes: u64) -> Op
     // A run that cannot be read is no completed one.
     let status: RunStatus = run.status;
     serde_json::to_value(FactsRow {
-        version: VERSION,
+        version: FACTS_LINE_VERSION,
         trace_id: run.directory.trace_id,
         generation,
         name: facts.name.as_deref(),

@@ -14,7 +14,7 @@ use crate::patience::{Halt, Patience, SharedObserver};
 pub(crate) const MAX_BASELINE_BYTES: u64 = 64 * 1024 * 1024;
 
 impl OpenBucket {
-    /// Writes the baseline of a name, and gives the object's name.
+    /// Writes the baseline of a name, and gives the object's name. `observe` learns when the store is waited for.
     ///
     /// ```
     /// use tracer_bucket::{BucketError, OpenBucket};
@@ -22,10 +22,10 @@ impl OpenBucket {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
-    /// assert_eq!(bucket.write_baseline("agent", b"{}".to_vec(), false).await?, "baselines/agent.json");
-    /// let other = bucket.write_baseline("agent", b"[]".to_vec(), false).await;
+    /// assert_eq!(bucket.write_baseline("agent", b"{}".to_vec(), false, &mut |_| {}).await?, "baselines/agent.json");
+    /// let other = bucket.write_baseline("agent", b"[]".to_vec(), false, &mut |_| {}).await;
     /// assert!(matches!(other, Err(BucketError::Exists { .. })));
-    /// bucket.write_baseline("agent", b"[]".to_vec(), true).await?;
+    /// bucket.write_baseline("agent", b"[]".to_vec(), true, &mut |_| {}).await?;
     /// # Ok::<(), BucketError>(()) }).unwrap();
     /// ```
     ///
@@ -37,12 +37,13 @@ impl OpenBucket {
         name: &str,
         json: Vec<u8>,
         replace: bool,
+        observe: &mut dyn FnMut(WaitEvent),
     ) -> Result<String, BucketError> {
-        let path = layout::baselines(&self.prefix).join(format!("{name}.json"));
-        self.write_shared(path, json, replace).await
+        let path = layout::baseline(&self.prefix, name);
+        self.write_shared(path, json, replace, observe).await
     }
 
-    /// Writes the report of a gate with an ID, and gives the object's name.
+    /// Writes the report of a gate with an ID, and gives the object's name. `observe` learns when the store is waited for.
     ///
     /// ```
     /// use tracer_bucket::OpenBucket;
@@ -50,19 +51,24 @@ impl OpenBucket {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
-    /// assert_eq!(bucket.write_report("5f3a09c1", b"{}".to_vec()).await?, "reports/5f3a09c1.json");
+    /// assert_eq!(bucket.write_report("5f3a09c1", b"{}".to_vec(), &mut |_| {}).await?, "reports/5f3a09c1.json");
     /// # Ok::<(), tracer_bucket::BucketError>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
     ///
     /// [`BucketError`]: the bucket does not take it.
-    pub async fn write_report(&self, id: &str, json: Vec<u8>) -> Result<String, BucketError> {
-        let path = layout::reports(&self.prefix).join(format!("{id}.json"));
-        self.write_shared(path, json, true).await
+    pub async fn write_report(
+        &self,
+        id: &str,
+        json: Vec<u8>,
+        observe: &mut dyn FnMut(WaitEvent),
+    ) -> Result<String, BucketError> {
+        let path = layout::report(&self.prefix, id);
+        self.write_shared(path, json, true, observe).await
     }
 
-    /// The baseline of a name, as it was written; `None` when there is none.
+    /// The baseline of a name, as it was written; `None` when there is none. `observe` learns when the store is waited for.
     ///
     /// ```
     /// use tracer_bucket::OpenBucket;
@@ -70,17 +76,21 @@ impl OpenBucket {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
-    /// bucket.write_baseline("agent", b"{}".to_vec(), false).await?;
-    /// assert_eq!(bucket.read_baseline("agent").await?, Some(b"{}".to_vec()));
-    /// assert_eq!(bucket.read_baseline("agent-2").await?, None);
+    /// bucket.write_baseline("agent", b"{}".to_vec(), false, &mut |_| {}).await?;
+    /// assert_eq!(bucket.read_baseline("agent", &mut |_| {}).await?, Some(b"{}".to_vec()));
+    /// assert_eq!(bucket.read_baseline("agent-2", &mut |_| {}).await?, None);
     /// # Ok::<(), tracer_bucket::BucketError>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
     ///
     /// [`BucketError`]: nobody knows whether there is one, or it is larger than any baseline.
-    pub async fn read_baseline(&self, name: &str) -> Result<Option<Vec<u8>>, BucketError> {
-        let path = layout::baselines(&self.prefix).join(format!("{name}.json"));
+    pub async fn read_baseline(
+        &self,
+        name: &str,
+        observe: &mut dyn FnMut(WaitEvent),
+    ) -> Result<Option<Vec<u8>>, BucketError> {
+        let path = layout::baseline(&self.prefix, name);
         let get = || async {
             match self.get(&path, MAX_BASELINE_BYTES).await {
                 Ok(found) => Ok(Some(found.bytes.to_vec())),
@@ -88,15 +98,20 @@ impl OpenBucket {
                 Err(failure) => Err(failure),
             }
         };
-        let mut ignore = |_: WaitEvent| {};
-        let observe = SharedObserver::new(&mut ignore);
+        let observe = SharedObserver::new(observe);
         let read = Patience::new(RetryPolicy::default())
             .patiently(get, &observe)
             .await;
         read.map_err(Halt::into_error)
     }
 
-    async fn write_shared(&self, path: Path, json: Vec<u8>, replace: bool) -> Result<String, BucketError> {
+    async fn write_shared(
+        &self,
+        path: Path,
+        json: Vec<u8>,
+        replace: bool,
+        observe: &mut dyn FnMut(WaitEvent),
+    ) -> Result<String, BucketError> {
         let bytes = Bytes::from(json);
         let put = || async {
             let done = if replace {
@@ -114,8 +129,7 @@ impl OpenBucket {
                 Err(failure) => Err(failure),
             }
         };
-        let mut ignore = |_: WaitEvent| {};
-        let observe = SharedObserver::new(&mut ignore);
+        let observe = SharedObserver::new(observe);
         let name = path
             .as_ref()
             .strip_prefix(self.prefix.as_ref())
@@ -130,5 +144,38 @@ impl OpenBucket {
             Ok(false) => Err(BucketError::Exists { name }),
             Err(halt) => Err(halt.into_error()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use object_store::memory::InMemory;
+
+    use super::*;
+    use crate::test_support::{Fate, FaultyStore, Kind, bucket, run};
+
+    #[test]
+    fn an_outage_is_notified() {
+        run(async {
+            let store = FaultyStore::new(&Arc::new(InMemory::new()), |request| match request.number {
+                0 | 2 => Fate::Lost(Kind::SlowDown),
+                _ => Fate::Done,
+            });
+            let bucket = bucket(store);
+            let mut events = Vec::new();
+            let mut observe = |event| events.push(matches!(event, WaitEvent::Waiting { .. }));
+            let written = bucket.write_baseline("agent", b"{}".to_vec(), false, &mut observe);
+            written.await.unwrap();
+            assert!(
+                bucket
+                    .read_baseline("agent", &mut observe)
+                    .await
+                    .unwrap()
+                    .is_some()
+            );
+            assert_eq!(events, [true, false, true, false]);
+        });
     }
 }

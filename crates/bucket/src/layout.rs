@@ -7,7 +7,7 @@
 //! facts/date=2026-11-23/235959.999999-compacted-<hash>.jsonl        the lines of a day that has passed
 //! baselines/<name>.json                     a baseline of the gate, whose runs stay
 //! reports/<id>.json                         what a gate found
-//! pruned.json                               when it was pruned
+//! pruned.json                               when runs were last removed or facts compacted
 //! ```
 
 use object_store::path::Path;
@@ -17,7 +17,9 @@ use tracer_sdk::format::{META_FILE, RUNS_FOLDER, SPANS_FILE, Timestamp, TraceId}
 const BASELINES_FOLDER: &str = "baselines";
 /// Folder of the reports of gates.
 const REPORTS_FOLDER: &str = "reports";
-/// The object that says when the bucket was last pruned.
+/// What a name of a baseline or a report ends with.
+const JSON: &str = ".json";
+/// The object that says when runs were last removed or facts compacted: readers compare it with where they stopped.
 const PRUNED_FILE: &str = "pruned.json";
 /// In the name of an object of facts, what wrote it: compaction.
 const COMPACTION: &str = "compacted";
@@ -152,12 +154,30 @@ pub(crate) fn baselines(prefix: &Path) -> Path {
     prefix.clone().join(BASELINES_FOLDER)
 }
 
-/// The folder of the reports of gates.
-pub(crate) fn reports(prefix: &Path) -> Path {
-    prefix.clone().join(REPORTS_FOLDER)
+/// The baseline of a name.
+pub(crate) fn baseline(prefix: &Path, name: &str) -> Path {
+    baselines(prefix).join(format!("{name}{JSON}"))
 }
 
-/// The object that says when the bucket was last pruned.
+/// The URL of the baseline of a name in the bucket at a URL.
+pub(crate) fn baseline_url(bucket: &str, name: &str) -> String {
+    format!("{bucket}/{BASELINES_FOLDER}/{name}{JSON}")
+}
+
+/// The URL of the bucket and the name of the baseline in it, of the URL of a baseline.
+pub(crate) fn split_baseline_url(url: &str) -> Option<(&str, &str)> {
+    let (folder, file) = url.rsplit_once('/')?;
+    let bucket = folder.strip_suffix(BASELINES_FOLDER)?.strip_suffix('/')?;
+    let name = file.strip_suffix(JSON)?;
+    (!name.is_empty()).then_some((bucket, name))
+}
+
+/// The report of a gate with an ID.
+pub(crate) fn report(prefix: &Path, id: &str) -> Path {
+    prefix.clone().join(REPORTS_FOLDER).join(format!("{id}{JSON}"))
+}
+
+/// The object that says when runs were last removed or facts compacted.
 pub(crate) fn pruned(prefix: &Path) -> Path {
     prefix.clone().join(PRUNED_FILE)
 }

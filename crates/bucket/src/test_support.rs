@@ -1,7 +1,7 @@
 //! A store in memory that fails when a test wants it to, and runs to send.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
@@ -16,7 +16,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -194,9 +194,16 @@ pub(crate) struct AgingStore {
     ahead_us: Arc<AtomicI64>,
     /// How far it was ahead when an object was written.
     written: Arc<Mutex<BTreeMap<Path, i64>>>,
+    /// Objects that are removed between a listing and its reading.
+    vanishing: Arc<Mutex<BTreeSet<Path>>>,
 }
 
 impl AgingStore {
+    /// Whoever reads an object that was listed does not find it.
+    pub(crate) fn vanish(&self, path: Path) {
+        self.vanishing.lock().insert(path);
+    }
+
     pub(crate) fn pass(&self, time: Duration) {
         let time = i64::try_from(time.as_micros()).unwrap();
         self.ahead_us.fetch_add(time, Atomic::SeqCst);
@@ -233,6 +240,9 @@ impl ObjectStore for AgingStore {
     }
 
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
+        if self.vanishing.lock().contains(path) {
+            self.inner.delete(path).await?;
+        }
         let mut found = self.inner.get_opts(path, options).await?;
         found.meta = Self::aged(&self.written, found.meta);
         Ok(found)
@@ -266,7 +276,6 @@ pub(crate) fn bucket(store: impl ObjectStore) -> OpenBucket {
 }
 
 pub(crate) async fn objects(store: &InMemory) -> Vec<(String, Vec<u8>)> {
-    use object_store::ObjectStoreExt;
     let mut found = Vec::new();
     let mut listed = store.list(None);
     while let Some(object) = listed.next().await {
@@ -402,7 +411,6 @@ impl Scene {
 
     /// Makes all facts those of a day that has passed.
     pub(crate) async fn age_facts(&self, date: &str) {
-        use object_store::ObjectStoreExt;
         for (name, bytes) in self.objects().await {
             let is_recent = name.starts_with("facts/") && !name.contains(date);
             if let Some((_, rest)) = name.rsplit_once('/').filter(|_| is_recent) {

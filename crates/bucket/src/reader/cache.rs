@@ -49,7 +49,8 @@ impl FetchedRun {
 /// The fetched runs of a mirror.
 pub(super) struct RunCache {
     folder: PathBuf,
-    budget: AtomicU64,
+    /// Bytes of all of them together, unless more are in use.
+    budget: u64,
     /// Bytes of all of them, once they were counted.
     total: Mutex<Option<u64>>,
 }
@@ -58,18 +59,9 @@ impl RunCache {
     pub(super) fn new(folder: &Path, budget: u64) -> Self {
         Self {
             folder: folder.to_owned(),
-            budget: AtomicU64::new(budget),
+            budget,
             total: Mutex::default(),
         }
-    }
-
-    /// Takes another size from the next fetched run on.
-    pub(super) fn set_budget(&self, budget: u64) {
-        self.budget.store(budget, Ordering::Relaxed);
-    }
-
-    fn budget(&self) -> u64 {
-        self.budget.load(Ordering::Relaxed)
     }
 
     fn runs(&self) -> PathBuf {
@@ -162,7 +154,7 @@ impl RunCache {
             self.remove_unfinished();
             self.used().iter().map(|used| used.bytes).sum()
         };
-        *total = Some(if sum > self.budget() {
+        *total = Some(if sum > self.budget {
             self.make_room(run)
         } else {
             sum
@@ -175,7 +167,7 @@ impl RunCache {
         all.sort_by_key(|used| used.last_use);
         let mut sum: u64 = all.iter().map(|used| used.bytes).sum();
         for used in all {
-            if sum <= self.budget() {
+            if sum <= self.budget {
                 break;
             }
             if used.run == but {

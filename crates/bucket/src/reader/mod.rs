@@ -13,12 +13,12 @@ mod tests;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracer_facts::{FetchError, FetchRuns, RunLease, StoreMirror, TeamStore};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::read::{RunDirectory, RunStore};
+use tracer_sdk::settings::Settings;
 
 use crate::bucket::OpenBucket;
 use crate::error::BucketError;
@@ -30,20 +30,19 @@ use worker::Worker;
 
 /// Folder of the mirrors in a data directory, one for each bucket.
 const STORES_FOLDER: &str = "cache/stores";
-/// Bytes of all fetched runs of a bucket together, unless more are in use, or others are set.
-const DEFAULT_BUDGET: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Reads the runs of a bucket; a clone is the same one.
 ///
 /// ```
 /// use tracer_bucket::BucketReader;
 /// use tracer_facts::FactsStore;
+/// use tracer_sdk::settings::Settings;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let data_dir = folder.path().join("home");
 /// # std::fs::create_dir(folder.path().join("bucket")).unwrap();
 /// let url = format!("file://{}/bucket", folder.path().display()).parse()?;
-/// let reader = BucketReader::open(&data_dir, &url)?;
+/// let reader = BucketReader::open(&Settings::with_data_dir(&data_dir), &url)?;
 /// assert_eq!(reader.sync(&mut |_| {})?.changed_runs, 0);
 /// let store = FactsStore::new(&data_dir).with_team(reader.team_store());
 /// # std::fs::create_dir_all(&data_dir).unwrap();
@@ -67,18 +66,20 @@ struct ReaderState {
 }
 
 impl BucketReader {
-    /// Opens a bucket for reading; its mirror is in the data directory. No request is made.
+    /// Opens a bucket for reading; its mirror is in the data directory, with room for fetched runs of
+    /// [`Settings::store_cache_bytes`], unless more are in use. What is beyond goes when a run is fetched, that first that
+    /// nobody used for the longest time. No request is made.
     ///
     /// # Errors
     ///
     /// [`BucketError::Config`]: something that the service needs is missing. [`BucketError::NoBucket`]: the folder of a
     /// `file://` is not there.
-    pub fn open(data_dir: &Path, url: &BucketUrl) -> Result<Self, BucketError> {
+    pub fn open(settings: &Settings, url: &BucketUrl) -> Result<Self, BucketError> {
         match OpenBucket::open_existing(url) {
-            Ok(bucket) => Self::of(data_dir, bucket),
+            Ok(bucket) => Self::of(settings, bucket),
             // A share that is not mounted now; what was read of it is here.
             Err(error @ BucketError::NoBucket { .. }) => {
-                let reader = Self::with(data_dir, url.clone(), &url.key(None), None)?;
+                let reader = Self::with(settings, url.clone(), &url.key(None), None)?;
                 reader.synced_at().ok_or(error)?;
                 Ok(reader)
             }
@@ -86,22 +87,23 @@ impl BucketReader {
         }
     }
 
-    pub(crate) fn of(data_dir: &Path, bucket: OpenBucket) -> Result<Self, BucketError> {
-        Self::with(data_dir, bucket.url.clone(), &bucket.key.clone(), Some(bucket))
+    pub(crate) fn of(settings: &Settings, bucket: OpenBucket) -> Result<Self, BucketError> {
+        Self::with(settings, bucket.url.clone(), &bucket.key.clone(), Some(bucket))
     }
 
     fn with(
-        data_dir: &Path,
+        settings: &Settings,
         url: BucketUrl,
         key: &str,
         bucket: Option<OpenBucket>,
     ) -> Result<Self, BucketError> {
+        let data_dir = &settings.data_dir;
         let folder = data_dir.join(STORES_FOLDER).join(url.mirror_name(key));
         let worker = Worker::start().map_err(|error| BucketError::Config {
             reason: format!("no thread can be started: {error}"),
         })?;
         Ok(Self(Arc::new(ReaderState {
-            cache: RunCache::new(&folder, DEFAULT_BUDGET),
+            cache: RunCache::new(&folder, settings.store_cache_bytes),
             sent: SentCopies::new(data_dir, key),
             mirror: StoreMirror::new(folder, &url.to_string()),
             here: RunStore::new(data_dir),
@@ -110,24 +112,6 @@ impl BucketReader {
             url,
             bucket,
         })))
-    }
-
-    /// The same with room for this many bytes of fetched runs, unless more are in use. What is beyond goes when a run is
-    /// fetched, that first that nobody used for the longest time.
-    ///
-    /// ```
-    /// use tracer_bucket::BucketReader;
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// let url = format!("file://{}", folder.path().display()).parse()?;
-    /// let reader = BucketReader::open(&folder.path().join("home"), &url)?.with_cache_bytes(64 * 1024 * 1024);
-    /// # drop(reader);
-    /// # Ok::<(), tracer_bucket::BucketError>(())
-    /// ```
-    #[must_use]
-    pub fn with_cache_bytes(self, bytes: u64) -> Self {
-        self.0.cache.set_budget(bytes);
-        self
     }
 
     /// Where the bucket is.

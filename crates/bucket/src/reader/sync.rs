@@ -149,21 +149,34 @@ pub(super) fn sync(
         summary: SyncSummary::default(),
         newest: cursor,
         listed_runs: None,
+        gone_objects: 0,
         observe,
     };
     let known = taking.writer.objects()?;
+    let was_interrupted = cursor.is_none() && !known.is_empty();
     taking.all(state, &bucket, cursor.map(overlapping), known)?;
     // After the listing: what is left out of the facts from now on was in them.
     let pruned = pruned_at(state, &bucket)?;
     taking.summary.requests += 1;
     let limit = pruned.map(|pruned| before(pruned, MAX_READER_PAUSE));
-    if cursor.is_some() && cursor < limit {
+    // What was read by a first synchronization that did not come to its end is as old as that may be.
+    let is_outdated = was_interrupted || (cursor.is_some() && cursor < limit);
+    let is_read_again = is_outdated && limit.is_some();
+    if is_read_again {
+        taking.gone_objects = 0;
+        let unread = taking.unread();
         taking.listed_runs = Some(HashSet::new());
         taking.all(state, &bucket, None, HashSet::new())?;
-        taking.forget_unlisted()?;
+        taking.forget_unlisted(unread)?;
     }
     let (summary, newest) = (taking.summary, taking.newest);
-    let cursor = newest.max(pruned.map(|pruned| before(pruned, MAX_LISTING)));
+    // What was gone may have said that a run was removed: where everything was read, it is read again the next time.
+    let is_to_be_read_again = taking.gone_objects > 0 && (cursor.is_none() || is_read_again);
+    let cursor = if is_to_be_read_again {
+        cursor
+    } else {
+        newest.max(pruned.map(|pruned| before(pruned, MAX_LISTING)))
+    };
     writer.has_synced(units::now(), cursor, cursor.map(overlapping).as_deref())?;
     Ok(summary)
 }
@@ -230,6 +243,8 @@ struct Taking<'a> {
     newest: Option<Timestamp>,
     /// The runs that were listed, where all facts are read again.
     listed_runs: Option<HashSet<TraceId>>,
+    /// Objects that were removed after they were listed.
+    gone_objects: u64,
     observe: &'a mut dyn FnMut(SyncProgress),
 }
 
@@ -266,7 +281,10 @@ impl Taking<'_> {
             while let Some(found) = found.blocking_recv() {
                 listed += 1;
                 match found? {
-                    FoundFacts::Gone => self.summary.requests += 1,
+                    FoundFacts::Gone => {
+                        self.gone_objects += 1;
+                        self.summary.requests += 1;
+                    }
                     FoundFacts::Odd => self.summary.odd_objects += 1,
                     FoundFacts::Object { name, at, body } => {
                         self.object(&name, body)?;
@@ -282,9 +300,18 @@ impl Taking<'_> {
         taken
     }
 
+    /// Lines and objects that were not used, whatever they say.
+    fn unread(&self) -> u64 {
+        self.summary.passed_over() + self.gone_objects
+    }
+
     /// Forgets the runs that all facts together do not list: they were removed so long ago that nothing says so any more.
-    fn forget_unlisted(&mut self) -> Result<(), BucketError> {
+    /// What could not be read, beyond what was `unread` before, may list any run: then none is forgotten.
+    fn forget_unlisted(&mut self, unread: u64) -> Result<(), BucketError> {
         let listed = self.listed_runs.take().unwrap_or_default();
+        if self.unread() > unread {
+            return Ok(());
+        }
         self.summary.changed_runs += self.writer.retain(|run| listed.contains(&run))?;
         self.commit()
     }

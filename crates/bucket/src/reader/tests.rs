@@ -13,7 +13,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
-use tracer_facts::{FactsStore, FetchError, FetchRuns, ListedRun};
+use tracer_facts::{FactsStore, FetchError, FetchRuns, ListedRun, MirrorLine};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::maintenance::PruneRules;
 use tracer_sdk::settings::Settings;
@@ -69,7 +69,7 @@ struct Colleague {
 impl Colleague {
     fn new(store: impl ObjectStore) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let reader = BucketReader::of(folder.path(), bucket(store)).unwrap();
+        let reader = BucketReader::of(&Settings::with_data_dir(folder.path()), bucket(store)).unwrap();
         Self { folder, reader }
     }
 
@@ -474,7 +474,11 @@ fn whoever_sent_a_run_sees_it_as_the_others_do_until_it_changes_here() {
     let recorded = Recorded::new(2);
     let memory = Arc::new(InMemory::new());
     push(&recorded, &memory, false);
-    let reader = BucketReader::of(recorded.path(), bucket(Arc::clone(&memory))).unwrap();
+    let reader = BucketReader::of(
+        &Settings::with_data_dir(recorded.path()),
+        bucket(Arc::clone(&memory)),
+    )
+    .unwrap();
     reader.sync(&mut |_| {}).unwrap();
     let store = || FactsStore::new(recorded.path()).with_team(reader.team_store());
     let origins = || -> Vec<bool> {
@@ -502,15 +506,16 @@ fn what_was_not_used_for_the_longest_time_goes_first_and_nothing_that_is_in_use(
     let memory = Arc::new(InMemory::new());
     push(&recorded, &memory, false);
     let folder = tempfile::tempdir().unwrap();
-    let reader = BucketReader::of(folder.path(), bucket(Arc::clone(&memory))).unwrap();
-    reader.sync(&mut |_| {}).unwrap();
     let size = |run: u32| -> u64 {
         let files = ["spans.jsonl", "meta.json"]
             .map(|file| fs::metadata(recorded.run(run).join(file)).unwrap().len());
         files.iter().sum()
     };
+    let mut settings = Settings::with_data_dir(folder.path());
     // Room for two, and some more.
-    let reader = reader.with_cache_bytes(size(1) * 5 / 2);
+    settings.store_cache_bytes = size(1) * 5 / 2;
+    let reader = BucketReader::of(&settings, bucket(Arc::clone(&memory))).unwrap();
+    reader.sync(&mut |_| {}).unwrap();
     let run = |number: u32| -> TraceId { id(number).parse().unwrap() };
     let here = |number: u32| reader.0.mirror.directory(run(number)).path.is_dir();
     let leased = reader.fetch(run(1), 1).unwrap();
@@ -587,7 +592,7 @@ fn a_folder_that_is_not_there_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
     let url = format!("file://{}", missing.display()).parse().unwrap();
-    let opened = BucketReader::open(folder.path(), &url);
+    let opened = BucketReader::open(&Settings::with_data_dir(folder.path()), &url);
     assert!(matches!(opened, Err(BucketError::NoBucket { .. })));
     assert!(!missing.exists());
 }
@@ -763,4 +768,132 @@ fn lines_of_a_newer_release_keep_removals() {
         years.compact();
     }
     assert_eq!(years.removals(), 1);
+}
+
+/// The objects of facts, and what is in them.
+fn facts_objects(memory: &InMemory) -> Vec<(String, String)> {
+    let all = block_on(objects(memory)).into_iter();
+    let facts = all.filter(|(name, _)| name.starts_with("facts/"));
+    facts
+        .map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap()))
+        .collect()
+}
+
+#[rstest]
+#[case::of_a_newer_release(|line: &str| line.replacen("\"version\":1", "\"version\":2", 1))]
+#[case::malformed(|line: &str| line.replacen('{', "", 1))]
+fn a_run_whose_line_cannot_be_read_is_not_forgotten(#[case] change: fn(&str) -> String) {
+    let mut years = Years::new();
+    years.ship(1);
+    years.ship(1);
+    let colleague = Colleague::new(years.store.clone());
+    colleague.sync();
+    years.pass(100);
+    for (name, text) in facts_objects(&years.store.inner) {
+        if text.contains(&id(1)) {
+            put(&years.store.inner, &name, change(&text));
+        }
+    }
+    years.prune(0);
+    let summary = colleague.sync();
+    assert_eq!(summary.passed_over(), 1);
+    assert_eq!(colleague.names(), ["agent-1"]);
+}
+
+#[test]
+fn a_run_whose_object_cannot_be_read_is_not_forgotten() {
+    for is_there in [true, false] {
+        let mut years = Years::new();
+        years.ship(1);
+        let colleague = Colleague::new(years.store.clone());
+        colleague.sync();
+        years.pass(100);
+        let [(name, text)]: [_; 1] = facts_objects(&years.store.inner).try_into().unwrap();
+        years.compact();
+        if is_there {
+            put(&years.store.inner, &format!("{name}.zst"), "no zstd");
+            block_on(years.store.inner.delete(&Path::from("agents").join_all(&name))).unwrap();
+        } else {
+            years.store.vanish(Path::from("agents").join_all(&name));
+        }
+        colleague.sync();
+        assert_eq!(colleague.names(), ["agent-1"], "{is_there}");
+        // What was gone for a moment is read the next time.
+        if !is_there {
+            let compacted = format!("facts/{}", layout::compacted_name("2026-01-01", "abc", false));
+            put(&years.store.inner, &compacted, text);
+            assert_eq!(colleague.sync().lines, 1);
+            assert_eq!(colleague.names(), ["agent-1"]);
+            assert_eq!(colleague.sync().lines, 0);
+        }
+    }
+}
+
+#[test]
+fn a_removal_that_is_left_out_can_be_read_for_a_while() {
+    let mut years = Years::new();
+    years.ship(1);
+    years.prune(0);
+    years.pass(125);
+    years.compact();
+    years.pass(2);
+    for _ in 0..3 {
+        years.compact();
+        // Whoever listed what the run said before it went has not read the removal yet.
+        assert_eq!(years.removals(), 1);
+    }
+    years.pass(2);
+    years.compact();
+    assert_eq!(years.removals(), 0);
+    years.compact();
+    assert_eq!(facts_objects(&years.store.inner), []);
+}
+
+#[test]
+fn a_first_synchronization_that_was_interrupted_leaves_no_removed_run() {
+    let mut years = Years::new();
+    years.ship(3);
+    let colleague = Colleague::new(years.store.clone());
+    let mut writer = colleague.reader.0.mirror.writer().unwrap();
+    for (name, text) in facts_objects(&years.store.inner) {
+        let lines: Vec<_> = text
+            .lines()
+            .map(|line| MirrorLine::parse(line.as_bytes()).unwrap())
+            .collect();
+        writer.apply(&lines).unwrap();
+        writer.has_applied(name.strip_prefix("facts/").unwrap()).unwrap();
+    }
+    writer.commit().unwrap();
+    drop(writer);
+    years.prune(1);
+    for _ in 0..4 {
+        years.pass(62);
+        years.compact();
+    }
+    assert_eq!(years.removals(), 0);
+    colleague.sync();
+    years.assert_seen(&colleague, "after it was interrupted");
+    assert_eq!(colleague.sync().lines, 0);
+}
+
+#[test]
+fn a_removal_that_goes_during_a_first_synchronization_is_not_missed() {
+    let mut years = Years::new();
+    years.ship(2);
+    let listed = facts_objects(&years.store.inner);
+    years.prune(1);
+    let mut removals = facts_objects(&years.store.inner);
+    removals.retain(|object| !listed.contains(object));
+    let colleague = Colleague::new(years.store.clone());
+    for (name, _) in removals {
+        years.store.vanish(Path::from("agents").join_all(&name));
+    }
+    assert_eq!(colleague.sync().changed_runs, 2);
+    // What the run said had gone before.
+    let [(name, text)]: [_; 1] = facts_objects(&years.store.inner).try_into().unwrap();
+    let left: Vec<&str> = text.lines().filter(|line| !line.contains(&id(1))).collect();
+    put(&years.store.inner, &name, left.join("\n"));
+    colleague.sync();
+    years.assert_seen(&colleague, "once the facts list it no more");
+    assert_eq!(colleague.sync().lines, 0);
 }

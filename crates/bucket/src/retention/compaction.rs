@@ -1,7 +1,9 @@
 //! Compaction: the objects of facts of a day that has passed become one, or a few of a bounded size.
 //!
-//! What is written keeps every line that counts, but for removals that every reader knows by now; what was written before is removed by a later compaction, once whoever had
-//! listed it has read it. So a reader finds each line at any moment, and whoever is killed leaves duplicates at most.
+//! What is written keeps every line that counts, but for removals that every reader knows by now; what was written before
+//! is removed by a later compaction, once whoever had listed it has read it. So a reader finds each line at any moment, and
+//! whoever is killed leaves duplicates at most. Where nothing is left of a day but such removals, an empty object says since
+//! when: a reader that is at its first reading may have read what the run said, and the removal is still to come.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -54,12 +56,12 @@ pub(crate) fn plan(lines: &CountedLines<'_>, settle: Duration) -> Vec<DayCompact
         .collect()
 }
 
-/// Whether a day ended so long ago.
-fn has_passed(date: &str, now: Timestamp, since: Duration) -> bool {
+/// Whether a day ended so long ago, or longer.
+fn has_passed(date: &str, now: Timestamp, min_age: Duration) -> bool {
     let Ok(begin) = format!("{date}T00:00:00.000000Z").parse::<Timestamp>() else {
         return false;
     };
-    begin.unix_microseconds() + micros(Duration::from_secs(24 * 3600) + since) <= now.unix_microseconds()
+    begin.unix_microseconds() + micros(Duration::from_secs(24 * 3600) + min_age) <= now.unix_microseconds()
 }
 
 fn micros(duration: Duration) -> i64 {
@@ -115,9 +117,9 @@ fn plan_day(
     lines: &CountedLines<'_>,
     settle: Duration,
 ) -> DayCompaction {
-    let counting: HashSet<LineKey> = objects
-        .iter()
-        .flat_map(|object| &object.lines)
+    let all_lines = objects.iter().flat_map(|object| &object.lines);
+    let counting: HashSet<LineKey> = all_lines
+        .clone()
         .filter(|line| lines.counts(line, date))
         .copied()
         .collect();
@@ -142,6 +144,20 @@ fn plan_day(
         date: date.to_owned(),
         ..DayCompaction::default()
     };
+    let are_removals_left_out =
+        counting.is_empty() && all_lines.clone().any(|line| lines.is_settled_removal(line, date));
+    if are_removals_left_out {
+        kept.extend(
+            objects
+                .iter()
+                .copied()
+                .filter(|object| is_empty_compaction(object)),
+        );
+        if kept.is_empty() {
+            day.sources = objects.iter().map(|object| object.name.clone()).collect();
+            return day;
+        }
+    }
     if covered.len() < counting.len() {
         if objects.len() > 1 || objects.iter().any(|object| is_outdated(object)) {
             day.sources = objects.iter().map(|object| object.name.clone()).collect();
@@ -160,7 +176,12 @@ fn plan_day(
     day
 }
 
-/// Writes the lines that count of a day anew, and gives the number of objects; `None` when another compaction was faster.
+/// Whether an object says that nothing is left of a day.
+fn is_empty_compaction(object: &FactsObject) -> bool {
+    layout::is_compacted(&object.name) && object.lines.is_empty()
+}
+
+/// Writes the lines that count of a day anew, an empty object where none does, and gives the number of objects; `None` when another compaction was faster.
 pub(crate) async fn write<Event: From<WaitEvent>>(
     bucket: &OpenBucket,
     day: &DayCompaction,
@@ -192,7 +213,7 @@ pub(crate) async fn write<Event: From<WaitEvent>>(
             lines.push(b'\n');
         }
     }
-    if !lines.is_empty() {
+    if !lines.is_empty() || written == 0 {
         write_object(bucket, &day.date, &lines, is_compressed, patience, observe).await?;
         written += 1;
     }

@@ -7,13 +7,13 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 use serde::Deserialize;
+use tracer_facts::FACTS_LINE_VERSION;
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::bucket::OpenBucket;
 use crate::error::{BucketError, RequestFailure};
 use crate::event::WaitEvent;
-use crate::facts_row::VERSION;
 use crate::layout;
 use crate::patience::{Halt, Patience, SharedObserver};
 
@@ -214,7 +214,7 @@ pub(crate) async fn content<Event: From<WaitEvent>>(
 
 fn parse(line: &[u8]) -> Option<(LineKey, KnownRun)> {
     let line: FactsLine = serde_json::from_slice(line).ok()?;
-    if line.version != VERSION {
+    if line.version != FACTS_LINE_VERSION {
         return None;
     }
     let key = LineKey {

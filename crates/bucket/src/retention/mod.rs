@@ -17,6 +17,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use serde_json::json;
 use tracer_capture::push::{RetryPolicy, Stopping, until_stopped};
+use tracer_facts::FACTS_LINE_VERSION;
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::maintenance::{PruneCandidate, PruneRules};
@@ -25,7 +26,6 @@ use crate::bucket::OpenBucket;
 use crate::committed_run::{CommittedRun, MAX_META_BYTES};
 use crate::error::{BucketError, RequestFailure};
 use crate::event::PruneEvent;
-use crate::facts_row::VERSION;
 use crate::facts_writer::FactsWriter;
 use crate::layout;
 use crate::patience::{Halt, Patience, SharedObserver};
@@ -33,6 +33,8 @@ use crate::store_clock::StoreClock;
 use compaction::CountedLines;
 use known_runs::KnownRuns;
 
+/// Version of the object that says when runs were removed; readers go by its time alone.
+const PRUNED_VERSION: u32 = 1;
 /// Runs that are removed, and then forgotten, together: who is killed leaves no more than these half done.
 const MAX_BATCH: usize = 100;
 /// How long a shipper may take from the spans of a run to its commit.
@@ -357,7 +359,7 @@ impl BucketPruner {
         let mut lines = Vec::new();
         for (removal, generation) in &removable {
             let line = json!({
-                "version": VERSION, "trace_id": removal.run, "generation": generation, "removed": true,
+                "version": FACTS_LINE_VERSION, "trace_id": removal.run, "generation": generation, "removed": true,
             });
             lines.extend(line.to_string().into_bytes());
             lines.push(b'\n');
@@ -430,7 +432,7 @@ impl BucketPruner {
     /// Writes when the bucket was pruned, and so learns the time by the store's clock.
     async fn mark(&self, observe: &SharedObserver<'_, PruneEvent>) -> Result<(), Halt> {
         let path = layout::pruned(&self.bucket.prefix);
-        let text = json!({"version": VERSION, "pruned_at": self.clock.now()}).to_string() + "\n";
+        let text = json!({"version": PRUNED_VERSION, "pruned_at": self.clock.now()}).to_string() + "\n";
         let text = Bytes::from(text);
         self.patience
             .patiently(|| self.bucket.overwrite(&path, text.clone()), observe)
