@@ -7,12 +7,17 @@ use tracer_insight::units;
 use crate::error::CliError;
 use crate::ui::Ui;
 
-/// The bucket at a URL that a user gave.
-pub(crate) fn open(url: &str, action: &str) -> Result<OpenBucket, CliError> {
-    let url: BucketUrl = url.parse().map_err(|error: BucketError| {
+/// The URL of a bucket that a user gave.
+pub(crate) fn url(text: &str) -> Result<BucketUrl, CliError> {
+    text.parse().map_err(|error: BucketError| {
         let hint = error.hint();
         CliError::input(error.to_string()).with_hint(hint)
-    })?;
+    })
+}
+
+/// The bucket at a URL that a user gave.
+pub(crate) fn open(url: &str, action: &str) -> Result<OpenBucket, CliError> {
+    let url = self::url(url)?;
     OpenBucket::open(&url).map_err(|error| failed(action, &url, &error))
 }
 

@@ -14,6 +14,7 @@ use tracer_sdk::settings::Settings;
 
 use crate::error::CliError;
 use crate::progress::Progress;
+use crate::team_bucket;
 use crate::ui::Ui;
 
 /// The word for no bucket, whatever the settings say.
@@ -49,16 +50,15 @@ pub(crate) fn open(
     let Some(url) = named.filter(|url| url != NONE) else {
         return Ok(None);
     };
+    let alone = "or read this machine alone: --store none";
+    let url = team_bucket::url(&url).map_err(|error| error.with_hint(alone))?;
     let refused = |error: BucketError| {
         let hint = error.hint();
         CliError::input(error.to_string())
             .with_hint(hint)
-            .with_hint("or read this machine alone: --store none")
+            .with_hint(alone)
     };
-    let url: BucketUrl = url.parse().map_err(refused)?;
-    let reader = BucketReader::open(&settings.data_dir, &url)
-        .map_err(refused)?
-        .with_cache_bytes(settings.store_cache_bytes);
+    let reader = BucketReader::open(settings, &url).map_err(refused)?;
     synchronize(&reader, ui)?;
     Ok(Some(OpenedStore {
         team: reader.team_store(),

@@ -146,7 +146,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let policy = policy.for_one_run();
     let (given, store) = (args.baseline.as_deref(), args.store.store.as_deref());
     let baseline = given
-        .map(|given| baseline_source::read(given, store))
+        .map(|given| baseline_source::read(given, store, &mut session.ui))
         .transpose()?;
     session.use_store(&args.store)?;
     let stored = stored_run::select(args.run_id.as_deref(), session)?;

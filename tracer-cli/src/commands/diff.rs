@@ -48,7 +48,7 @@ pub struct Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     session.use_store(&args.store)?;
     let comparison = if let Some(path) = &args.baseline {
-        let input = baseline_source::read(path, args.store.store.as_deref())?;
+        let input = baseline_source::read(path, args.store.store.as_deref(), &mut session.ui)?;
         let after = stored_run::select(args.first.as_deref(), session)?;
         input.baseline.compare(&after.metrics)
     } else {

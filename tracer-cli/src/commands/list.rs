@@ -23,7 +23,6 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
-use tracer_insight::step_summary;
 use tracer_insight::text;
 use tracer_insight::text::{path_below_home as shown, shell_quoted};
 use tracer_insight::units::now;
@@ -110,9 +109,18 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if is_early {
         newest_page(args, &data_dir, now, session)?;
     }
-    let mut runs = run_selection::read_stream(survey, &cancel, session);
+    let mut runs = run_selection::read_stream(survey, &cancel, session)?;
     let census = runs.census(args.trials).map_err(run_selection::unreadable)?;
     let (listed, passing) = args.page(&mut runs, &census, &query, now, &cancel, session)?;
+    let is_table = !args.json && session.ui.is_terminal() && !is_early;
+    let places = if is_table {
+        runs.threads(&listed, args.trials)
+    } else {
+        Ok(HashMap::new())
+    };
+    let places = places.map_err(run_selection::unreadable)?;
+    // Whoever reads the output may take long, and until then nobody could synchronize the bucket.
+    drop(runs);
     if args.json {
         json(listed.clone(), &store, session)?;
     } else if session.ui.is_terminal() {
@@ -124,9 +132,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             let heading = run_list::heading(&place, listed.len(), &census.statuses, session.ui.width());
             session.ui.lines(&heading)?;
             // Early ones are above already.
-            if !is_early {
-                let places = runs.threads(&listed, args.trials);
-                let places = places.map_err(run_selection::unreadable)?;
+            if is_table {
                 table(&listed, &places, &census, args.sort, &store, session)?;
             }
         }
@@ -441,15 +447,7 @@ fn row(run: &ListedRun, store: &FactsStore) -> RunRow {
             duration: run.facts.duration_us,
             counts: run.facts.counts(),
             cost: run.details.as_ref().map(|details| details.cost),
-            preview: run.details.as_ref().map(|details| RunPreview {
-                steps: run.facts.steps,
-                tokens: run.facts.tokens.total,
-                token_shares: step_summary::token_shares(&run.facts.tokens.usage()),
-                is_whole: run.status != RunStatus::Running,
-                subtitle: details.subtitle.clone(),
-                path: details.path.clone(),
-                read_bytes: 0,
-            }),
+            preview: run.preview(),
         }),
         (problem, _) => Err(problem.clone().unwrap_or_default()),
     };

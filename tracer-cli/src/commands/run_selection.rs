@@ -58,21 +58,26 @@ pub(super) fn cancelled_by_interrupt() -> CancelToken {
 }
 
 /// Reads the runs of a survey that have to be read, and shows how far that is.
-pub(super) fn read_stream(survey: Survey, cancel: &CancelToken, session: &mut Session) -> RunStream {
+pub(super) fn read_stream(
+    survey: Survey,
+    cancel: &CancelToken,
+    session: &mut Session,
+) -> Result<RunStream, CliError> {
     let (_, bytes) = survey.unread();
     let progress = Progress::begin("reading runs", "byte", Some(bytes));
     let mut done = 0;
-    let runs = survey.stream(cancel, |reading: ReadingProgress| {
+    let streamed = survey.stream(cancel, |reading: ReadingProgress| {
         progress.steps(reading.read_bytes - done);
         done = reading.read_bytes;
     });
     progress.stop();
+    let runs = streamed.map_err(unreadable)?;
     if runs.unread > 0 {
         let count = text::counted(runs.unread as u64, "run");
         let note = format!("interrupted: {count} not read; what was read is kept");
         session.ui.note(&Line::of(note, Tone::Warning));
     }
-    runs
+    Ok(runs)
 }
 
 /// What is known of a bucket cannot be read any more.
@@ -103,7 +108,7 @@ pub(super) fn all_runs(
     let survey = store
         .survey(with_details)
         .map_err(|error| session.store_error(&error))?;
-    Ok(read_stream(survey, cancel, session))
+    read_stream(survey, cancel, session)
 }
 
 /// Adds the runs that are wanted to a sink, and shows how far reading their steps is.

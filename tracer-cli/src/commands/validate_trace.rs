@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::team_store::StoreArgs;
+use crate::team_store::{self, StoreArgs};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
@@ -94,13 +94,21 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 impl Args {
     /// What is validated. Settings choose no bucket here: a path is meant without the option.
     fn directory(&self, session: &mut Session) -> Result<PathBuf, CliError> {
-        if self.store.is_none() {
+        if self
+            .store
+            .as_deref()
+            .is_none_or(|store| store == team_store::NONE)
+        {
             return Ok(self.path.clone());
         }
+        let run = self.path.to_str().ok_or_else(|| {
+            CliError::input(format!("`{}` names no run: it is not UTF-8", shown(&self.path)))
+                .with_hint("without --store it is the path of a run directory")
+        })?;
         session.use_store(&StoreArgs {
             store: self.store.clone(),
         })?;
-        let (directory, _) = session.select(self.path.to_str())?;
+        let (directory, _) = session.select(Some(run))?;
         Ok(directory.path)
     }
 }

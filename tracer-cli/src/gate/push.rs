@@ -130,10 +130,12 @@ impl GatePush {
             return;
         };
         let url = self.bucket.url();
+        let mut wait = WaitDisplay::default();
+        let mut observe = |event| wait.show(event, &mut session.ui);
         let sent = serde_json::to_vec_pretty(report)
             .map_err(|error| error.to_string())
             .and_then(|json| {
-                block_on(self.bucket.write_report(id, json))
+                block_on(self.bucket.write_report(id, json, &mut observe))
                     .map_err(|error| error.to_string())?
                     .map_err(|error| error.to_string())
             });
@@ -169,7 +171,9 @@ impl GatePush {
             session.ui.note(&Line::of(line, Tone::Warning));
         }
         let json = baseline.to_json().into_bytes();
-        let name = block_on(self.bucket.write_baseline(name, json, replace))?
+        let mut wait = WaitDisplay::default();
+        let mut observe = |event| wait.show(event, &mut session.ui);
+        let name = block_on(self.bucket.write_baseline(name, json, replace, &mut observe))?
             .map_err(|error| team_bucket::failed(ACTION, &url, &error))?;
         let line = Line::of("✓ ", Tone::Good).with(format!("pushed {url}/{name}"), Tone::Plain);
         session.ui.lines(&[line])

@@ -208,6 +208,11 @@ fn a_pushed_baseline_is_judged_against_and_no_other_one() {
     fs::write(bucket.join("odd.json"), "{}").unwrap();
     fs::write(sandbox.path("here"), &pushed).unwrap();
     fs::write(bucket.join("here.json"), &pushed).unwrap();
+    // A folder is no baseline: its name means the one in the bucket.
+    fs::create_dir(sandbox.path("agent")).unwrap();
+    let judged = run(&sandbox, &["--baseline", "agent", "--store", &url]);
+    assert_eq!(judged.code, Some(0), "{judged:?}");
+    fs::remove_dir(sandbox.path("agent")).unwrap();
     let nowhere = format!("file://{}", sandbox.path("nowhere").display());
     for (named, reason) in [
         (

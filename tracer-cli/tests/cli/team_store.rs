@@ -1,6 +1,8 @@
 //! `--store`: several machines and one bucket, here a folder, as everybody's own `tracer` reads them.
 
 use std::fs;
+use std::io::Read;
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -117,6 +119,46 @@ fn every_machine_shows_the_same_page() {
     );
     let refused = viewers[2].change("DELETE", &format!("/api/runs/{FIRST}"), "{}");
     refused.refuses(409, "in_bucket");
+}
+
+#[test]
+fn nobody_waits_for_whoever_reads_an_answer_slowly() {
+    let team = Team::new();
+    let [sender, other, reader] = &team.machines;
+    let id = |number: u32| format!("{number:08x}000000000000000000000001");
+    for number in 1..=300 {
+        sender.run(&id(number), "support agent", 1, "ok");
+    }
+    team.push(sender);
+    let commands = [
+        &["search", "--all", "--json", "refund"][..],
+        &["list", "--all", "--json", "tool:search_kb"],
+        &["list", "--all", "--json"],
+    ];
+    for (number, arguments) in (1_001..).zip(commands) {
+        let url = team.url();
+        let mut answer = reader
+            .command(&[arguments, &["--store", &url]].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The rest is more than a pipe holds.
+        let mut first = [0];
+        answer.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        other.run(&id(number), "late", 4, "ok");
+        team.push(other);
+        let listed = team.read(reader, &["list", "--all"]);
+        assert_eq!(answer.try_wait().unwrap(), None, "{arguments:?}: it still writes");
+        assert_eq!(
+            (listed.code, listed.stderr.as_str()),
+            (Some(0), ""),
+            "{arguments:?}"
+        );
+        assert!(listed.stdout.contains(&id(number)), "{arguments:?}");
+        answer.kill().unwrap();
+        answer.wait().unwrap();
+    }
 }
 
 #[test]
@@ -264,6 +306,24 @@ fn a_run_of_the_bucket_is_validated() {
         .output()
         .unwrap();
     Outcome::from(path).fails(2, &["failed to read a run from `nightly`"]);
+    let run = team.machines[1].run_dir(THIRD).display().to_string();
+    let valid = machine.tracer(&["validate-trace", "--store", "none", &run, "--json"]);
+    assert_eq!(valid.code, Some(0), "{valid:?}");
+    assert_eq!(valid.json()["trace_id"], THIRD);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_no_text_names_no_run_of_the_bucket() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let team = Team::new();
+    let refused = team.machines[2]
+        .command(&["validate-trace", "--store", &team.url()])
+        .arg(OsStr::from_bytes(b"nightly\xff"))
+        .output()
+        .unwrap();
+    Outcome::from(refused).fails(2, &["names no run: it is not UTF-8"]);
 }
 
 #[test]

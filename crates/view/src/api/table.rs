@@ -24,7 +24,6 @@ use tracer_insight::cost::{self, CostReport};
 use tracer_insight::run_head::{UNNAMED, tag_words};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
-use tracer_insight::step_summary;
 use tracer_insight::text::path_below_home as shown;
 use tracer_insight::units::{self, run_duration as duration};
 
@@ -340,15 +339,6 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
 
 /// A run of which everything is known. Its metadata itself is in the files alone.
 fn known_row(viewer: &Viewer, run: &ListedRun, place: Option<PlaceInThread<'_>>) -> TableRow {
-    let preview = run.details.as_ref().map(|details| RunPreview {
-        steps: run.facts.steps,
-        tokens: run.facts.tokens.total,
-        token_shares: step_summary::token_shares(&run.facts.tokens.usage()),
-        is_whole: true,
-        subtitle: details.subtitle.clone(),
-        path: details.path.clone(),
-        read_bytes: 0,
-    });
     let tags = run.details.as_ref().map(|details| tag_words(details.tags.iter()));
     let models = called(run.details.as_deref(), RunDetails::models_by_calls);
     let tools = called(run.details.as_deref(), RunDetails::tools_by_calls);
@@ -372,7 +362,10 @@ fn known_row(viewer: &Viewer, run: &ListedRun, place: Option<PlaceInThread<'_>>)
             count: place.count,
         }),
         origin: run.origin().map(str::to_owned),
-        ..row(&viewer.facts().store().summary(run.directory.clone()), preview)
+        ..row(
+            &viewer.facts().store().summary(run.directory.clone()),
+            run.preview(),
+        )
     }
 }
 

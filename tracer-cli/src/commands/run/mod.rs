@@ -52,7 +52,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         );
     }
     let given = given
-        .map(|given| baseline_source::read(given, store))
+        .map(|given| baseline_source::read(given, store, &mut session.ui))
         .transpose()?;
     let (baseline, baseline_file) = match given {
         Some(BaselineInput { baseline, file }) => (Some(baseline), Some(file)),
