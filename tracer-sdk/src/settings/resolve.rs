@@ -182,8 +182,8 @@ const FOLDERS: [&str; 5] = [RUNS_FOLDER, "cache", "cache/stores", "staging", "tr
 /// A project file may come with somebody else's code: it can name a folder of the project for the runs, and no other.
 fn only_inside(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<SettingProblem>) {
     let Some(path) = layer.data_dir.take() else { return };
-    let stays_inside =
-        |data_dir: &PathBuf| (FOLDERS.iter()).all(|folder| inside(file.base(), &data_dir.join(folder)).is_some());
+    let is_inside = |folder: PathBuf| inside(file.base(), &folder).is_some();
+    let stays_inside = |data_dir: &PathBuf| FOLDERS.iter().all(|folder| is_inside(data_dir.join(folder)));
     layer.data_dir = inside(file.base(), &path).filter(stays_inside);
     if layer.data_dir.is_none() {
         let allowed = "must be a folder inside the project, and no link may lead out of it";
