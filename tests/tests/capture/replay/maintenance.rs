@@ -58,11 +58,11 @@ fn a_replayed_run_costs_nothing_and_says_what_it_would_have_cost() {
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let cost = |listed: &serde_json::Value| listed["runs"][0]["cost"].clone();
-    let recorded = cost(&json(&["list", "--json"]));
+    let live = cost(&json(&["list", "--json"]));
     assert_eq!(super::replay(&recorder, &[]).code, Some(0));
     let words = format!(
         "$0, 2 replayed calls would have cost {}",
-        recorded["words"].as_str().unwrap()
+        live["words"].as_str().unwrap()
     );
     let replayed = cost(&json(&["list", "--json", "--limit", "1"]));
     assert_eq!(replayed["words"], json!(words));
@@ -73,7 +73,7 @@ fn a_replayed_run_costs_nothing_and_says_what_it_would_have_cost() {
     // Together they cost what the recorded run did.
     let stats = &json(&["stats", "--json"])["all"];
     assert_eq!(stats["runs"], json!(2));
-    assert_eq!(stats["cost_usd"], recorded["usd"]);
+    assert_eq!(stats["cost_usd"], live["usd"]);
     assert_eq!(stats["unpriced_calls"], json!(0));
 }
 
