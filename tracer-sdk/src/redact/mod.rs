@@ -38,7 +38,7 @@ use environment::{EnvironmentSecrets, EnvironmentWatch};
 use harmless::NameVerdict;
 pub(crate) use harmless::{MAX_REMEMBERED_BYTES, RedactorId};
 use keys::RedactKeys;
-pub(crate) use name_words::{NameMeaning, NameRole};
+pub(crate) use name_words::{NameMeaning, NameRole, Neighbours};
 pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
 use shared::Current;

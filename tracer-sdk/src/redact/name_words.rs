@@ -6,8 +6,8 @@ use super::fold::FoldedName;
 use super::tails::Tails;
 use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
 
-/// How much a name says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How much a name says, the most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NameMeaning {
     /// It names a secret.
     Secret,
@@ -27,7 +27,7 @@ impl NameMeaning {
         }
     }
 
-    /// Whether `value` goes where a neighbour names it.
+    /// Whether `value` goes where a neighbour surely names it.
     pub(crate) fn hides_neighbour(self, value: &[u8]) -> bool {
         match self {
             Self::Secret | Self::Token => !is_placeholder(value),
@@ -84,7 +84,7 @@ const WORDS: [&[u8]; 10] = [
 pub(super) const QUERY_NAMES: [&[u8]; 3] = [b"gis", b"erutangis", b"yek"];
 
 /// Names of a member that names what another member holds: `{"name": "password", "value": …}`; reversed.
-const NAME_WORDS: [&[u8]; 16] = [
+const NAME_WORDS: [&[u8]; 15] = [
     b"eman",
     b"yek",
     b"redaeh",
@@ -97,14 +97,19 @@ const NAME_WORDS: [&[u8]; 16] = [
     b"gnittes",
     b"noitpo",
     b"etubirtta",
-    b"lebal",
     b"vne",
     b"di",
     b"k",
 ];
 
+/// The name of a member that does so for people, who read other things there, too; reversed.
+const LABEL_WORD: &[u8] = b"lebal";
+
 /// Names of the member that holds it, reversed.
-const VALUE_WORDS: [&[u8]; 5] = [b"eulav", b"seulav", b"tluafed", b"lav", b"v"];
+const VALUE_WORDS: [&[u8]; 4] = [b"eulav", b"seulav", b"lav", b"v"];
+
+/// The name of a member that may hold it, and often says what it is, reversed.
+const DEFAULT_WORD: &[u8] = b"tluafed";
 
 /// Names of a member that hold it in markup only, reversed: `<meta name="csrf-token" content="…">`.
 const CONTENT_WORD: &[u8] = b"tnetnoc";
@@ -161,8 +166,65 @@ pub(crate) enum NameRole {
     Other,
     /// Its value is the name of what a neighbour holds.
     Name,
+    /// The same, for people.
+    Label,
     /// It holds what a neighbour names.
     Value,
+    /// It holds what a neighbour has when nothing is said.
+    Default,
+}
+
+impl NameRole {
+    /// Whether the text of such a member may name what a neighbour holds.
+    pub(crate) fn is_name(self) -> bool {
+        matches!(self, Self::Name | Self::Label)
+    }
+
+    /// Whether such a member may hold what a neighbour names.
+    pub(crate) fn is_value(self) -> bool {
+        matches!(self, Self::Value | Self::Default)
+    }
+
+    /// Whether `value` in a member with this role goes, when one whose role is `naming` has a text that says this.
+    pub(super) fn holds_secret(self, value: &[u8], naming: Self, says: NameMeaning) -> bool {
+        match (self, naming) {
+            (Self::Value, Self::Name) => says.hides_neighbour(value),
+            // They are as often read by people.
+            _ => self.is_value() && naming.is_name() && says.hides_member(value),
+        }
+    }
+}
+
+/// What the members of an object say about the values beside them, in whatever order they come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Neighbours {
+    named: Option<NameMeaning>,
+    labelled: Option<NameMeaning>,
+}
+
+impl Neighbours {
+    /// The text of a member with this role says this.
+    pub(crate) fn add(&mut self, role: NameRole, says: NameMeaning) {
+        let known = match role {
+            NameRole::Name => &mut self.named,
+            NameRole::Label => &mut self.labelled,
+            NameRole::Other | NameRole::Value | NameRole::Default => return,
+        };
+        *known = Some(known.map_or(says, |known| known.min(says)));
+    }
+
+    /// Whether a string goes in a member with this role.
+    pub(crate) fn hide(self, role: NameRole, value: &[u8]) -> bool {
+        let says = |naming, says: Option<NameMeaning>| {
+            says.is_some_and(|says| role.holds_secret(value, naming, says))
+        };
+        says(NameRole::Name, self.named) || says(NameRole::Label, self.labelled)
+    }
+
+    /// Whether an array or object goes there as a whole.
+    pub(crate) fn hide_container(self, role: NameRole) -> bool {
+        role == NameRole::Value && matches!(self.named, Some(NameMeaning::Secret | NameMeaning::Token))
+    }
 }
 
 /// The role of the member `name`.
@@ -185,8 +247,10 @@ pub(super) fn role_of_member(name: &[u8], is_markup: bool) -> NameRole {
 const MAX_BYTES_WITH_ROLE: usize = 24;
 
 /// The words with a role.
-static ROLE_WORDS: Computed<Vec<&[u8]>> =
-    Computed::new(|| NAME_WORDS.into_iter().chain(VALUE_WORDS).collect());
+static ROLE_WORDS: Computed<Vec<&[u8]>> = Computed::new(|| {
+    let words = NAME_WORDS.into_iter().chain(VALUE_WORDS);
+    words.chain([LABEL_WORD, DEFAULT_WORD]).collect()
+});
 
 /// The tails of those.
 pub(super) static ROLE_TAILS: Computed<Tails> = Computed::new(|| with_roles(Tails::none()));
@@ -201,6 +265,10 @@ pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> NameRole {
         NameRole::Value
     } else if NAME_WORDS.iter().any(is) {
         NameRole::Name
+    } else if is(&DEFAULT_WORD) {
+        NameRole::Default
+    } else if is(&LABEL_WORD) {
+        NameRole::Label
     } else {
         NameRole::Other
     }

@@ -77,3 +77,41 @@ impl Said {
 pub(super) fn class(name: &[u8], keys: &RedactKeys) -> Option<NameMeaning> {
     keys.may_name(name).then(|| Said::by(name, keys).class).flatten()
 }
+
+/// Whether the first word of `name` is `word`, which is written in small letters.
+pub(super) fn begins_with(name: &[u8], word: &[u8]) -> bool {
+    let Some((first, rest)) = name.split_at_checked(word.len()) else {
+        return false;
+    };
+    let ends_word = match rest.first() {
+        None | Some(b'_') => true,
+        Some(next) => next.is_ascii_uppercase() && first.last().is_some_and(u8::is_ascii_lowercase),
+    };
+    ends_word && first.eq_ignore_ascii_case(word)
+}
+
+/// Whether the function `name`, whose name says this, takes the name of a secret: `get_secret("…")`. What is found by a key is no
+/// secret either, but `find_user_by_token("…")` takes a token.
+pub(super) fn looks_up(name: &[u8], says: NameMeaning) -> bool {
+    const VERBS: [&[u8]; 9] = [
+        b"get",
+        b"find",
+        b"has",
+        b"fetch",
+        b"load",
+        b"read",
+        b"list",
+        b"describe",
+        b"delete",
+    ];
+    let is_by = name.windows(4).any(|part| match part {
+        b"_by_" | b"_BY_" => true,
+        [_, b'B', b'y', next] => next.is_ascii_uppercase(),
+        _ => false,
+    });
+    let is_lookup = VERBS.iter().any(|verb| begins_with(name, verb));
+    match says {
+        NameMeaning::Key => is_lookup || is_by,
+        NameMeaning::Secret | NameMeaning::Token => is_lookup && !is_by,
+    }
+}

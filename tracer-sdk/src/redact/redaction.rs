@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{KeyVerdict, NameMeaning, NameRole, RedactionSettings, Redactor};
+use super::{KeyVerdict, NameMeaning, Neighbours, RedactionSettings, Redactor};
 use crate::format::names::markers::REDACTED;
 use crate::settings::Settings;
 
@@ -134,23 +134,26 @@ impl Redaction {
     }
 
     fn members(&self, members: Map<String, Value>, changed: &mut u64) -> Map<String, Value> {
-        let named = members
-            .iter()
-            .filter(|(key, _)| self.redactor.member(key, usize::MAX).role == NameRole::Name)
-            .find_map(|(_, value)| self.redactor.name_of_neighbour(value.as_str()?));
+        let mut neighbours = Neighbours::default();
+        for (key, value) in &members {
+            let role = self.redactor.member(key, usize::MAX).role;
+            let text = value.as_str().filter(|_| role.is_name());
+            if let Some(says) = text.and_then(|text| self.redactor.name_of_neighbour(text)) {
+                neighbours.add(role, says);
+            }
+        }
         let members = members.into_iter().map(|(key, value)| {
             let member = self.redactor.member(&key, usize::MAX);
             let is_scalar = value.is_number() || value.is_boolean() || value.is_null();
-            let beside = named.filter(|_| member.role == NameRole::Value);
             let hidden = match member.verdict {
                 KeyVerdict::Secret => !value.is_null(),
                 KeyVerdict::SecretUnlessNumber => !is_scalar,
                 KeyVerdict::Keep => match value.as_str().map(str::as_bytes) {
                     Some(text) => {
                         member.name.is_some_and(|name| name.hides_member(text))
-                            || beside.is_some_and(|name| name.hides_neighbour(text))
+                            || neighbours.hide(member.role, text)
                     }
-                    None => !is_scalar && beside.is_some_and(|name| name != NameMeaning::Key),
+                    None => !is_scalar && neighbours.hide_container(member.role),
                 },
             };
             let key = match member.key.text {

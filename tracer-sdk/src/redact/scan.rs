@@ -5,6 +5,7 @@
 //! Markers are never part of a secret, so that cleaning a cleaned text changes nothing.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -141,7 +142,7 @@ impl Scanner {
             }
         };
         if truncated {
-            again.push(end_of_cut(&text));
+            look_around_cut(&mut again, &text);
         }
         for _ in 1..MAX_PASSES {
             if again.is_empty() {
@@ -156,7 +157,7 @@ impl Scanner {
             let (shorter, cut_again) = cut(Cow::Owned(next.text), max_bytes);
             truncated |= cut_again;
             if cut_again {
-                again.push(end_of_cut(&shorter));
+                look_around_cut(&mut again, &shorter);
             }
             text = shorter;
         }
@@ -187,6 +188,10 @@ impl Scanner {
             let mut is_near = false;
             while let Some((at, bits)) = self.noticed.next(bytes, position, is_near) {
                 is_near = at < position + NEAR;
+                if result.push_ahead(seen, at) {
+                    position = result.copied;
+                    continue;
+                }
                 position = at + 1;
                 let before = text.work();
                 let (recognised, tried) = self.recognise(&text, at, bits, keys);
@@ -204,12 +209,20 @@ impl Scanner {
                         continue;
                     }
                 };
+                if !found.apart.is_empty() {
+                    text.spend(FOUND_WORK * found.apart.len());
+                    result.look_ahead(found.apart.into_iter().filter(|secret| secret.start < keep));
+                    result.push_ahead(seen, at);
+                    continue;
+                }
+                result.push_ahead(seen, found.start);
                 if result.push_redacted(seen, found.start..found.end, found.quotes) {
                     text.spend(FOUND_WORK);
                     position = found.end;
                 }
             }
         }
+        result.push_ahead(seen, keep);
         #[cfg(test)]
         work::add(text.all_work());
         (result.count > 0).then(|| {
@@ -267,9 +280,28 @@ struct Replaced {
     /// far one of them was at most. A secret that is replaced within that may change what they are.
     rejected: Range<usize>,
     reach: usize,
+    /// Where secrets are in the original that are replaced when what is before them was looked at, the first last.
+    ahead: Vec<Range<usize>>,
 }
 
 impl Replaced {
+    /// Takes secrets that are ahead, until what is before them was looked at.
+    fn look_ahead(&mut self, secrets: impl Iterator<Item = Range<usize>>) {
+        self.ahead.extend(secrets);
+        self.ahead
+            .sort_unstable_by_key(|secret| Reverse((secret.start, secret.end)));
+        self.ahead.dedup();
+    }
+
+    /// Replaces those of them that begin at `end` at the latest. Whether `end` is within one.
+    #[inline]
+    fn push_ahead(&mut self, seen: &str, end: usize) -> bool {
+        while let Some(secret) = self.ahead.pop_if(|secret| secret.start <= end) {
+            self.push_redacted(seen, secret, 0..0);
+        }
+        end < self.copied
+    }
+
     /// Nothing came of a place in the original, after this much work.
     fn reject(&mut self, at: usize, work: usize) {
         let around = work * MAX_BYTES_FOR_WORK;
@@ -321,9 +353,11 @@ impl Replaced {
     }
 }
 
-/// The part before a cut in which something may be noticed because of it.
-fn end_of_cut(text: &str) -> Range<usize> {
-    text.len().saturating_sub(AROUND_CUT)..text.len()
+/// Adds the part before a cut in which something may be noticed because of it, in its place: of regions that overlap, the one
+/// that begins first comes first.
+fn look_around_cut(again: &mut Vec<Range<usize>>, text: &str) {
+    again.push(text.len().saturating_sub(AROUND_CUT)..text.len());
+    again.sort_unstable_by_key(|region| (region.start, region.end));
 }
 
 /// How much work a text may take.

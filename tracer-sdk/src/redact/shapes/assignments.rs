@@ -3,6 +3,8 @@
 //! How sure a value must look depends on how sure its place is: JSON, an environment variable, an option and a query
 //! say that a value is meant; `token: …` may as well be code or prose.
 
+use std::ops::Range;
+
 use super::MAX_NAME_BYTES;
 use super::headers;
 use super::pairs;
@@ -10,7 +12,7 @@ use super::value_places::{Gap, MAX_BLANK_LINES, MAX_BLANKS, Quoted};
 use super::{ANY, Beside, SecretPlace, Sign, SignSink};
 use crate::format::names::markers::REDACTED;
 use crate::redact::keys::RedactKeys;
-use crate::redact::name_words::{NameMeaning, NameRole};
+use crate::redact::name_words::NameMeaning;
 use crate::redact::names;
 use crate::redact::text::{Text, is_url_safe};
 use crate::redact::values::{
@@ -29,6 +31,9 @@ const MAX_TYPE_BYTES: usize = 32;
 
 /// How much of a JSON array or object under a name is looked at.
 const MAX_NESTED_BYTES: usize = 512;
+
+/// How much of what is behind an item in YAML is passed.
+const MAX_COMMENT_BYTES: usize = 64;
 
 /// How many bytes of a name are enough to rule out most names.
 const END_OF_NAME: usize = 12;
@@ -193,12 +198,15 @@ fn find_named(
         .class
         .or_else(|| (is_query && says.is_query_name).then_some(NameMeaning::Key));
     let Some(class) = class else {
-        return if says.role == NameRole::Name {
-            pairs::find(text, named.start, gap.end, !is_colon, keys)
+        return if says.role.is_name() {
+            pairs::find(text, named.start..named.end, says.role, gap.end, !is_colon, keys)
         } else {
             None
         };
     };
+    if is_in_arn(text, named.start) {
+        return None;
+    }
     let start = gap.end;
     if is_colon
         && !named.is_quoted
@@ -219,7 +227,7 @@ fn find_named(
             quoted,
             place: QuotedPlace::Plain,
         })
-        .or_else(|| wrapped(text, start));
+        .or_else(|| wrapped(text, start, class));
     if let Some(quoted) = quoted {
         return quoted.find(text, class, &named, is_colon, is_name);
     }
@@ -228,10 +236,14 @@ fn find_named(
             .filter(|_| says.is_own)
             .or_else(|| nested(text, start, class));
     }
-    if gap.has_lines || matches!(text.at(start), b'!' | b'&') {
-        return (is_colon && !named.is_quoted)
-            .then(|| in_yaml(text, start))
-            .flatten();
+    if is_colon
+        && !named.is_quoted
+        && let Some(place) = in_yaml(text, start, gap.has_lines, class)
+    {
+        return Some(place);
+    }
+    if gap.has_lines {
+        return None;
     }
     let start = if is_colon {
         block_scalar(text, start).unwrap_or(start)
@@ -239,6 +251,13 @@ fn find_named(
         start
     };
     bare(text, start, class, &named, is_query, is_colon)
+}
+
+/// Whether the word at `start` is behind an account in the name of a resource: `arn:aws:secretsmanager:…:123456789012:secret:…`.
+fn is_in_arn(text: &Text<'_>, start: usize) -> bool {
+    const ACCOUNT_BYTES: usize = 12;
+    let account = text.slice(start.saturating_sub(ACCOUNT_BYTES + 1), start.saturating_sub(1));
+    text.before(start) == b':' && account.len() == ACCOUNT_BYTES && account.iter().all(u8::is_ascii_digit)
 }
 
 /// Where a name ends that is before a separator.
@@ -407,75 +426,78 @@ fn number(text: &Text<'_>, start: usize, named: &AssignedName) -> Option<SecretP
     let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.' || byte == b'-';
     let seen = text.run_within(start, MIN_NUMBER_BYTES, is_digit);
     (seen - start >= MIN_NUMBER_BYTES).then(|| SecretPlace {
-        start,
-        end: text.run(seen, is_digit),
         quotes: named.end..text.run(named.end, |byte| byte == b'\\') + 1,
+        ..SecretPlace::new(start, text.run(seen, is_digit))
     })
 }
 
-/// The texts in a JSON array, as `"x-api-key": ["…", "…"]`, from the first to the last.
-fn list(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace> {
-    if text.at(start) != b'[' {
-        return None;
-    }
-    let is_between = |byte: u8| byte.is_ascii_whitespace() || byte == b',';
-    let first = Quoted::at(text, text.run_within(start + 1, MAX_BLANK_LINES, is_between))?;
-    let is_secret = |value: &[u8]| {
-        !is_placeholder(value) && (class != NameMeaning::Key || (looks_random(value) && !is_digest(value)))
-    };
-    if !is_secret(first.judged(text)) {
-        return None;
-    }
-    let mut end = first.end(text);
-    loop {
-        let closed = text.run(end, |byte| matches!(byte, b'\\' | b'"' | b'\''));
-        match Quoted::at(text, text.run(closed, is_between)) {
-            Some(next) if closed > end => end = next.end(text),
-            _ => break,
-        }
-    }
-    Some(SecretPlace::new(first.start, end))
-}
-
-/// The texts of a JSON array or object that are secrets, from the first to the last: those that begin an array, and those
-/// that look random anywhere in it.
+/// The texts of a JSON array or object that are secrets: those directly in an array, as one place while only texts and numbers
+/// follow each other, and those that look random anywhere in it.
 fn nested(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace> {
-    let listed = list(text, start, class);
-    if !matches!(text.at(start), b'[' | b'{') {
-        return None;
-    }
-    let (mut first, mut last) = match &listed {
-        Some(place) => (Some(place.start), place.end),
-        None => (None, start),
+    let is_list = match text.at(start) {
+        b'[' => true,
+        b'{' => false,
+        _ => return None,
     };
-    let mut position = last.max(start + 1);
+    let mut places: Vec<Range<usize>> = Vec::new();
+    let (mut position, mut from) = (start + 1, start);
     let mut depth = 1;
-    while depth > 0 && position - start < MAX_NESTED_BYTES {
+    // Since the last secret nothing was passed but a comma, and what is no secret directly in the array.
+    let mut goes_on = false;
+    // JSON has no parentheses.
+    let (mut is_first, mut is_code) = (true, false);
+    while depth > 0 && position - from < MAX_NESTED_BYTES {
         match text.at(position) {
             0 => break,
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth -= 1,
+            b'(' => is_code = true,
             b'"' | b'\'' | b'\\' => {
-                if let Some(quoted) = Quoted::at(text, position) {
-                    let end = quoted.end(text);
-                    let behind =
-                        text.run_within(end, MAX_BLANKS, |byte| matches!(byte, b'\\' | b'"' | b'\''));
+                if let Some(quoted) = Quoted::within(text, position, MAX_NESTED_BYTES) {
+                    let is_item = is_list && depth == 1 && !is_code;
                     let value = quoted.judged(text);
-                    let is_member = text.at(behind) == b':';
-                    if !is_member && looks_random(value) && !is_digest(value) && !is_placeholder(value) {
-                        first = first.or(Some(quoted.start));
-                        last = end;
+                    let is_secret = looks_secret(value)
+                        || (is_item && class != NameMeaning::Key && !is_placeholder(value));
+                    let behind = quoted.behind_markers(text, is_secret);
+                    let next = behind.map(|behind| {
+                        text.at(text.run_within(behind, MAX_BLANK_LINES, |byte| byte.is_ascii_whitespace()))
+                    });
+                    let is_key = matches!(next, Some(b':' | b'='));
+                    let is_json = matches!(next, Some(b',' | b']' | b'}' | b')' | b':' | b'=' | b'\\'));
+                    // In a text that was cut no quote is there; what a cut left of a member's name is no item.
+                    let may_be_cut = behind.is_none() && (is_first || goes_on);
+                    let is_secret = is_secret && !is_key && (is_json || may_be_cut || looks_secret(value));
+                    is_first = false;
+                    match places.last_mut() {
+                        _ if !is_secret => {}
+                        Some(last) if goes_on => last.end = quoted.end(text),
+                        _ => places.push(quoted.start..quoted.end(text)),
                     }
-                    position = behind.max(position + 1);
+                    goes_on = is_secret || (goes_on && is_item && class != NameMeaning::Key);
+                    let Some(behind) = behind.filter(|_| is_json) else {
+                        break;
+                    };
+                    if is_secret && is_item && places.len() == 1 {
+                        from = behind;
+                    }
+                    position = behind;
                     continue;
                 }
             }
             _ => {}
         }
+        let byte = text.at(position);
+        let is_in_list = is_list && depth == 1 && byte.is_ascii_alphanumeric();
+        goes_on &= byte == b',' || byte.is_ascii_whitespace() || is_in_list;
         position += 1;
     }
     text.spend((position - start) / 8);
-    first.map(|first| SecretPlace::new(first, last))
+    SecretPlace::apart(places)
+}
+
+/// Whether a value is a secret where its place says little.
+fn looks_secret(value: &[u8]) -> bool {
+    looks_random(value) && !is_digest(value) && !is_placeholder(value)
 }
 
 /// What is behind `**` in Markdown, `**Password:** …`, and behind the first two quotes of three.
@@ -492,24 +514,119 @@ fn behind_markup(text: &Text<'_>, start: usize, named: &AssignedName) -> usize {
     }
 }
 
-/// A value that looks random in YAML: in the line below its name, an item there, or behind an anchor or a tag.
-fn in_yaml(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
-    let mut start = start;
-    if text.has(start, b"- ") {
-        start += 2;
-    } else if matches!(text.at(start), b'!' | b'&') {
-        let end = text.run_within(start, MAX_TYPE_BYTES, |byte| {
+/// A value in YAML that is in the line below its name, an item there, or behind an anchor or a tag.
+fn in_yaml(text: &Text<'_>, start: usize, has_lines: bool, class: NameMeaning) -> Option<SecretPlace> {
+    let mut gap = Gap {
+        end: start,
+        has_lines,
+    };
+    // A tag of one's own may say that the value is a name.
+    let (mut has_anchor, mut has_own_tag) = (false, false);
+    for _ in 0..2 {
+        match text.at(gap.end) {
+            b'&' => has_anchor = true,
+            b'!' => has_own_tag |= text.at(gap.end + 1) != b'!',
+            _ => break,
+        }
+        let end = text.run_within(gap.end, MAX_TYPE_BYTES, |byte| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'!' | b'&' | b'_' | b'-')
         });
-        start = (text.at(end) == b' ').then_some(end + 1)?;
-    } else if !matches!(text.before(start), b' ' | b'\t') {
-        return None;
+        let next = Gap::from(text, end).filter(|next| next.end > end)?;
+        gap = Gap {
+            has_lines: gap.has_lines || next.has_lines,
+            ..next
+        };
     }
-    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
-    let seen = text.run_within(start, MAX_JUDGED, is_value);
-    let value = text.judged(start, seen);
-    let is_secret = seen > start && looks_random(value) && !is_digest(value) && !is_placeholder(value);
-    is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
+    let is_tagged = gap.end > start;
+    if gap.has_lines && text.has(gap.end, b"- ") {
+        return yaml_items(text, gap.end);
+    }
+    let value = if is_tagged {
+        YamlValue::at(text, block_scalar(text, gap.end).unwrap_or(gap.end))
+    } else if gap.has_lines && matches!(text.before(start), b' ' | b'\t') {
+        YamlValue::at(text, start)
+    } else {
+        return None;
+    };
+    let is_sure = is_tagged && !has_own_tag && (value.quoted.is_some() || !(has_anchor || gap.has_lines));
+    let judged = text.judged(value.start, value.seen);
+    let is_plausible = match class {
+        NameMeaning::Secret => is_sure && is_plausible(judged, 6),
+        NameMeaning::Token => is_sure && is_plausible(judged, 8) && !is_number(judged),
+        NameMeaning::Key => false,
+    };
+    (is_plausible || looks_secret(judged)).then(|| SecretPlace::new(value.start, value.end(text)))
+}
+
+/// Those items of a YAML list that look random, of the one at `start` and those in the lines below it.
+fn yaml_items(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
+    let mut places = Vec::new();
+    let (mut item, mut from) = (start, start);
+    while text.has(item, b"- ") && item - from < MAX_NESTED_BYTES {
+        let value = YamlValue::at(text, item + 2);
+        let is_secret = looks_secret(text.judged(value.start, value.seen));
+        if is_secret {
+            places.push(value.start..value.end(text));
+            from = item;
+        }
+        let Some(behind) = value.behind(text, is_secret) else {
+            break;
+        };
+        // A comment may be there.
+        let end = text.run_within(behind, MAX_COMMENT_BYTES, |byte| {
+            !matches!(byte, b'\n' | b'\r' | b'\\')
+        });
+        match Gap::from(text, end) {
+            Some(gap) if gap.has_lines => item = gap.end,
+            _ => break,
+        }
+    }
+    SecretPlace::apart(places)
+}
+
+/// A value in YAML, with quotes or without.
+struct YamlValue {
+    start: usize,
+    /// As far as it was looked at.
+    seen: usize,
+    quoted: Option<Quoted>,
+}
+
+impl YamlValue {
+    fn at(text: &Text<'_>, start: usize) -> Self {
+        match Quoted::at(text, start) {
+            Some(quoted) => Self {
+                start: quoted.start,
+                seen: quoted.seen,
+                quoted: Some(quoted),
+            },
+            None => Self {
+                start,
+                seen: text.run_within(start, MAX_JUDGED, Self::is_bare),
+                quoted: None,
+            },
+        }
+    }
+
+    fn is_bare(byte: u8) -> bool {
+        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\')
+    }
+
+    fn end(&self, text: &Text<'_>) -> usize {
+        match &self.quoted {
+            Some(quoted) => quoted.end(text),
+            None => text.run(self.seen, Self::is_bare),
+        }
+    }
+
+    /// The position behind it, of one that `is_long` however far that is.
+    fn behind(&self, text: &Text<'_>, is_long: bool) -> Option<usize> {
+        match &self.quoted {
+            Some(quoted) => quoted.behind_markers(text, is_long),
+            None if is_long => Some(self.end(text)),
+            None => Some(self.seen),
+        }
+    }
 }
 
 /// The literal in `api_key: &str = "…"`.
@@ -524,7 +641,7 @@ fn after_type(text: &Text<'_>, start: usize) -> Option<Quoted> {
 }
 
 /// The text in `Some("…")`, `SecretString::from("…")`, `Some(Token("…"))`.
-fn wrapped(text: &Text<'_>, start: usize) -> Option<AssignedQuoted> {
+fn wrapped(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<AssignedQuoted> {
     let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'.');
     let mut position = start;
     let mut place = QuotedPlace::Option;
@@ -532,6 +649,10 @@ fn wrapped(text: &Text<'_>, start: usize) -> Option<AssignedQuoted> {
         let end = text.run_within(position, MAX_TYPE_BYTES + 1, is_path);
         let name = text.slice(position, end);
         if name.is_empty() || name.len() > MAX_TYPE_BYTES || text.at(end) != b'(' {
+            return None;
+        }
+        let last = name.rsplit(|byte| matches!(byte, b':' | b'.')).next();
+        if last.is_some_and(|name| names::looks_up(name, class)) {
             return None;
         }
         if !matches!(name, b"Some" | b"Ok" | b"Just" | b"Optional") {
@@ -593,7 +714,15 @@ fn bare(
         };
         let goes_on =
             matches!(text.at(seen), b'(' | b'[') || (!is_meant && matches!(text.at(seen), b'{' | b'<'));
-        let is_expression = || (is_code(value) || (goes_on && is_path_of_names())) && !looks_random(value);
+        // A negation, or a tag.
+        let is_negated = || {
+            !is_meant
+                && value.starts_with(b"!")
+                && !value.iter().any(u8::is_ascii_digit)
+                && is_path_of_names()
+        };
+        let is_expression =
+            || (is_code(value) || is_negated() || (goes_on && is_path_of_names())) && !looks_random(value);
         let is_likely = match class {
             NameMeaning::Token if is_number(value) || (is_path(value) && !looks_random(value)) => false,
             NameMeaning::Secret if is_meant => !is_placeholder(value),

@@ -10,9 +10,12 @@ use crate::redact::text::{Text, is_url_safe};
 use crate::redact::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
 
 /// How far before an option its command is looked for.
-const MAX_COMMAND_BYTES: usize = 128;
+const MAX_COMMAND_BYTES: usize = 256;
 
-/// A command with an option for a password.
+/// The option for a user with a password.
+const LOGIN_OPTION: u8 = b'u';
+
+/// A command with an option for a password, or for a user with a password ([`LOGIN_OPTION`]).
 struct PasswordCommand {
     words: &'static [u8],
     option: u8,
@@ -31,7 +34,7 @@ const fn command(words: &'static str, option: u8, is_apart: bool, is_attached: b
     }
 }
 
-const COMMANDS: [PasswordCommand; 12] = [
+const COMMANDS: [PasswordCommand; 14] = [
     command("sshpass", b'p', true, true),
     command("mysql", b'p', false, true),
     command("mysqldump", b'p', false, true),
@@ -44,6 +47,8 @@ const COMMANDS: [PasswordCommand; 12] = [
     command("redis-cli", b'a', true, false),
     command("ldapsearch", b'w', true, true),
     command("sqlcmd", b'P', true, true),
+    command("curl", LOGIN_OPTION, true, true),
+    command("wget", LOGIN_OPTION, true, true),
 ];
 
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
@@ -118,13 +123,7 @@ fn option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     if !matches!(text.before(at), b' ' | b'\t' | b'"' | b'\'') {
         return None;
     }
-    let letter = text.at(at + 1);
-    let found = commands_before(text, at);
-    let command = COMMANDS
-        .iter()
-        .enumerate()
-        .find(|(number, command)| command.option == letter && found & (1 << number) != 0)?
-        .1;
+    let command = command_before(text, at, text.at(at + 1))?;
     let value = at + 2;
     let apart = text.run_within(value, 8, |byte| {
         matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b',' | b'\\')
@@ -145,20 +144,41 @@ fn option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     (!is_placeholder(text.judged(start, seen))).then(|| SecretPlace::new(start, text.run(seen, is_value)))
 }
 
+/// Whether a command is in the line before `at` that takes a user with a password.
+pub(super) fn take_login(text: &Text<'_>, at: usize) -> bool {
+    command_before(text, at, LOGIN_OPTION).is_some()
+}
+
+/// The command in the line before `at` that has this option.
+fn command_before(text: &Text<'_>, at: usize, option: u8) -> Option<&'static PasswordCommand> {
+    let found = commands_before(text, at);
+    let mut commands = COMMANDS.iter().enumerate();
+    commands
+        .find(|(number, command)| command.option == option && found & (1 << number) != 0)
+        .map(|(_, command)| command)
+}
+
 /// A bit for each command in the line before `at`. A line is looked through once, whatever options it has.
 fn commands_before(text: &Text<'_>, at: usize) -> u16 {
     let (known, found_before) = text.commands.get();
     let from = at.saturating_sub(MAX_COMMAND_BYTES).max(known);
     let part = text.slice(from, at);
     text.spend(part.len() / 2);
-    let ends_line = |byte: &u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
-    let (line, mut found) = match part.iter().rposition(ends_line) {
+    // A line goes on behind a backslash, as commands do.
+    let ends_line = |offset: &usize| match text.at(from + offset) {
+        b'\n' => text.before(from + offset) != b'\\',
+        byte => matches!(byte, b';' | b'|' | b'&'),
+    };
+    let (line, mut found) = match (0..part.len()).rev().find(ends_line) {
         Some(end) => (from + end + 1, 0),
         None if from > known => (from, 0),
         None => (from, found_before),
     };
     for start in line..at {
-        let begins = matches!(text.at(start), b's' | b'm' | b'd' | b'p' | b'a' | b'r' | b'l');
+        let begins = matches!(
+            text.at(start),
+            b'a' | b'c' | b'd' | b'l' | b'm' | b'p' | b'r' | b's' | b'w'
+        );
         if begins && !is_word(text.before(start)) {
             for (number, command) in COMMANDS.iter().enumerate() {
                 let end = start + command.words.len();

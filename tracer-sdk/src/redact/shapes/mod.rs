@@ -32,6 +32,8 @@ pub(super) struct SecretPlace {
     pub(super) end: usize,
     /// Where the quotes stand that the marker needs around it: a number in JSON becomes a string.
     pub(super) quotes: Range<usize>,
+    /// Where secrets are instead of there that were found together, with others between them, maybe.
+    pub(super) apart: Vec<Range<usize>>,
 }
 
 impl SecretPlace {
@@ -40,7 +42,17 @@ impl SecretPlace {
             start,
             end,
             quotes: 0..0,
+            apart: Vec::new(),
         }
+    }
+
+    /// These places, the first first; what is between was not looked at.
+    fn apart(places: Vec<Range<usize>>) -> Option<Self> {
+        let first = places.first()?.start;
+        Some(Self {
+            apart: places,
+            ..Self::new(first, first)
+        })
     }
 }
 

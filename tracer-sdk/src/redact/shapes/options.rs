@@ -1,12 +1,14 @@
-//! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`, `--user user:password`. With `=` they are assignments.
+//! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`, `curl --user user:password`. With `=`
+//! they are assignments.
 
 use super::MAX_NAME_BYTES;
+use super::commands;
 use super::value_places::quoted_end;
 use super::{Beside, SecretPlace, Sign, SignSink};
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::text::{Text, is_url_safe};
-use crate::redact::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible, looks_random};
+use crate::redact::values::{MAX_JUDGED, is_number, is_path, is_placeholder, is_plausible, looks_random};
 
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     notice(Sign {
@@ -32,7 +34,8 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
         return None;
     }
     if matches!(text.slice(name_start, name_end), b"user" | b"proxy-user") {
-        return password_of_login(text, name_end);
+        // Other commands take a user with a group, or a URL.
+        return password_of_login(text, name_end).filter(|_| commands::take_login(text, at));
     }
     let name = text.class(name_start, name_end, keys)?;
     value_after(text, name_end)
@@ -111,7 +114,7 @@ fn password_of_login(text: &Text<'_>, option_end: usize) -> Option<SecretPlace> 
     let is_secret = |value: &[u8]| {
         // Of `-url:…` this would be a part.
         if start > option_end {
-            is_plausible(value, 6)
+            is_plausible(value, 6) && (!is_path(value) || looks_random(value))
         } else {
             looks_random(value)
         }

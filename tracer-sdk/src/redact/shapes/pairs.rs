@@ -1,15 +1,18 @@
 //! Values beside their names: `{"name": "password", "value": "…"}`, `name="token" value="…"`, and in any order.
 
+use std::ops::Range;
+
 use super::MAX_NAME_BYTES;
 use super::SecretPlace;
 use super::value_places::{Gap, Quoted};
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::{self, NameMeaning, NameRole};
 use crate::redact::text::Text;
-use crate::redact::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
+use crate::redact::values::{MAX_JUDGED, is_number, is_plausible};
 
-/// How many members may be between the name and the value.
-const MAX_MEMBERS: usize = 3;
+/// The number of members that are looked at behind the name, and before it.
+const MAX_MEMBERS: usize = 4;
+const MAX_MEMBERS_BEFORE: usize = 3;
 
 /// The most bytes between two members, and of a member that is passed.
 const MAX_BETWEEN: usize = 64;
@@ -20,10 +23,11 @@ const MAX_ROLE_BYTES: usize = 24;
 /// The longest value that is looked for before its name.
 const MAX_BEFORE_BYTES: usize = 200;
 
-/// The value beside the name that is at `start`, the value of a member whose own name begins at `member`.
+/// The values beside the name that is at `start`, the value of the member `named`.
 pub(super) fn find(
     text: &Text<'_>,
-    member: usize,
+    named: Range<usize>,
+    role: NameRole,
     start: usize,
     is_markup: bool,
     keys: &RedactKeys,
@@ -36,22 +40,114 @@ pub(super) fn find(
     if name_end == name_start || name_end - name_start > MAX_NAME_BYTES {
         return None;
     }
-    let class = text.class(name_start, name_end, keys)?;
+    let says = text.class(name_start, name_end, keys)?;
     let behind = match quoted {
         Some(quoted) => quoted.behind(text)?,
         None => name_end,
     };
-    after(text, behind, class, is_markup).or_else(|| before(text, member, class))
+    let naming = NamingMember {
+        key: text.slice(named.start, named.end),
+        role,
+        says,
+    };
+    let mut places = Vec::new();
+    naming.values_before(text, named.start, &mut places);
+    places.reverse();
+    naming.values_after(text, behind, is_markup, &mut places);
+    SecretPlace::apart(places)
+}
+
+/// A member whose text names what a neighbour holds.
+struct NamingMember<'a> {
+    key: &'a [u8],
+    role: NameRole,
+    says: NameMeaning,
 }
 
 fn is_bare_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || !byte.is_ascii()
 }
 
-/// The value in one of the members after the name.
-fn after(text: &Text<'_>, behind: usize, class: NameMeaning, is_markup: bool) -> Option<SecretPlace> {
-    let mut position = behind;
-    for _ in 0..MAX_MEMBERS {
+impl NamingMember<'_> {
+    /// The secrets in the members that begin at `behind`.
+    fn values_after(&self, text: &Text<'_>, behind: usize, is_markup: bool, places: &mut Vec<Range<usize>>) {
+        let mut position = behind;
+        for _ in 0..MAX_MEMBERS {
+            // Behind another one of the same name is what that names.
+            let Some(after) = MemberAfter::find(text, position).filter(|after| after.key != self.key) else {
+                return;
+            };
+            let role = name_words::role_of_member(after.key, is_markup);
+            if role.is_value() {
+                places.extend(self.secret_in(text, &after, role));
+            }
+            let Some(behind) = after.behind(text) else {
+                return;
+            };
+            position = behind;
+        }
+    }
+
+    /// The secret that is the value of `member`, which has this role.
+    fn secret_in(&self, text: &Text<'_>, member: &MemberAfter<'_>, role: NameRole) -> Option<Range<usize>> {
+        if let Some(quoted) = &member.quoted {
+            let is_secret = quoted.seen > quoted.start && self.names(quoted.judged(text), role);
+            return is_secret.then(|| quoted.start..quoted.end(text));
+        }
+        let start = member.value;
+        let is_value = |byte: u8| {
+            !byte.is_ascii_whitespace()
+                && !matches!(
+                    byte,
+                    b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b',' | b'}' | b')' | b']'
+                )
+        };
+        let seen = text.run_within(start, MAX_JUDGED, is_value);
+        let value = text.judged(start, seen);
+        let is_secret = seen > start && self.names(value, role) && is_plausible(value, 6);
+        is_secret.then(|| start..text.run(seen, is_value))
+    }
+
+    /// Whether `value`, of a member with this role, is the secret.
+    fn names(&self, value: &[u8], role: NameRole) -> bool {
+        let is_number = self.says == NameMeaning::Token && is_number(value);
+        !is_number && role.holds_secret(value, self.role, self.says)
+    }
+
+    /// The secrets in the members before the one whose name begins at `member`, the last first.
+    fn values_before(&self, text: &Text<'_>, member: usize, places: &mut Vec<Range<usize>>) {
+        let mut member = member;
+        for _ in 0..MAX_MEMBERS_BEFORE {
+            let Some(before) = MemberBefore::find(text, member) else {
+                return;
+            };
+            let key = text.slice(before.name.start, before.name.end);
+            if key == self.key {
+                return;
+            }
+            let role = name_words::role_of_member(key, false);
+            let is_secret = |value: &Range<usize>| {
+                role.is_value()
+                    && !value.is_empty()
+                    && text.before_marker(value.start, value.end) == value.end
+                    && self.names(text.judged(value.start, value.end), role)
+            };
+            places.extend(before.value.filter(is_secret));
+            member = before.name.start;
+        }
+    }
+}
+
+/// A member directly behind another one.
+struct MemberAfter<'a> {
+    key: &'a [u8],
+    /// Where its value begins.
+    value: usize,
+    quoted: Option<Quoted>,
+}
+
+impl<'a> MemberAfter<'a> {
+    fn find(text: &Text<'a>, position: usize) -> Option<Self> {
         let start = between(text, position);
         let end = text.run_within(start, MAX_ROLE_BYTES + 1, is_bare_name);
         if end == start || end - start > MAX_ROLE_BYTES {
@@ -63,18 +159,70 @@ fn after(text: &Text<'_>, behind: usize, class: NameMeaning, is_markup: bool) ->
         }
         let arrow = usize::from(text.at(separator + 1) == b'>');
         let value = Gap::from(text, separator + 1 + arrow)?.end;
-        match name_words::role_of_member(text.slice(start, end), is_markup) {
-            NameRole::Value => return secret_at(text, value, class),
-            NameRole::Name => return None,
-            NameRole::Other => {
-                position = match Quoted::at(text, value) {
-                    Some(quoted) => quoted.behind(text)?,
-                    None => text.run_within(value, MAX_BETWEEN, is_bare_name),
-                };
-            }
+        Some(Self {
+            key: text.slice(start, end),
+            value,
+            quoted: Quoted::at(text, value),
+        })
+    }
+
+    /// The position behind its value, when that is not too long.
+    fn behind(&self, text: &Text<'_>) -> Option<usize> {
+        match &self.quoted {
+            Some(quoted) => quoted.behind(text),
+            None => Some(text.run_within(self.value, MAX_BETWEEN, is_bare_name)),
         }
     }
-    None
+}
+
+/// A member directly before another one.
+struct MemberBefore {
+    name: Range<usize>,
+    /// Its value, when that is quoted.
+    value: Option<Range<usize>>,
+}
+
+impl MemberBefore {
+    fn find(text: &Text<'_>, member: usize) -> Option<Self> {
+        let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
+            let mut start = from;
+            while start > 0 && from - start < most && belongs(text.before(start)) {
+                start -= 1;
+            }
+            text.spend(from - start);
+            start
+        };
+        let is_around = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\');
+        let comma = back(member, MAX_BETWEEN, &is_around);
+        if text.before(comma) != b',' {
+            return None;
+        }
+        let value_end = back(comma - 1, MAX_BETWEEN, &|byte| byte.is_ascii_whitespace());
+        let quote = text.before(value_end);
+        let (value_start, value) = if matches!(quote, b'"' | b'\'') {
+            let end = back(value_end - 1, 8, &|byte| byte == b'\\');
+            let start = back(end, MAX_BEFORE_BYTES, &|byte| byte != quote && byte != b'\n');
+            if text.before(start) != quote {
+                return None;
+            }
+            (start - 1, Some(start..end))
+        } else {
+            let start = back(value_end, MAX_BETWEEN, &is_bare_name);
+            (start, None)
+        };
+        let separator = back(value_start, MAX_BETWEEN, &|byte| {
+            byte.is_ascii_whitespace() || byte == b'\\'
+        });
+        if !matches!(text.before(separator), b':' | b'=') {
+            return None;
+        }
+        let name_end = back(separator - 1, MAX_BETWEEN, &is_around);
+        let name = back(name_end, MAX_ROLE_BYTES, &is_bare_name);
+        Some(Self {
+            name: name..name_end,
+            value,
+        })
+    }
 }
 
 /// Where the next member begins: behind blanks, line breaks, commas and quotes.
@@ -90,72 +238,4 @@ fn between(text: &Text<'_>, position: usize) -> usize {
         end = text.run_within(end + 1, MAX_BETWEEN, is_between);
     }
     end
-}
-
-/// The secret that is the value at `start`.
-fn secret_at(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace> {
-    if let Some(quoted) = Quoted::at(text, start) {
-        let is_secret = quoted.seen > quoted.start && is_secret(quoted.judged(text), class);
-        return is_secret.then(|| SecretPlace::new(quoted.start, quoted.end(text)));
-    }
-    let is_value = |byte: u8| {
-        !byte.is_ascii_whitespace()
-            && !matches!(
-                byte,
-                b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b',' | b'}' | b')' | b']'
-            )
-    };
-    let seen = text.run_within(start, MAX_JUDGED, is_value);
-    let value = text.judged(start, seen);
-    let is_secret = seen > start && is_secret(value, class) && is_plausible(value, 6);
-    is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
-}
-
-fn is_secret(value: &[u8], class: NameMeaning) -> bool {
-    match class {
-        NameMeaning::Token if is_number(value) => false,
-        NameMeaning::Key if is_digest(value) => false,
-        NameMeaning::Key => looks_random(value) && !is_placeholder(value),
-        NameMeaning::Secret | NameMeaning::Token => !is_placeholder(value),
-    }
-}
-
-/// The quoted value in the member directly before the one whose name begins at `member`.
-fn before(text: &Text<'_>, member: usize, class: NameMeaning) -> Option<SecretPlace> {
-    let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
-        let mut start = from;
-        while start > 0 && from - start < most && belongs(text.before(start)) {
-            start -= 1;
-        }
-        text.spend(from - start);
-        start
-    };
-    let is_around = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\');
-    let comma = back(member, MAX_BETWEEN, &is_around);
-    if text.before(comma) != b',' {
-        return None;
-    }
-    let quote_at = back(comma - 1, MAX_BETWEEN, &|byte| byte.is_ascii_whitespace());
-    let quote = text.before(quote_at);
-    if !matches!(quote, b'"' | b'\'') {
-        return None;
-    }
-    let end = back(quote_at - 1, 8, &|byte| byte == b'\\');
-    let start = back(end, MAX_BEFORE_BYTES, &|byte| byte != quote && byte != b'\n');
-    if text.before(start) != quote {
-        return None;
-    }
-    let separator = back(start - 1, MAX_BETWEEN, &|byte| {
-        byte.is_ascii_whitespace() || byte == b'\\'
-    });
-    if !matches!(text.before(separator), b':' | b'=') {
-        return None;
-    }
-    let name_end = back(separator - 1, MAX_BETWEEN, &is_around);
-    let name = back(name_end, MAX_ROLE_BYTES, &is_bare_name);
-    let role = name_words::role_of_member(text.slice(name, name_end), false);
-    let is_secret = role == NameRole::Value
-        && text.before_marker(start, end) == end
-        && is_secret(text.judged(start, end), class);
-    (is_secret && end > start).then(|| SecretPlace::new(start, end))
 }

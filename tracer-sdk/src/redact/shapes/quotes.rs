@@ -181,15 +181,26 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     } else {
         text.class(start, word_end, keys)?
     };
+    if is_call && names::looks_up(word, class) {
+        return None;
+    }
     let value = Quoted::at(text, opening)?;
     // What is called may as well take a name.
     let must_look_random = is_call && (!is_screaming || class == NameMeaning::Key);
+    let may_take_key = || {
+        text.before(start) == b'.'
+            || [&b"set"[..], b"with"]
+                .iter()
+                .any(|verb| names::begins_with(word, verb))
+    };
+    let is_hexadecimal = |value: &[u8]| value.iter().all(u8::is_ascii_hexdigit);
     let is_secret = |value: &[u8]| match class {
+        // Identities are looked up by keys.
+        NameMeaning::Key if !is_call || !may_take_key() || is_hexadecimal(value) => false,
         _ if must_look_random => looks_random(value) && !is_digest(value) && !is_placeholder(value),
-        NameMeaning::Key => false,
         NameMeaning::Secret if is_by || is_screaming => !is_placeholder(value),
         NameMeaning::Secret => is_plausible(value, 6),
-        NameMeaning::Token => is_plausible(value, 8),
+        NameMeaning::Key | NameMeaning::Token => is_plausible(value, 8),
     };
     (value.seen > value.start && is_secret(value.judged(text)))
         .then(|| SecretPlace::new(value.start, value.end(text)))

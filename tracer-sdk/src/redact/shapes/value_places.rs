@@ -1,5 +1,6 @@
 //! Where a value begins and ends: the gap before it, and the quotes around it.
 
+use crate::format::names::markers::REDACTED;
 use crate::redact::text::Text;
 use crate::redact::values::MAX_JUDGED;
 
@@ -118,8 +119,22 @@ impl Quoted {
 
     /// The position behind the quote that closes it, when that was seen.
     pub(super) fn behind(&self, text: &Text<'_>) -> Option<usize> {
-        let quote = text.run_within(self.seen, MAX_BACKSLASHES, |byte| byte == b'\\');
+        self.behind_end(text, self.seen)
+    }
+
+    fn behind_end(&self, text: &Text<'_>, end: usize) -> Option<usize> {
+        let quote = text.run_within(end, MAX_BACKSLASHES, |byte| byte == b'\\');
         (text.at(quote) == self.quote).then_some(quote + 1)
+    }
+
+    /// As [`behind`](Self::behind), past markers that are in it; of one that `is_long` however far that is.
+    pub(super) fn behind_markers(&self, text: &Text<'_>, is_long: bool) -> Option<usize> {
+        let mut end = if is_long { self.end(text) } else { self.seen };
+        while text.has(end, REDACTED.as_bytes()) {
+            let most = if is_long { usize::MAX } else { MAX_JUDGED };
+            end = quoted_end(text, end + REDACTED.len(), self.quote, self.backslashes, most);
+        }
+        self.behind_end(text, end)
     }
 }
 

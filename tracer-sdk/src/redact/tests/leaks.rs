@@ -86,6 +86,22 @@ const PIECES: &[&str] = &[
     "xxxx",
     "u:p",
     "a=b",
+    "aB3dE5fG7hI9jK1lM3nO",
+    "passwords:\n  - ",
+    "\n  - ",
+    "!!str ",
+    "&a ",
+    "!",
+    "\"secret\": {\"a\": \"",
+    "\"password\": [\"",
+    "\", \"",
+    "]}",
+    "\"name\":\"password\",",
+    "\"value\":\"",
+    "\"default\":\"",
+    "\"label\":\"token\",",
+    "null",
+    "set_key(\"",
 ];
 
 /// Text around a secret: what ends before it ends a word, in several scripts.

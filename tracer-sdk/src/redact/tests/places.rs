@@ -85,6 +85,16 @@ const TEXTS: &[&str] = &[
     r#"{"label":"§","value":"¤"}"#,
     r#"{"env": "§", "value": "¤"}"#,
     r#"{"name": "§", "type": "string", "default": "¤"}"#,
+    r#"{"name":"§","env":"prod","value":"¤"}"#,
+    r#"{"name":"§","label":"Kennwort","value":"¤"}"#,
+    r#"{"name":"§","label":"§","value":"¤"}"#,
+    r#"{"name":"§","default":null,"value":"¤"}"#,
+    r#"{"name":"§","default":"","value":"¤"}"#,
+    r#"{"name":"§","default":"changeme","env":"prod","value":"¤"}"#,
+    r#"{"value":"¤","default":"","name":"§"}"#,
+    r#"{"value":"¤","default":null,"name":"§"}"#,
+    r#"{"value":"¤","label":"Kennwort","name":"§"}"#,
+    "name = \"§\"\nenv = \"prod\"\nvalue = \"¤\"\n",
     "{'name': '§', 'value': '¤'}",
     "- name: §\n  value: ¤\n",
     "- name: §\n  value: \"¤\"\n",
@@ -160,10 +170,24 @@ const TEXTS: &[&str] = &[
     r#"{"§": {"value": "¤", "of": "ada"}}"#,
     r#"{"§": [{"a": 1}, {"b": ["¤"]}], "c": 2}"#,
     r#"{\"§\": {\"user\": \"ada\", \"it\": \"¤\"}}"#,
+    r#"{"§": ["¤"#,
+    "{\"§\": [\n                                \"¤\"\n                                ]}",
+    r#"{"§": {"a": "b", "c": ["¤"#,
     "§:\n  ¤\nport: 1",
     "§:\n  - ¤\n",
     "§: !!str ¤\n",
     "§: &anchor ¤\n",
+    "§: !!str \"¤\"\n",
+    "§: &anchor '¤'\n",
+    "§: &anchor !!str ¤\n",
+    "§: !!binary |\n  ¤\n",
+    "§:\n  - \"¤\"\n",
+    "§: &all\n  - ¤\n",
+    "§=!¤",
+    "§ = !¤\n",
+    "§: !¤\n",
+    "run --§=!¤ --x",
+    "https://example.org/?a=b&§=!¤",
     "§ = \"\"\"¤\"\"\"",
     "§ = '''¤'''",
     "§ = N'¤'",
@@ -204,6 +228,13 @@ const OTHER_TEXTS: &[&str] = &[
     "curl --user ada:¤ https://x",
     "curl --user=ada:¤ https://x",
     "curl --proxy-user 'ada:¤' https://x",
+    "curl -X POST https://x \\\n  --user ada:¤ \\\n  -d x",
+    "wget --user=ada:¤ https://x",
+    "find_user_by_token(\"¤\")",
+    "Client::new().service_key(\"¤\")",
+    "set_service_key('¤')",
+    "withServiceKey(\"¤\")",
+    "verify_password(\"¤\")",
     "PGPASSWORD=¤ psql",
     "curl https://ada:¤@example.org",
     "Authorization: Basic ¤",
@@ -276,6 +307,14 @@ fn structures(name: &str, value: &str) -> Vec<Value> {
         json!({"param": name, "value": [value]}),
         json!({"variableName": name, "variableValue": value}),
         json!({"a_value": value, "name": name}),
+        json!({"name": name, "env": "prod", "value": value}),
+        json!({"env": name, "name": "prod", "value": value}),
+        json!({"name": name, "label": "Kennwort", "value": value}),
+        json!({"name": name, "default": "", "value": value}),
+        json!({"value": value, "default": "", "name": name}),
+        json!({"default": "", "value": value, "name": name}),
+        json!({"value": value, "name": "prod", "env": name}),
+        json!({"value": "x", "default": value, "name": name}),
         json!({"Value": value, "Variable": name}),
         json!({"k": name, "v": value}),
         json!({"headers": [[name, value], ["accept", "*/*"]]}),
@@ -317,6 +356,191 @@ fn a_random_value_survives_in_no_structure_that_names_it() {
         }
     }
     assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Texts in which each `¤` stands for another secret, and what is left of them.
+const SEVERAL: &[(&str, &str)] = &[
+    (
+        r#"{"api_keys":["¤"]} request_id=id-1 done"#,
+        r#"{"api_keys":["¤"]} request_id=id-1 done"#,
+    ),
+    (
+        "{\"x-api-key\": [\"¤\"]}\n[{\"id\": \"id-1\"}]",
+        "{\"x-api-key\": [\"¤\"]}\n[{\"id\": \"id-1\"}]",
+    ),
+    (
+        r#"{"password": ["¤", {"note": "¤"}], "c": 1}"#,
+        r#"{"password": ["¤", {"note": "¤"}], "c": 1}"#,
+    ),
+    (
+        r#"{"secret": {"a": "¤", "n": {"b": "¤"}}, "c": 1}"#,
+        r#"{"secret": {"a": "¤", "n": {"b": "¤"}}, "c": 1}"#,
+    ),
+    (
+        r#"{\"secret\": {\"a\": \"¤\", \"n\": [1, \"¤\"], \"d\": \"e\", \"f\": \"¤\"}, \"c\": 1}"#,
+        r#"{\"secret\": {\"a\": \"¤\", \"n\": [1, \"¤\"], \"d\": \"e\", \"f\": \"¤\"}, \"c\": 1}"#,
+    ),
+    (
+        r#"{"secret": {"kept": "text", "password": "¤", "token": 5, "b": "¤"}}"#,
+        r#"{"secret": {"kept": "text", "password": "¤", "token": 5, "b": "¤"}}"#,
+    ),
+    (
+        r#"{"name": "password", "type": "token=¤", "value": "¤"}"#,
+        r#"{"name": "password", "type": "token=¤", "value": "¤"}"#,
+    ),
+    (
+        r#"{"secret": {"a": "¤", "password": "¤", "kept": "text", "b": "¤"}}"#,
+        r#"{"secret": {"a": "¤", "password": "¤", "kept": "text", "b": "¤"}}"#,
+    ),
+    (
+        r#"{"tokens_key": ["¤", "¤", "¤"], "c": 1}"#,
+        r#"{"tokens_key": ["¤"], "c": 1}"#,
+    ),
+    (
+        r#"{"passwords": ["", "¤", "", "¤"]}"#,
+        r#"{"passwords": ["", "¤"]}"#,
+    ),
+    (
+        "passwords:\n  - ¤\n  - ¤\n  - \"¤\"\n  - ¤\nport: 1",
+        "passwords:\n  - ¤\n  - ¤\n  - \"¤\"\n  - ¤\nport: 1",
+    ),
+    (
+        "tokens_key:\n- ¤\n- kept\n- ¤\n- kept",
+        "tokens_key:\n- ¤\n- kept\n- ¤\n- kept",
+    ),
+    (
+        r#"{"value": "¤", "default": "¤", "label": "x", "name": "password"}"#,
+        r#"{"value": "¤", "default": "¤", "label": "x", "name": "password"}"#,
+    ),
+    (
+        r#"{"default": "¤", "name": "password", "type": "text", "value": "¤", "values": "¤"}"#,
+        r#"{"default": "¤", "name": "password", "type": "text", "value": "¤", "values": "¤"}"#,
+    ),
+    (
+        r#"{"value": "¤", "name": "password"}, {"value": "kept text", "name": "x"}"#,
+        r#"{"value": "¤", "name": "password"}, {"value": "kept text", "name": "x"}"#,
+    ),
+];
+
+#[test]
+fn all_texts_of_a_long_list_go_whatever_is_between() {
+    let redactor = redactor();
+    let mut dice = Dice::new(25);
+    let secrets: Vec<String> = (0..30).map(|_| value(&mut dice)).collect();
+    for between in ["\", \"", "\", \"\", \"", "\",\n  \"", "\", null, \""] {
+        let text = format!("{{\"passwords\": [\"{}\"]}}", secrets.join(between));
+        let clean = redactor.text(&text);
+        let left = secrets.iter().find(|secret| leak(secret, &clean).is_some());
+        assert_eq!(left, None, "{clean}");
+        assert_eq!(redactor.text(&clean), clean);
+    }
+    for between in ["\n  - ", " # old\n\n  - "] {
+        let text = format!("passwords:\n  - {}\n", secrets.join(between));
+        let clean = redactor.text(&text);
+        let left = secrets.iter().find(|secret| leak(secret, &clean).is_some());
+        assert_eq!(left, None, "{clean}");
+    }
+}
+
+#[test]
+fn each_of_several_secrets_goes_and_what_is_between_stays() {
+    let redactor = redactor();
+    let mut dice = Dice::new(23);
+    let mut failures = Vec::new();
+    for (text, expected) in SEVERAL {
+        let mut given = String::new();
+        for (number, part) in text.split('¤').enumerate() {
+            if number > 0 {
+                given += &value(&mut dice);
+            }
+            given += part;
+        }
+        let clean = redactor.text(&given);
+        let expected = expected.replace('¤', "__REDACTED__");
+        if clean != expected || redactor.text(&clean) != clean {
+            failures.push(format!("{given} -> {clean}"));
+        }
+    }
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn a_secret_that_begins_with_a_sign_goes_without_quotes() {
+    let redactor = redactor();
+    for text in [
+        "DB_PASSWORD=¤",
+        "password: ¤",
+        "password: ¤ and more",
+        "https://example.org/?password=¤&page=2",
+        "psql --password=¤ -h x",
+        "password = ¤",
+    ] {
+        let clean = redactor.text(&text.replace('¤', "!Hunter2xyz9")).into_owned();
+        assert_eq!(clean, text.replace('¤', "__REDACTED__"));
+    }
+    let secret = value(&mut Dice::new(24));
+    for sign in ["!", "&", "*"] {
+        let clean = redactor
+            .text(&format!("export DB_PASSWORD={sign}{secret}"))
+            .into_owned();
+        assert_eq!(clean, "export DB_PASSWORD=__REDACTED__");
+    }
+    for text in ["password: !!str ¤", "password: !!str \"¤\"", "password: &a \"¤\""] {
+        let clean = redactor.text(&text.replace('¤', "Hunter2xyz9")).into_owned();
+        assert_eq!(clean, text.replace('¤', "__REDACTED__"));
+    }
+}
+
+/// An object whose members stay in their order.
+struct Ordered(Vec<(String, Value)>);
+
+impl Ordered {
+    fn from_text(text: &str) -> Self {
+        let members = text.trim_matches(['{', '}']).split(',').map(|member| {
+            let (key, value) = member.split_once(':').unwrap();
+            (
+                serde_json::from_str(key).unwrap(),
+                serde_json::from_str(value).unwrap(),
+            )
+        });
+        Self(members.collect())
+    }
+}
+
+impl serde::Serialize for Ordered {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+#[test]
+fn a_short_value_beside_its_name_goes_whatever_is_beside_it() {
+    let redactor = redactor();
+    let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
+    for members in [
+        r#""name":"DB_PASSWORD","env":"prod","value":"¤""#,
+        r#""name":"password","label":"Kennwort","value":"¤""#,
+        r#""name":"password","default":null,"value":"¤""#,
+        r#""name":"password","default":"","value":"¤""#,
+        r#""value":"¤","default":"","name":"password""#,
+        r#""default":"","value":"¤","name":"password""#,
+        r#""value":"¤","env":"prod","name":"password""#,
+        r#""value":"¤","label":"Password","name":"password""#,
+        r#""label":"Password","value":"¤""#,
+        r#""name":"password","type":"string","default":"¤""#,
+    ] {
+        let text = format!("{{{}}}", members.replace('¤', "hunter2xx"));
+        let expected = format!("{{{}}}", members.replace('¤', "__REDACTED__"));
+        let mut written = Vec::new();
+        write_json(&Ordered::from_text(&text), &redactor, &mut written);
+        assert_eq!(String::from_utf8(written).unwrap(), expected);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            redaction.value(value).0,
+            serde_json::from_str::<Value>(&expected).unwrap()
+        );
+        assert_eq!(redactor.text(&text), expected);
+    }
 }
 
 #[test]
@@ -368,13 +592,22 @@ fn names_beside_names_and_values_beside_harmless_names_stay() {
         json!(["token", "count"]),
         json!(["the password", "is missing"]),
         json!({"role": "tool", "name": "get_token", "content": "three apples"}),
+        json!({"label": "Password", "value": "Forgot it?"}),
+        json!({"name": "password", "type": "string", "default": "required text"}),
+        json!({"name": "password", "type": "string", "default": ""}),
+        json!({"default": "", "type": "string", "name": "password"}),
+        json!({"name": "password", "value": ""}),
+        json!({"name": "auth", "type": "object", "default": {"scheme": "none"}}),
+        json!({"label": "Password", "value": {"min": 6, "rule": "letters"}}),
         json!({"pass": true, "auth": false, "max_tokens": 5, "token": 7, "password": 3, "cookies": 0}),
     ];
     for value in harmless {
         let mut written = Vec::new();
         write_json(&value, &redactor, &mut written);
         assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), value);
-        assert_eq!(redaction.value(value.clone()), (value, 0));
+        assert_eq!(redaction.value(value.clone()), (value.clone(), 0));
+        let text = value.to_string();
+        assert_eq!(redactor.text(&text), text);
     }
 }
 

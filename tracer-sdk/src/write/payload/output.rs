@@ -11,7 +11,7 @@ use super::interrupted::{Interrupted, WriteResult};
 use super::{JsonPlace, WrittenValue, field_names};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 use crate::loops::{self, ValueNumbers};
-use crate::redact::{KeyVerdict, NameMeaning, NameRole, Redactor, prefix};
+use crate::redact::{KeyVerdict, NameMeaning, NameRole, Neighbours, Redactor, prefix};
 use crate::write::escape::{push_escaped, push_escaped_twice};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
@@ -36,41 +36,53 @@ struct Container {
     has_items: bool,
     /// In an array: more than one item was begun.
     has_second: bool,
-    /// What a member or an item says about the value beside it: `{"name": "password", "value": …}`.
-    neighbour: Option<Hint>,
-    /// In an object: where a value begins that a later member may name, and where it ends when that is known.
-    value: (u32, u32),
+    /// In an array: what the last item says about the one behind it.
+    item: Option<Hint>,
+    /// In an object: what its members say about the values beside them: `{"name": "password", "value": …}`.
+    neighbours: Neighbours,
+    /// In an object: values that a later member may name. More are not remembered.
+    values: [ValuePlace; 3],
 }
 
-/// What is known of a string beside what the rule says of its key.
+/// Where a value was written that a member beside it may name.
+#[derive(Debug, Clone, Copy, Default)]
+struct ValuePlace {
+    start: u32,
+    /// 0 while it is written.
+    end: u32,
+    role: NameRole,
+}
+
+/// What is known of a value beside what the rule says of its key.
 #[derive(Debug, Clone, Copy)]
-struct Hint {
-    name: NameMeaning,
-    place: StringPlace,
-}
-
-/// Where a string is, as seen from what names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StringPlace {
-    /// Under a key.
-    Member,
-    /// In a member beside the one with the name, or behind the name in an array of pairs.
-    Neighbour,
-    /// Behind the name in a list, which may as well be a list of names.
+enum Hint {
+    /// Its key says this of strings.
+    Member(NameMeaning),
+    /// Its member has this role beside these.
+    Beside(Neighbours, NameRole),
+    /// It is behind a name in an array of pairs.
+    Pair(NameMeaning),
+    /// It is behind a name in a list, which may as well be a list of names.
     List,
-    /// Behind an option in a list of arguments.
-    Argument,
+    /// It is behind an option in a list of arguments.
+    Argument(NameMeaning),
 }
 
 impl Hint {
     fn hides(self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        match self.place {
-            StringPlace::Member => self.name.hides_member(bytes),
-            StringPlace::Neighbour => self.name.hides_neighbour(bytes),
-            StringPlace::List => NameMeaning::hides_in_list(bytes),
-            StringPlace::Argument => !text.starts_with("--") && self.name.hides_neighbour(bytes),
+        match self {
+            Self::Member(name) => name.hides_member(bytes),
+            Self::Beside(neighbours, role) => neighbours.hide(role, bytes),
+            Self::Pair(name) => name.hides_neighbour(bytes),
+            Self::List => NameMeaning::hides_in_list(bytes),
+            Self::Argument(name) => !text.starts_with("--") && name.hides_neighbour(bytes),
         }
+    }
+
+    /// Whether an array or object is a secret as a whole.
+    fn hides_container(self) -> bool {
+        matches!(self, Self::Beside(neighbours, role) if neighbours.hide_container(role))
     }
 }
 
@@ -92,7 +104,7 @@ pub(super) struct Output<'a> {
     /// A value belongs here next: at the beginning, after a comma in an array, after a key in an object.
     awaiting: bool,
     nodes: usize,
-    /// What the last key, or the item before, says about a string beside the key's verdict.
+    /// What the last key, or the item before, says about a value beside the key's verdict.
     hint: Option<Hint>,
     /// The role of the member that is written, among its neighbours.
     role: NameRole,
@@ -231,8 +243,8 @@ impl<'a> Output<'a> {
             .checked_sub(1)
             .and_then(|top| self.open.get(top))
             .is_some_and(|container| !container.is_object);
-        if in_array || role == NameRole::Name {
-            self.name_neighbour(text);
+        if in_array || role.is_name() {
+            self.name_neighbour(text, role);
         }
         Ok(())
     }
@@ -254,31 +266,38 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// What `text`, which was just written, says about the value beside it.
+    /// What `text`, which was just written as an item or in a member with this role, says about the value beside it.
     #[inline(never)]
-    fn name_neighbour(&mut self, text: &str) {
-        let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) else {
+    fn name_neighbour(&mut self, text: &str, role: NameRole) {
+        let name = self.redactor.name_of_neighbour(text);
+        let Some(container) = self.top() else {
             return;
         };
-        let place = if text.starts_with('-') {
-            StringPlace::Argument
-        } else {
-            StringPlace::Neighbour
+        if !container.is_object {
+            let is_option = text.starts_with('-');
+            container.item = name.map(if is_option { Hint::Argument } else { Hint::Pair });
+            return;
+        }
+        let Some(name) = name else {
+            return;
         };
-        let name = self.redactor.name_of_neighbour(text);
-        container.neighbour = name.map(|name| Hint { name, place });
-        let (start, end) = container.value;
-        if container.is_object
-            && end > start
-            && let Some(name) = name
+        container.neighbours.add(role, name);
+        let (neighbours, values) = (container.neighbours, container.values);
+        // The last first, so that the places of those before it stay true.
+        let written = values.into_iter().rev().filter(|value| value.end > value.start);
+        let replaced = written
+            .filter(|value| self.replace_written(value, neighbours))
+            .count();
+        if replaced > 0
+            && let Some(container) = self.top()
         {
-            container.value = (0, 0);
-            self.replace_written(start as usize..end as usize, name);
+            container.values = Default::default();
         }
     }
 
     /// Puts the marker in the place of a value whose name came after it, unless that is a number or nothing.
-    fn replace_written(&mut self, range: Range<usize>, name: NameMeaning) {
+    fn replace_written(&mut self, place: &ValuePlace, neighbours: Neighbours) -> bool {
+        let range: Range<usize> = place.start as usize..place.end as usize;
         let written = self.out.get(range.clone()).unwrap_or_default();
         let value = if self.is_in_string() {
             unescaped(written)
@@ -286,8 +305,8 @@ impl<'a> Output<'a> {
             Cow::Borrowed(written)
         };
         let is_secret = match &*value {
-            [b'"', text @ .., b'"'] => name.hides_neighbour(text) && text != REDACTED.as_bytes(),
-            [b'[' | b'{', ..] => name != NameMeaning::Key,
+            [b'"', text @ .., b'"'] => neighbours.hide(place.role, text) && text != REDACTED.as_bytes(),
+            [b'[' | b'{', ..] => neighbours.hide_container(place.role),
             _ => false,
         };
         if is_secret {
@@ -299,6 +318,7 @@ impl<'a> Output<'a> {
             self.out.extend_from_slice(&behind);
             self.written.redacted = self.written.redacted.saturating_add(1);
         }
+        is_secret
     }
 
     /// A text of our own, which needs neither redaction nor an escape.
@@ -330,6 +350,9 @@ impl<'a> Output<'a> {
     /// Begins an array or object, or replaces it when it is too deep.
     pub(super) fn begin(&mut self, is_object: bool) -> WriteResult {
         let depth = self.depth;
+        if self.hint.is_some_and(Hint::hides_container) {
+            return self.replace_secret();
+        }
         if depth >= MAX_DEPTH {
             return self.replace_too_deep();
         }
@@ -378,12 +401,10 @@ impl<'a> Output<'a> {
         self.hint = container.and_then(|container| {
             let is_pair = in_array && container.has_items && !container.has_second;
             container.has_second = container.has_items;
-            let hint = container.neighbour.take()?;
-            let place = match hint.place {
-                StringPlace::Neighbour if !is_pair => StringPlace::List,
-                place => place,
-            };
-            Some(Hint { place, ..hint })
+            match container.item.take()? {
+                Hint::Pair(_) if !is_pair => Some(Hint::List),
+                hint => Some(hint),
+            }
         });
         self.comma()?;
         self.awaiting = true;
@@ -464,38 +485,23 @@ impl<'a> Output<'a> {
     ) -> KeyVerdict {
         self.awaiting = true;
         self.role = role;
-        self.hint = name.map(|name| Hint {
-            name,
-            place: StringPlace::Member,
-        });
-        if role == NameRole::Value {
-            self.beside_name(depth)
-        } else {
-            verdict
+        self.hint = name.map(Hint::Member);
+        if role.is_value() {
+            self.beside_name(depth, role);
         }
+        verdict
     }
 
-    /// What the name beside a value says, which is about to be written in the object at `depth`.
-    fn beside_name(&mut self, depth: usize) -> KeyVerdict {
+    /// A value is about to be written in the object at `depth` that members before or after it may name.
+    fn beside_name(&mut self, depth: usize, role: NameRole) {
         let start = u32::try_from(self.out.len()).unwrap_or(0);
-        let container = depth.checked_sub(1).and_then(|top| self.open.get_mut(top));
-        let Some(container) = container else {
-            return KeyVerdict::Keep;
+        let Some(container) = depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) else {
+            return;
         };
-        let Some(Hint { name, .. }) = container.neighbour else {
-            container.value = (start, 0);
-            return KeyVerdict::Keep;
-        };
-        self.hint = Some(Hint {
-            name,
-            place: StringPlace::Neighbour,
-        });
-        // A string is decided by the hint, what holds strings is a secret as a whole.
-        if name == NameMeaning::Key {
-            KeyVerdict::Keep
-        } else {
-            KeyVerdict::SecretUnlessNumber
+        if let Some(free) = container.values.iter_mut().find(|value| value.start == 0) {
+            *free = ValuePlace { start, end: 0, role };
         }
+        self.hint = Some(Hint::Beside(container.neighbours, role));
     }
 
     /// The key of something that cannot be a key.
@@ -521,8 +527,10 @@ impl<'a> Output<'a> {
             return self.stop();
         }
         if let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
-            if container.value.0 > container.value.1 {
-                container.value.1 = u32::try_from(self.out.len()).unwrap_or(0);
+            for value in &mut container.values {
+                if value.start > value.end {
+                    value.end = u32::try_from(self.out.len()).unwrap_or(0);
+                }
             }
             if container.has_items {
                 self.out.push(b',');
