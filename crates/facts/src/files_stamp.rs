@@ -51,23 +51,28 @@ impl FilesStamp {
     /// The stamp of the run in a directory, as it is now. `.live` matters while the run has not ended.
     #[must_use]
     pub fn of(directory: &Path, is_open: bool) -> Self {
-        let mut stamp = Self {
-            bytes: Vec::with_capacity(BYTES),
-            ..Self::default()
-        };
-        let mut path = directory.join(META_FILE);
-        stamp.add(&path);
-        path.set_file_name(SPANS_FILE);
-        stamp.log_bytes = stamp.add(&path);
+        let look = |file: &str| FileLook::at(&directory.join(file));
+        let mut stamp = Self::of_files(look(META_FILE), look(SPANS_FILE));
         if is_open {
             stamp.add_live_file(directory);
         }
         stamp
     }
 
+    /// The stamp of a run that has ended, by its metadata and its log.
+    pub(crate) fn of_files(meta: Option<FileLook>, log: Option<FileLook>) -> Self {
+        let mut stamp = Self {
+            bytes: Vec::with_capacity(BYTES),
+            ..Self::default()
+        };
+        stamp.add(meta);
+        stamp.log_bytes = stamp.add(log);
+        stamp
+    }
+
     /// The same of a run that turns out not to have ended.
     pub(crate) fn add_live_file(&mut self, directory: &Path) {
-        self.add(&directory.join(LIVE_FILE));
+        self.add(FileLook::at(&directory.join(LIVE_FILE)));
     }
 
     /// What is compared and kept.
@@ -96,21 +101,17 @@ impl FilesStamp {
     }
 
     /// Adds a file; gives its size.
-    fn add(&mut self, path: &Path) -> u64 {
-        self.add_metadata(fs::symlink_metadata(path).ok().as_ref())
-    }
-
-    fn add_metadata(&mut self, metadata: Option<&Metadata>) -> u64 {
-        let Some(metadata) = metadata else {
+    fn add(&mut self, file: Option<FileLook>) -> u64 {
+        let Some(file) = file else {
             self.bytes.push(0);
             return 0;
         };
         self.bytes.push(1);
-        self.number(metadata.len());
-        for number in identity(metadata) {
+        self.number(file.bytes);
+        for number in file.identity {
             self.number(number);
         }
-        for time in times(metadata).into_iter().flatten() {
+        for time in file.times.into_iter().flatten() {
             let since = time
                 .duration_since(SystemTime::UNIX_EPOCH)
                 .unwrap_or_else(|before| before.duration());
@@ -119,7 +120,7 @@ impl FilesStamp {
             self.is_coarse |= since.subsec_nanos() == 0;
             self.newest = self.newest.max(Some(time));
         }
-        metadata.len()
+        file.bytes
     }
 
     /// A number in as few bytes as it needs: there is a stamp for every run.
@@ -147,7 +148,7 @@ impl FolderListing {
         let listed = Instant::now();
         let mut stamp = FilesStamp::default();
         // The folder of runs may be a link.
-        stamp.add_metadata(Some(&fs::metadata(folder).ok()?));
+        stamp.add(Some((&fs::metadata(folder).ok()?).into()));
         stamp.is_settled_by(FOLDER_CLOCK).then_some(Self {
             folder: stamp,
             listed,
@@ -160,17 +161,63 @@ impl FolderListing {
     }
 }
 
-/// The times of a file: of its contents, and of its inode, which no program sets back.
-fn times(metadata: &Metadata) -> [Option<SystemTime>; 2] {
-    [metadata.modified().ok(), changed(metadata)]
+/// What a look at a file shows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileLook {
+    bytes: u64,
+    identity: [u64; 3],
+    /// Of its contents, and of its inode, which no program sets back.
+    times: [Option<SystemTime>; 2],
+}
+
+impl FileLook {
+    /// The file or link at a path, if there is one.
+    fn at(path: &Path) -> Option<Self> {
+        fs::symlink_metadata(path).ok().map(|metadata| (&metadata).into())
+    }
+}
+
+impl From<&Metadata> for FileLook {
+    fn from(metadata: &Metadata) -> Self {
+        Self {
+            bytes: metadata.len(),
+            identity: identity(metadata),
+            times: [metadata.modified().ok(), changed(metadata)],
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<&rustix::fs::Stat> for FileLook {
+    fn from(stat: &rustix::fs::Stat) -> Self {
+        let at = |seconds, nanoseconds| moment(seconds, i64::try_from(nanoseconds).ok()?);
+        Self {
+            bytes: u64::try_from(stat.st_size).unwrap_or(0),
+            identity: [stat.st_dev, stat.st_ino, u64::from(stat.st_mode)],
+            times: [
+                at(stat.st_mtime, stat.st_mtime_nsec),
+                at(stat.st_ctime, stat.st_ctime_nsec),
+            ],
+        }
+    }
+}
+
+/// A time that a file system gives, which may be before 1970.
+#[cfg(unix)]
+fn moment(seconds: i64, nanoseconds: i64) -> Option<SystemTime> {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let at = if seconds < 0 {
+        SystemTime::UNIX_EPOCH.checked_sub(whole)
+    } else {
+        SystemTime::UNIX_EPOCH.checked_add(whole)
+    };
+    at?.checked_add(Duration::from_nanos(u64::try_from(nanoseconds).ok()?))
 }
 
 #[cfg(unix)]
 fn changed(metadata: &Metadata) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt;
-    let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).ok()?);
-    let nanoseconds = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).ok()?);
-    SystemTime::UNIX_EPOCH.checked_add(seconds + nanoseconds)
+    moment(metadata.ctime(), metadata.ctime_nsec())
 }
 
 #[cfg(not(unix))]

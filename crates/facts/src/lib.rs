@@ -16,6 +16,7 @@ mod mirror;
 mod order;
 pub mod query;
 mod run_facts;
+mod run_folder;
 mod run_stream;
 mod search;
 mod selected;

@@ -23,6 +23,7 @@ use crate::growing_runs::GrowingRuns;
 use crate::kept_indexes::KeptIndexes;
 use crate::mirror::{FetchError, MirroredRow, RunLease, TeamStore};
 use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
+use crate::run_folder::RunFolder;
 use crate::workers;
 
 /// Threads that look at the files of runs: a disk answers many questions at once.
@@ -449,7 +450,8 @@ impl FactsStore {
         let (looks, opened) = thread::scope(|scope| {
             let loading = thread::Builder::new().spawn_scoped(scope, || self.load(with_details));
             // An ended run is the common case: what of the others matters besides is added to their stamps.
-            let look = |directory: RunDirectory| (FilesStamp::of(&directory.path, false), directory);
+            let folder = RunFolder::open(&self.runs.runs_dir());
+            let look = move |directory: RunDirectory| (folder.stamp(&directory), directory);
             let looks = self.local_directories().map(|directories| {
                 self.forget_indexes_but(&directories);
                 workers::map(directories, MAX_LOOKING, look)
