@@ -1,5 +1,5 @@
 //! [`RunFolder`]: the folder of all runs, opened, so that the system finds the files of each run by a short path: of 100,000 runs
-//! looking takes a fifth less.
+//! looking takes a fifth less, and `list` a tenth.
 
 use std::path::Path;
 
