@@ -542,9 +542,9 @@ fn in_yaml(text: &Text<'_>, start: usize, has_lines: bool, class: NameMeaning) -
         return yaml_items(text, gap.end);
     }
     let value = if is_tagged {
-        YamlValue::at(text, block_scalar(text, gap.end).unwrap_or(gap.end))
+        YamlScalar::at(text, block_scalar(text, gap.end).unwrap_or(gap.end))
     } else if gap.has_lines && matches!(text.before(start), b' ' | b'\t') {
-        YamlValue::at(text, start)
+        YamlScalar::at(text, start)
     } else {
         return None;
     };
@@ -563,7 +563,7 @@ fn yaml_items(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
     let mut places = Vec::new();
     let (mut item, mut from) = (start, start);
     while text.has(item, b"- ") && item - from < MAX_NESTED_BYTES {
-        let value = YamlValue::at(text, item + 2);
+        let value = YamlScalar::at(text, item + 2);
         let is_secret = looks_secret(text.judged(value.start, value.seen));
         if is_secret {
             places.push(value.start..value.end(text));
@@ -585,14 +585,14 @@ fn yaml_items(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
 }
 
 /// A value in YAML, with quotes or without.
-struct YamlValue {
+struct YamlScalar {
     start: usize,
     /// As far as it was looked at.
     seen: usize,
     quoted: Option<Quoted>,
 }
 
-impl YamlValue {
+impl YamlScalar {
     fn at(text: &Text<'_>, start: usize) -> Self {
         match Quoted::at(text, start) {
             Some(quoted) => Self {
