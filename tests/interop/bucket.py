@@ -162,8 +162,6 @@ class Store:
 class FaultyNetwork(threading.Thread):
     """Between a shipper and the store: connections are cut after some bytes, and some requests are answered with 503 SlowDown."""
 
-    SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
-
     def __init__(self, port, seed):
         super().__init__(daemon=True)
         self.target, self.random, self.cuts, self.refusals = port, random.Random(seed), 0, 0
@@ -177,19 +175,28 @@ class FaultyNetwork(threading.Thread):
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            fate = self.random.random()
-            if fate < 0.2:
-                self.refusals += 1
-                threading.Thread(target=self.refuse, args=(client,), daemon=True).start()
-            else:
-                self.cuts += 1
-                threading.Thread(target=self.forward, args=(client, self.random.randrange(2_000, 4_000_000)), daemon=True).start()
+            threading.Thread(target=self.fate(), args=(client,), daemon=True).start()
 
-    def refuse(self, client):
-        with client:
-            client.recv(65_536)
-            client.sendall(b"HTTP/1.1 503 Slow Down\r\nConnection: close\r\nContent-Type: application/xml\r\nContent-Length: "
-                           + str(len(self.SLOW_DOWN)).encode() + b"\r\n\r\n" + self.SLOW_DOWN)
+    def fate(self):
+        """What becomes of the next connection."""
+        if self.random.random() < 0.2:
+            return self.refusing("503 Slow Down", "SlowDown", "Please reduce your request rate.")
+        return self.cutting(self.random.randrange(2_000, 4_000_000))
+
+    def cutting(self, limit):
+        self.cuts += 1
+        return lambda client: self.forward(client, limit)
+
+    def refusing(self, status, code, message):
+        self.refusals += 1
+        body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+
+        def refuse(client):
+            with client:
+                client.recv(65_536)
+                client.sendall(f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: application/xml\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+
+        return refuse
 
     def forward(self, client, limit):
         """Passes this number of bytes in both directions together, and then cuts the connection, wherever a request is."""
@@ -215,30 +222,14 @@ class FaultyNetwork(threading.Thread):
 class ForbiddingNetwork(FaultyNetwork):
     """Between a shipper and the store: after some connections, each of which ends after some bytes, everything is forbidden."""
 
-    FORBIDDEN = b"<Error><Code>AccessDenied</Code><Message>Access Denied.</Message></Error>"
-
     def __init__(self, port, allowed):
         self.allowed = allowed
         super().__init__(port, 18)
 
-    def run(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            if self.cuts < self.allowed:
-                self.cuts += 1
-                threading.Thread(target=self.forward, args=(client, 30_000), daemon=True).start()
-            else:
-                self.refusals += 1
-                threading.Thread(target=self.forbid, args=(client,), daemon=True).start()
-
-    def forbid(self, client):
-        with client:
-            client.recv(65_536)
-            client.sendall(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Type: application/xml\r\nContent-Length: "
-                           + str(len(self.FORBIDDEN)).encode() + b"\r\n\r\n" + self.FORBIDDEN)
+    def fate(self):
+        if self.cuts < self.allowed:
+            return self.cutting(30_000)
+        return self.refusing("403 Forbidden", "AccessDenied", "Access Denied.")
 
 
 class Outages(threading.Thread):
