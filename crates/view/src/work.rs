@@ -192,37 +192,56 @@ mod tests {
             .unwrap()
     }
 
+    /// Readings that nobody has ended yet.
+    struct OpenReadings<T> {
+        ends: Vec<mpsc::Sender<()>>,
+        waiting: Vec<tokio::task::JoinHandle<Option<T>>>,
+    }
+
+    impl<T: Send + 'static> OpenReadings<T> {
+        /// Asks for more readings than have turns; what each is given ends with an error when it may.
+        fn begin(
+            runtime: &tokio::runtime::Runtime,
+            work: &WorkPool,
+            length: WorkLength,
+            read: impl Fn(&mpsc::Receiver<()>) -> T + Clone + Send + 'static,
+        ) -> Self {
+            let (mut ends, mut waiting) = (Vec::new(), Vec::new());
+            for _ in 0..3 * MAX_READERS {
+                let (end, ended) = mpsc::channel::<()>();
+                let (work, read) = (work.clone(), read.clone());
+                waiting.push(runtime.spawn(async move { work.read(length, move || read(&ended)).await }));
+                ends.push(end);
+            }
+            Self { ends, waiting }
+        }
+
+        /// Ends all of them, and gives what they gave.
+        fn end(self, runtime: &tokio::runtime::Runtime) -> Vec<Option<T>> {
+            drop(self.ends);
+            let ended = self.waiting.into_iter();
+            ended.map(|waiting| runtime.block_on(waiting).unwrap()).collect()
+        }
+    }
+
     #[test]
     fn a_reading_that_waits_for_something_else_has_no_turn() {
         let runtime = runtime();
         let work = WorkPool::new();
         let (begun, all_begun) = mpsc::channel();
-        let mut ends = Vec::new();
-        let mut waiting = Vec::new();
-        for _ in 0..3 * MAX_READERS {
-            let (end, ended) = mpsc::channel::<()>();
-            let (work, begun) = (work.clone(), begun.clone());
-            waiting.push(runtime.spawn(async move {
-                work.read(WorkLength::Short, move || {
-                    aside(|| {
-                        begun.send(()).unwrap();
-                        ended.recv().unwrap_err();
-                    });
-                    CURRENT.with_borrow(|current| current.as_ref().unwrap().turn.is_some())
-                })
-                .await
-            }));
-            ends.push(end);
-        }
+        let open = OpenReadings::begin(&runtime, &work, WorkLength::Short, move |ended| {
+            aside(|| {
+                begun.send(()).unwrap();
+                ended.recv().unwrap_err();
+            });
+            CURRENT.with_borrow(|current| current.as_ref().unwrap().turn.is_some())
+        });
         // All of them wait at once, and more work is done meanwhile.
         for _ in 0..3 * MAX_READERS {
             all_begun.recv().unwrap();
         }
         assert_eq!(runtime.block_on(work.read(WorkLength::Short, || 7)), Some(7));
-        drop(ends);
-        for waiting in waiting {
-            assert_eq!(runtime.block_on(waiting).unwrap(), Some(true));
-        }
+        assert_eq!(open.end(&runtime), [Some(true); 3 * MAX_READERS]);
         assert_eq!(work.turns.available_permits(), MAX_READERS);
     }
 
@@ -231,28 +250,15 @@ mod tests {
         let runtime = runtime();
         let work = WorkPool::new();
         let (begun, has_begun) = mpsc::channel();
-        let mut ends = Vec::new();
-        let mut waiting = Vec::new();
-        for _ in 0..3 * MAX_READERS {
-            let (end, ended) = mpsc::channel::<()>();
-            let (work, begun) = (work.clone(), begun.clone());
-            waiting.push(runtime.spawn(async move {
-                work.read(WorkLength::Long, move || {
-                    begun.send(()).unwrap();
-                    ended.recv().unwrap_err();
-                })
-                .await
-            }));
-            ends.push(end);
-        }
+        let open = OpenReadings::begin(&runtime, &work, WorkLength::Long, move |ended| {
+            begun.send(()).unwrap();
+            ended.recv().unwrap_err();
+        });
         for _ in 0..MAX_LONG_READERS {
             has_begun.recv().unwrap();
         }
         assert_eq!(runtime.block_on(work.read(WorkLength::Short, || 7)), Some(7));
-        drop(ends);
-        for waiting in waiting {
-            assert_eq!(runtime.block_on(waiting).unwrap(), Some(()));
-        }
+        assert_eq!(open.end(&runtime), [Some(()); 3 * MAX_READERS]);
         assert_eq!(has_begun.try_iter().count(), 3 * MAX_READERS - MAX_LONG_READERS);
     }
 
