@@ -39,13 +39,11 @@ const AROUND_CUT: usize = 400;
 /// The work that any text may take, and what it may take for its length: none of 10,000 real files comes to it. What takes
 /// more is redacted from there on: to stop looking would let a secret through, and to go on would stall the program.
 const FIRST_PASS: WorkLimit = WorkLimit {
-    free: 5_000,
-    per_four_bytes: 5,
+    free: 3_000,
+    per_64_bytes: 96,
 };
-const LATER_PASSES: WorkLimit = WorkLimit {
-    free: 2_500,
-    per_four_bytes: 1,
-};
+/// Each pass may take this part of what the one before it may: it looks at what changed only.
+const PART_FOR_NEXT_PASS: usize = 3;
 
 /// The most bytes around a place that are examined for the work of one, and those that are examined for none.
 const MAX_BYTES_FOR_WORK: usize = 4;
@@ -144,12 +142,14 @@ impl Scanner {
         if truncated {
             look_around_cut(&mut again, &text);
         }
+        let mut limit = FIRST_PASS;
         for _ in 1..MAX_PASSES {
+            limit = limit.of_next_pass();
             if again.is_empty() {
                 break;
             }
             let length = text.len();
-            let Some(next) = self.replace(&text, length, false, keys, again.into_iter(), LATER_PASSES) else {
+            let Some(next) = self.replace(&text, length, false, keys, again.into_iter(), limit) else {
                 break;
             };
             redacted += next.count;
@@ -229,9 +229,6 @@ impl Scanner {
             result
                 .text
                 .push_str(seen.get(result.copied..keep).unwrap_or_default());
-            result
-                .again
-                .sort_unstable_by_key(|region| (region.start, region.end));
             result
         })
     }
@@ -314,8 +311,17 @@ impl Replaced {
         self.reach = self.reach.max(reach);
         if self.count > 0 && at < self.copied + around + MAX_BEHIND {
             let start = self.in_text(at);
-            self.again.push(start..start + 2);
+            self.look_again(start..start + 2);
         }
+    }
+
+    /// Adds a part in which something may be noticed now. They stay in order, and apart from each other, as hardly any begins
+    /// before the last one: a text of many secrets has thousands.
+    fn look_again(&mut self, mut region: Range<usize>) {
+        while let Some(last) = self.again.pop_if(|last| last.end >= region.start) {
+            region = last.start.min(region.start)..last.end.max(region.end);
+        }
+        self.again.push(region);
     }
 
     /// Where a place is that was not copied yet.
@@ -339,14 +345,14 @@ impl Replaced {
         if self.rejected.end > start && self.rejected.start < start {
             let first = self.rejected.start.max(start.saturating_sub(self.reach));
             let from = self.in_text(first.max(self.copied));
-            self.again.push(from..self.in_text(start));
+            self.look_again(from..self.in_text(start));
         }
         self.rejected = secret.end..secret.end;
         self.text.push_str(before);
         let from = self.text.len();
         let quotes = seen.get(quotes).unwrap_or_default();
         self.text.extend([quotes, REDACTED, quotes]);
-        self.again.push(from.saturating_sub(2)..self.text.len() + 2);
+        self.look_again(from.saturating_sub(2)..self.text.len() + 2);
         self.copied = secret.end;
         self.count += 1;
         true
@@ -364,13 +370,20 @@ fn look_around_cut(again: &mut Vec<Range<usize>>, text: &str) {
 #[derive(Clone, Copy)]
 struct WorkLimit {
     free: usize,
-    per_four_bytes: usize,
+    per_64_bytes: usize,
 }
 
 impl WorkLimit {
     /// The most work up to a position: what is left of a text whose rest was redacted may be looked through again.
     const fn at(self, position: usize) -> usize {
-        self.free + self.per_four_bytes * position / 4
+        self.free + self.per_64_bytes * position / 64
+    }
+
+    const fn of_next_pass(self) -> Self {
+        Self {
+            free: self.free / PART_FOR_NEXT_PASS,
+            per_64_bytes: self.per_64_bytes / PART_FOR_NEXT_PASS,
+        }
     }
 }
 
