@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 use once_cell::race::OnceBox;
 use tracing::Metadata;
@@ -16,7 +16,7 @@ use crate::emit::run_state::RunState;
 use crate::emit::site::Site;
 use crate::emit::start::{Started, start_run_since};
 use crate::format::EventType;
-use crate::process::{OwnLock, OwnProcess};
+use crate::process::{OwnLock, OwnProcess, coarse_now};
 use crate::settings::Config;
 use crate::write::files::{Disk, FileSystem};
 
@@ -29,17 +29,20 @@ pub(super) struct NewRun {
     pub(super) is_joined: bool,
 }
 
-/// Starts a run, or joins the one that the process works for; `None` when recording is off.
+/// Starts a run that began at a time of [`coarse_now`], if not at once, or joins the one that the process works for; `None` when
+/// recording is off.
 pub(super) fn start_run(
     name: String,
     metadata: &'static Metadata<'static>,
     config: &Config,
-    since: Option<Instant>,
+    since: Option<Duration>,
 ) -> Option<NewRun> {
     let path = metadata.file().unwrap_or_default();
     let site = Site::new(Some(name.into()), path, "", metadata.line().unwrap_or_default());
     let disk: Arc<dyn FileSystem> = Arc::new(Disk);
-    let ago = since.map(|since| since.elapsed()).unwrap_or_default();
+    let ago = since
+        .map(|since| coarse_now().saturating_sub(since))
+        .unwrap_or_default();
     let Some(started) = start_run_since(&site, config, &GivenTags::default(), &disk, ago) else {
         report::recording_is_off();
         return None;
@@ -93,7 +96,8 @@ impl Drop for LiveContext {
 /// Nearly none becomes one: what that takes is made when it is needed.
 #[derive(Debug)]
 pub(super) struct OutermostSpan {
-    since: Instant,
+    /// By the coarse clock, which costs such a span a tenth less than the exact one: its run may begin some milliseconds off.
+    since: Duration,
     metadata: &'static Metadata<'static>,
     run: OnceBox<OutermostRunPlace>,
 }
@@ -104,7 +108,7 @@ type OutermostRunPlace = Arc<OwnLock<Option<OutermostRun>>>;
 /// An outermost span around one that is looked at.
 #[derive(Debug)]
 pub(super) struct SurroundingSpan {
-    since: Instant,
+    since: Duration,
     metadata: &'static Metadata<'static>,
     run: OutermostRunPlace,
 }
@@ -122,7 +126,7 @@ struct OutermostRun {
 impl OutermostSpan {
     pub(super) fn new(metadata: &'static Metadata<'static>) -> Self {
         Self {
-            since: Instant::now(),
+            since: coarse_now(),
             metadata,
             run: OnceBox::new(),
         }
