@@ -1,4 +1,4 @@
-//! Taking a run of a gate's trial into a store, marked as one.
+//! Taking a run into a store at once, and that of a gate's trial marked as one.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::error::MaintenanceError;
 use super::remove::{hidden, remove_tree};
 use crate::format::gate_trial::GATE_KEY;
-use crate::format::{GateTrial, META_FILE};
+use crate::format::{GateTrial, META_FILE, TraceId};
 use crate::input::read_input;
 use crate::read::{MAX_META_BYTES, RunDirectory, RunStore, open_run_file};
 use crate::write::files::{Disk, FileSystem, OpenMode, write_all};
@@ -50,33 +50,50 @@ pub(super) fn adopt_run_on(
     mark: &GateTrial,
     file_system: &dyn FileSystem,
 ) -> Result<RunDirectory, MaintenanceError> {
+    place_run(store, run.trace_id, file_system, |hidden| {
+        copy(&run.path, hidden, mark, file_system)
+    })
+}
+
+/// Gives a store the run that `fill` writes into a directory, which is there for it; for readers the run is there at once.
+/// A run that the store has is left as it is, and after an error the store is as it was.
+pub(crate) fn place_run(
+    store: &RunStore,
+    trace_id: TraceId,
+    file_system: &dyn FileSystem,
+    fill: impl FnOnce(&Path) -> Result<(), MaintenanceError>,
+) -> Result<RunDirectory, MaintenanceError> {
     let runs_dir = store.runs_dir();
-    let adopted = RunDirectory {
-        trace_id: run.trace_id,
-        path: runs_dir.join(run.trace_id.to_string()),
+    let placed = RunDirectory {
+        trace_id,
+        path: runs_dir.join(trace_id.to_string()),
     };
-    if adopted.path.symlink_metadata().is_ok() {
+    if placed.path.symlink_metadata().is_ok() {
         return Err(MaintenanceError::RunExists);
     }
     file_system
         .create_directories(&runs_dir)
         .map_err(MaintenanceError::at(&runs_dir))?;
     // A name that no reader takes for a run, and that `remove_leftovers` takes away.
-    let hidden = hidden(&adopted);
+    let hidden = hidden(&placed);
     if hidden.symlink_metadata().is_ok() {
         remove_tree(&hidden, file_system)?;
     }
-    let copied = copy(&run.path, &hidden, mark, file_system).and_then(|()| {
-        file_system
-            .rename(&hidden, &adopted.path)
-            .map_err(MaintenanceError::at(&adopted.path))
-    });
-    if let Err(error) = copied {
+    let filled = file_system
+        .create_directory(&hidden)
+        .map_err(MaintenanceError::at(&hidden))
+        .and_then(|()| fill(&hidden))
+        .and_then(|()| {
+            file_system
+                .rename(&hidden, &placed.path)
+                .map_err(MaintenanceError::at(&placed.path))
+        });
+    if let Err(error) = filled {
         // The error that matters is the first one.
         let _ = remove_tree(&hidden, file_system);
         return Err(error);
     }
-    Ok(adopted)
+    Ok(placed)
 }
 
 fn copy(
@@ -85,9 +102,6 @@ fn copy(
     mark: &GateTrial,
     file_system: &dyn FileSystem,
 ) -> Result<(), MaintenanceError> {
-    file_system
-        .create_directory(to)
-        .map_err(MaintenanceError::at(to))?;
     for entry in fs::read_dir(from).map_err(MaintenanceError::at(from))? {
         let entry = entry.map_err(MaintenanceError::at(from))?;
         let path = entry.path();

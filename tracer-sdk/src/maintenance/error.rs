@@ -43,7 +43,7 @@ pub enum MaintenanceError {
 
 impl MaintenanceError {
     /// An I/O error at a path.
-    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }

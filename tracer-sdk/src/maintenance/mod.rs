@@ -17,6 +17,8 @@ mod trash;
 mod tests;
 
 pub use adopt::adopt_run;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use adopt::place_run;
 pub use completion::{Completion, INTERRUPTED};
 pub use error::MaintenanceError;
 pub use prune::{PlannedRemoval, PruneCandidate, PruneError, PrunePlan, PruneResult, PruneRules};
