@@ -21,13 +21,13 @@ thread_local! {
 /// ```
 /// use tracer_sdk::Context;
 ///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
 /// let context = Context::current().expect("a run is active");
 /// let worker = std::thread::spawn(context.wrap(|| tracer_sdk::tool_call("search").record()));
 /// worker.join().unwrap()?;
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Context {
@@ -43,12 +43,13 @@ impl Context {
     /// A thread that was never given a context, while exactly one run is live in the process, gets that run's.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::Context;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
     /// assert_eq!(Context::current().map(|context| context.trace_id()), run.trace_id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn current() -> Option<Self> {
@@ -83,11 +84,12 @@ impl Context {
     /// The run's ID.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
     /// let context = run.context().expect("recording is on");
     /// assert_eq!(Some(context.trace_id()), run.trace_id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn trace_id(&self) -> TraceId {
@@ -98,7 +100,6 @@ impl Context {
     /// `TRACER_TRACEPARENT`, and the child's runs become spans of this run, in the same directory.
     ///
     /// ```no_run
-    /// # fn main() -> std::io::Result<()> {
     /// use std::process::Command;
     ///
     /// let mut child = Command::new("indexer");
@@ -106,7 +107,7 @@ impl Context {
     ///     child.env("TRACER_TRACEPARENT", context.to_traceparent());
     /// }
     /// child.status()?;
-    /// # Ok(()) }
+    /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
     pub fn to_traceparent(&self) -> String {
@@ -123,8 +124,8 @@ impl Context {
     /// Makes this the context of the thread until the guard is dropped.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
     /// let context = run.context().expect("recording is on");
     /// let worker = std::thread::spawn(move || {
@@ -133,7 +134,7 @@ impl Context {
     /// });
     /// worker.join().unwrap()?;
     /// assert_eq!(run.finish().written, 2); // the call and the run's own span
-    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn enter(&self) -> ContextGuard {
         ContextGuard {
@@ -145,8 +146,8 @@ impl Context {
     /// Runs a closure within this context.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
     /// let context = run.context().expect("recording is on");
     /// std::thread::scope(|threads| {
@@ -154,6 +155,7 @@ impl Context {
     ///     threads.spawn(|| context.in_scope(|| tracer_sdk::tool_call("read_file").record()));
     /// });
     /// assert_eq!(run.finish().written, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
         let _guard = self.enter();
@@ -163,14 +165,14 @@ impl Context {
     /// Wraps a closure so that it runs within this context wherever it is called: in a thread, a pool, a callback.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
     /// let context = run.context().expect("recording is on");
     /// let search = context.wrap(|| tracer_sdk::tool_call("search").record());
     /// std::thread::spawn(search).join().unwrap()?;
     /// assert_eq!(run.finish().written, 2);
-    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wrap<R>(self, work: impl FnOnce() -> R) -> impl FnOnce() -> R {
         move || self.in_scope(work)

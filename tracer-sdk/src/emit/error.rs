@@ -61,18 +61,12 @@ impl ErrorInfo {
     /// The type, the message and the causes of an error.
     ///
     /// ```
-    /// use std::io;
+    /// use tracer_sdk::maintenance::MaintenanceError;
     ///
-    /// let cause = "x".parse::<u8>().unwrap_err();
-    /// let info = tracer_sdk::ErrorInfo::with_causes(&io::Error::new(io::ErrorKind::InvalidData, Wrapped(cause)));
-    /// assert_eq!(info.stack.as_deref(), Some("caused by: invalid digit found in string"));
-    /// # #[derive(Debug)] struct Wrapped(std::num::ParseIntError);
-    /// # impl std::fmt::Display for Wrapped {
-    /// #     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { formatter.write_str("bad port") }
-    /// # }
-    /// # impl std::error::Error for Wrapped {
-    /// #     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> { Some(&self.0) }
-    /// # }
+    /// let source = std::io::Error::other("the disk is full");
+    /// let error = MaintenanceError::Io { path: "meta.json".into(), source };
+    /// let info = tracer_sdk::ErrorInfo::with_causes(&error);
+    /// assert_eq!(info.stack.as_deref(), Some("caused by: the disk is full"));
     /// ```
     pub fn with_causes<E: std::error::Error + ?Sized>(error: &E) -> Self {
         Self {

@@ -38,10 +38,10 @@ pin_project! {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::TraceFutureExt;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
     /// let search = async { tracer_sdk::tool_call("search").record() }.in_current_run();
     /// tokio::spawn(search).await??;
@@ -74,10 +74,10 @@ impl<F: Future> Future for InContext<F> {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// use tracer_sdk::TraceFutureExt;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
 /// let calls = ["search", "read_file"].map(|tool| {
 ///     tokio::spawn(async move { tracer_sdk::tool_call(tool).record() }.in_current_run())
@@ -92,13 +92,15 @@ pub trait TraceFutureExt: Future + Sized {
     /// Polls this future within the context that is current now. Spawned tasks need it:
     ///
     /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use tracer_sdk::TraceFutureExt;
+    /// use tracer_sdk::testing::capture_async;
     ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// # fn spawn<F: Future>(_: F) {}
-    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
-    /// spawn(async { tracer_sdk::tool_call("search").record() }.in_current_run());
+    /// let search = async { tracer_sdk::tool_call("search").record() };
+    /// let run = capture_async(async { tokio::spawn(search.in_current_run()).await }).await;
+    /// assert_eq!(run.tree(), "run captured\n└─ tool search\n");
+    /// # Ok(()) }
     /// ```
     fn in_current_run(self) -> InContext<Self> {
         self.in_optional_context(Context::current())
@@ -109,10 +111,10 @@ pub trait TraceFutureExt: Future + Sized {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::{Context, TraceFutureExt};
+    /// use tracer_sdk::{Config, Context, TraceFutureExt};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
     /// let mut plan = tracer_sdk::span("plan").start();
     /// if let Some(context) = plan.context() {

@@ -45,16 +45,16 @@ pub fn traced_run(name: impl Into<Cow<'static, str>>) -> RunGuard {
 /// A run that is being described: name, limits, settings.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// use tracer_sdk::{Guardrails, Run, tool_call};
+/// use tracer_sdk::{Config, Guardrails, Run, tool_call};
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = Config::new().data_dir(folder.path());
 /// let answer = Run::new("support-agent")
 ///     .config(&config)
 ///     .guardrails(Guardrails::new().max_tool_calls(20))
 ///     .try_in_scope(|| tool_call("search").record().map(|()| "Within 14 days."))?;
 /// assert_eq!(answer, "Within 14 days.");
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "a `Run` only describes a run: call `.start()`, `.try_in_scope(..)` or `.try_instrument(..)`"]
 #[derive(Debug, Clone)]
@@ -69,14 +69,13 @@ impl Run {
     /// A run with a name. `TRACER_RUN_NAME` wins over it.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-    /// # let directory = run.dir().unwrap();
-    /// # run.finish();
-    /// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
+    /// run.finish();
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.meta.run_name.as_deref(), Some("support-agent"));
-    /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
     pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
@@ -93,13 +92,14 @@ impl Run {
     /// Sets the limits that stop the run.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::{Guardrails, Run, llm_call};
+    /// use tracer_sdk::{Config, Guardrails, Run, llm_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let run = Run::new("careful").config(&config).guardrails(Guardrails::new().max_llm_calls(1)).start();
     /// assert!(llm_call("gpt-5").record().is_ok());
     /// assert!(llm_call("gpt-5").start().is_err()); // refused before it is made
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn guardrails(mut self, guardrails: Guardrails) -> Self {
         self.config = self.config.guardrails(guardrails);
@@ -109,13 +109,14 @@ impl Run {
     /// Sets values that win over the environment and the settings files; limits set before are kept.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::{Config, Run};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let off = Config::new().enabled(false);
     /// let run = Run::new("unrecorded").config(&config).config(&off).start();
     /// assert_eq!(run.trace_id(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn config(mut self, config: &Config) -> Self {
         self.config = config.clone().or(&self.config);
@@ -130,14 +131,13 @@ impl Run {
     /// Where a run is active already, the tags are recorded on the span that this one becomes.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("support-agent").config(&config).tag("commit", "3f2a").start();
-    /// # let directory = run.dir().unwrap();
-    /// # run.finish();
-    /// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
+    /// run.finish();
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans[0].attributes["tracer.tag.commit"], "3f2a");
-    /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn tag(mut self, key: impl AsRef<str>, value: impl AsRef<str>) -> Self {
         self.tags.set(key.as_ref(), value.as_ref());
@@ -155,8 +155,8 @@ impl Run {
     /// Starts the run on this thread.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("look up").config(&config).start();
     /// tracer_sdk::tool_call("search").record()?;
     /// drop(run); // the run ends here
@@ -184,11 +184,11 @@ impl Run {
     /// Runs a closure that can fail as the run. An `Err` ends the run as failed and is returned.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let answer = tracer_sdk::Run::new("ask").config(&config).try_in_scope(|| "42".parse::<u8>())?;
     /// assert_eq!(answer, 42);
-    /// # Ok::<(), std::num::ParseIntError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn try_in_scope<T, E: fmt::Display>(self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let run = self.start();
@@ -199,10 +199,11 @@ impl Run {
     /// [`try_in_scope`](Self::try_in_scope).
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let answer = tracer_sdk::Run::new("ask").config(&config).in_scope(|| 42);
     /// assert_eq!(answer, 42);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn in_scope<R>(self, work: impl FnOnce() -> R) -> R {
         let _run = self.start();
@@ -215,8 +216,8 @@ impl Run {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let answer = tracer_sdk::Run::new("ask").config(&config).try_instrument(async { "42".parse::<u8>() }).await?;
     /// assert_eq!(answer, 42);
     /// # Ok(()) }
@@ -239,12 +240,12 @@ impl Run {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let answer = tracer_sdk::Run::new("ask").config(&config).instrument(async { 42 }).await;
     /// assert_eq!(answer, 42);
-    /// # }
+    /// # Ok(()) }
     /// ```
     pub fn instrument<F: Future>(self, future: F) -> Traced<F> {
         Traced::new(
@@ -267,16 +268,17 @@ fn observe<T, E: fmt::Display>(scope: &Scope, site: &Site, result: Result<T, E>)
 /// `tracer_sdk::layer()`, asks in its own loop: a library cannot be stopped from outside.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// use tracer_sdk::{Guardrails, Run, tool_call};
+/// use tracer_sdk::{Config, Guardrails, Run, tool_call};
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = Config::new().data_dir(folder.path());
 /// let limits = Guardrails::new().max_tool_calls(1);
 /// let run = Run::new("careful").config(&config).guardrails(limits).start();
 /// assert!(tracer_sdk::check().is_ok());
 /// let _ = tool_call("search").record();
 /// let _ = tool_call("search").record();
 /// assert!(tracer_sdk::check().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
@@ -316,11 +318,12 @@ impl RunGuard {
     /// The run's ID; `None` when recording is off.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("look up").config(&config).start();
     /// let id = run.trace_id().expect("recording is on");
     /// assert!(run.dir().unwrap().ends_with(id.to_string()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn trace_id(&self) -> Option<TraceId> {
@@ -330,11 +333,12 @@ impl RunGuard {
     /// The run's directory; `None` when recording is off.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("look up").config(&config).start();
     /// let directory = run.dir().expect("recording is on");
     /// assert!(directory.starts_with(folder.path().join("runs")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn dir(&self) -> Option<PathBuf> {
@@ -346,13 +350,13 @@ impl RunGuard {
     /// The run's context, to be carried into threads and tasks; `None` when recording is off.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
     /// let context = run.context().expect("recording is on");
     /// std::thread::spawn(context.wrap(|| tracer_sdk::tool_call("search").record())).join().unwrap()?;
     /// assert_eq!(run.stats().written, 1);
-    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn context(&self) -> Option<Context> {
@@ -362,15 +366,14 @@ impl RunGuard {
     /// Ends the run as failed, whatever happens later. The first failure is the run's description.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("ask").config(&config).start();
     /// run.fail("the customer hung up");
-    /// # let directory = run.dir().unwrap();
-    /// # run.finish();
-    /// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
+    /// run.finish();
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans[0].status_description, "the customer hung up");
-    /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fail<E: fmt::Display + ?Sized>(&self, error: &E) {
         if self.scope.is_recording() {
@@ -381,16 +384,16 @@ impl RunGuard {
     /// Looks at a result and hands it on; an `Err` ends the run as failed.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::format::RecordedStatus;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("ask").config(&config).start();
     /// assert!(run.observe("x".parse::<u8>()).is_err());
-    /// # let directory = run.dir().unwrap();
-    /// # run.finish();
-    /// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.status, RecordedStatus::Error);
-    /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+    /// run.finish();
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+    /// assert_eq!(run.meta.status, RecordedStatus::Error);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn observe<T, E: fmt::Display>(&self, result: Result<T, E>) -> Result<T, E> {
         observe(&self.scope, &self.site, result)
@@ -399,14 +402,15 @@ impl RunGuard {
     /// Asks whether the run has crossed one of its limits, its duration included.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use std::time::Duration;
-    /// use tracer_sdk::{Guardrail, Guardrails};
+    /// use tracer_sdk::{Config, Guardrail, Guardrails};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let limits = Guardrails::new().max_duration(Duration::ZERO);
     /// let run = tracer_sdk::Run::new("long").config(&config).guardrails(limits).start();
     /// assert_eq!(run.check().unwrap_err().guardrail, Guardrail::MaxDuration);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -422,15 +426,15 @@ impl RunGuard {
     /// Writes whatever waits in a batch.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::settings::Flush;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("busy").config(&config.flush(Flush::Batched)).start();
     /// tracer_sdk::tool_call("search").record()?;
     /// run.flush();
     /// assert_eq!(run.stats().written, 1);
-    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn flush(&self) {
         if let (Some(context), Some(_recording)) = (self.scope.context(), RecordingGuard::enter()) {
@@ -441,12 +445,12 @@ impl RunGuard {
     /// How many spans of this run are in the file, and how many are lost. With batching, spans that wait are neither.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("look up").config(&config).start();
     /// tracer_sdk::tool_call("search").record()?;
     /// assert_eq!(run.stats().written, 1); // the run's own span follows when it ends
-    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn stats(&self) -> RunStats {
@@ -456,13 +460,13 @@ impl RunGuard {
     /// Ends the run now, and tells what became of its spans, the run's own among them. Dropping the guard ends it as well.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("look up").config(&config).start();
     /// tracer_sdk::tool_call("search").record()?;
     /// let stats = run.finish();
     /// assert_eq!((stats.written, stats.dropped), (2, 0));
-    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish(self) -> RunStats {
         let scope = self.scope.clone();

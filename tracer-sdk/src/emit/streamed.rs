@@ -29,10 +29,10 @@ impl<'a> ToolCallChunk<'a> {
     /// A piece of the call with this index in the answer, from 0.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::ToolCallChunk;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| {
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
     ///     call.tool_call_chunk(ToolCallChunk::new(0).name("search"));
     ///     call.tool_call_chunk(ToolCallChunk::new(1).name("open"));

@@ -18,8 +18,8 @@ pin_project! {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let work = tracer_sdk::Run::new("ask").config(&config).try_instrument(async { "42".parse::<u8>() });
     /// drop(work); // cancelled before it was polled
     /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;

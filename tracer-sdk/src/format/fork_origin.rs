@@ -37,8 +37,9 @@ impl RunMeta {
     /// The run that this one was forked from; `None` for a run that was not.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let mut meta = recorded(|| Ok(())).meta;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let mut meta = capture(|| ()).meta;
     /// assert_eq!(meta.fork(), None);
     ///
     /// let fork = serde_json::json!({"run": "4bf92f3577b34da6a3ce929d0e0e4736", "at": 3});

@@ -30,8 +30,9 @@ impl RunMeta {
     /// The trial that the run is; `None` for a run that no gate made.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let mut meta = recorded(|| Ok(())).meta;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let mut meta = capture(|| ()).meta;
     /// assert_eq!(meta.gate(), None);
     ///
     /// meta.additional.insert("gate".to_owned(), serde_json::json!({"id": "5f0c2a9e", "trial": 2}));

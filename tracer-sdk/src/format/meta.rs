@@ -76,8 +76,9 @@ impl RecordedStatus {
 /// How many records of each type the projection of a run has (decisions, section 4).
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
 /// assert_eq!((run.meta.counts.tool_calls, run.meta.counts.llm_calls), (1, 0));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -129,11 +130,11 @@ pub struct Dropped {
 /// The metadata of a run, with every key that this version does not know kept as it was.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::format::{RecordedStatus, SPEC_VERSION};
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| Ok(()));
-/// assert_eq!(run.meta.run_name.as_deref(), Some("example"));
+/// let run = capture(|| ());
+/// assert_eq!(run.meta.run_name.as_deref(), Some("captured"));
 /// assert_eq!(run.meta.status, RecordedStatus::Ok);
 /// assert_eq!(run.meta.spec_version.as_deref(), Some(SPEC_VERSION));
 /// ```
@@ -178,8 +179,9 @@ impl RunMeta {
     /// The spans that the emitter could not write; `None` when it wrote all.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// assert_eq!(recorded(|| Ok(())).meta.dropped(), None);
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// assert_eq!(capture(|| ()).meta.dropped(), None);
     /// ```
     #[must_use]
     pub fn dropped(&self) -> Option<Dropped> {
@@ -194,11 +196,11 @@ impl RunMeta {
     /// How many spans ended after the run had ended, in tasks and threads that outlived it.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("ask").config(&config).start();
     /// let context = run.context().unwrap();
-    /// # let directory = run.dir().unwrap();
+    /// let directory = run.dir().unwrap();
     /// run.finish();
     /// context.in_scope(|| tracer_sdk::tool_call("log").record())?;
     /// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.late_spans(), 1);
@@ -212,11 +214,11 @@ impl RunMeta {
     /// How many spans had not ended when the run did, and have not ended since.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("ask").config(&config).start();
     /// let call = tracer_sdk::llm_call("gpt-5").start()?;
-    /// # let directory = run.dir().unwrap();
+    /// let directory = run.dir().unwrap();
     /// run.finish();
     /// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.unfinished_spans(), 1);
     /// call.end()?;
@@ -232,8 +234,9 @@ impl RunMeta {
     /// given none of them.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// assert_eq!(recorded(|| Ok(())).meta.unattached_records(), 0);
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// assert_eq!(capture(|| ()).meta.unattached_records(), 0);
     /// ```
     #[must_use]
     pub fn unattached_records(&self) -> u64 {

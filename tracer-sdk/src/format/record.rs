@@ -9,11 +9,11 @@ use super::{RecordedStatus, TraceId};
 /// What a record tells about (specification, *Event types*).
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::format::EventType;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let types: Vec<EventType> = run.records().iter().map(|record| record.event_type()).collect();
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let types: Vec<EventType> = run.records.iter().map(|record| record.event_type()).collect();
 /// assert_eq!(types, [EventType::RunStart, EventType::ToolCall, EventType::RunEnd]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -64,9 +64,10 @@ impl EventType {
 /// One projected record, with its keys in the order of the specification.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let record = &run.records()[1];
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let record = &run.records[1];
 /// assert_eq!((record.name.as_str(), record.run_id), ("search", run.meta.trace_id));
 /// assert_eq!(serde_json::to_value(record)?["event_type"], "TOOL_CALL");
 /// # Ok::<(), serde_json::Error>(())
@@ -118,9 +119,10 @@ impl Record {
     /// Whether a recorded answer answered the call, which cost nothing then.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-4o").record());
-    /// assert!(!run.records()[1].is_replayed());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-4o").record());
+    /// assert!(!run.records[1].is_replayed());
     /// ```
     #[must_use]
     pub fn is_replayed(&self) -> bool {
@@ -130,11 +132,11 @@ impl Record {
     /// What the record tells about.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::format::EventType;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::state("triage").record());
-    /// assert_eq!(run.records()[1].event_type(), EventType::StateUpdate);
+    /// let run = capture(|| tracer_sdk::state("triage").record());
+    /// assert_eq!(run.records[1].event_type(), EventType::StateUpdate);
     /// ```
     #[must_use]
     pub const fn event_type(&self) -> EventType {
@@ -165,11 +167,11 @@ impl Serialize for Record {
 /// Values typed "object, string or null" are [`Value`]s that are never anything else.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::format::Payload;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
-/// let Payload::LlmCall { model, response, .. } = &run.records()[1].payload else {
+/// let run = capture(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
+/// let Payload::LlmCall { model, response, .. } = &run.records[1].payload else {
 ///     panic!("not a model call")
 /// };
 /// assert_eq!((model.as_str(), response), ("gpt-5", &"Because.".into()));
@@ -329,11 +331,11 @@ impl Payload {
 /// An error: the payload of `ERROR` and of the `error` in a failed call. The key is `error_type`, never `type`.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::format::{EventType, Payload};
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::record_error(&"x".parse::<u8>().unwrap_err()));
-/// let Payload::Error(error) = &run.records()[1].payload else { panic!("not an error") };
+/// let run = capture(|| tracer_sdk::record_error(&"x".parse::<u8>().unwrap_err()));
+/// let Payload::Error(error) = &run.records[1].payload else { panic!("not an error") };
 /// assert_eq!(error.error_type, "ParseIntError");
 /// assert_eq!(error.message, "invalid digit found in string");
 /// ```

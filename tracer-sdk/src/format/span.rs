@@ -53,10 +53,10 @@ words! {
     /// OpenTelemetry's span kind.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::format::SpanKind;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record());
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());
     /// assert_eq!(run.spans[0].kind, SpanKind::Client);
     /// ```
     SpanKind {
@@ -77,10 +77,10 @@ words! {
     /// How a span ended.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::format::StatusCode;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").fail("no index").record());
+    /// let run = capture(|| tracer_sdk::tool_call("search").fail("no index").record());
     /// assert_eq!(run.spans[0].status_code, StatusCode::Error);
     /// ```
     StatusCode {
@@ -96,8 +96,9 @@ words! {
 /// Something that happened within a span.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-/// let run = recorded(|| tracer_sdk::tool_call("search").args(&["refunds"]).record());
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::tool_call("search").args(&["refunds"]).record());
 /// let event = &run.spans[0].events[0];
 /// assert_eq!((event.name.as_str(), &event.attributes["args"]), ("tracer.tool.args", &r#"["refunds"]"#.into()));
 /// ```
@@ -116,10 +117,10 @@ pub struct SpanEvent {
 /// One stored span, exactly as the file has it: reading normalises, storing is never rewritten.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::format::{SpanKind, StatusCode};
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record());
+/// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());
 /// let call = &run.spans[0];
 /// assert_eq!((call.name.as_str(), call.kind, call.status_code), ("gpt-5", SpanKind::Client, StatusCode::Ok));
 /// assert_eq!(call.parent_span_id, Some(run.spans[1].span_id));
@@ -158,8 +159,9 @@ impl SpanRecord {
     /// Whether this is the span of the run itself.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
     /// assert!(!run.spans[0].is_root());
     /// assert!(run.spans[1].is_root());
     /// ```

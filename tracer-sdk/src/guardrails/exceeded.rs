@@ -103,16 +103,16 @@ impl Serialize for Amount {
 /// A guardrail stopped the run (decisions, section 8). Every later recorder call of the run returns the same error.
 ///
 /// ```
-/// use tracer_sdk::{Guardrails, tool_call};
+/// use tracer_sdk::{Config, Guardrails, tool_call};
 ///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = Config::new().data_dir(folder.path());
 /// let limits = Guardrails::new().max_tool_calls(1);
 /// let run = tracer_sdk::Run::new("careful").config(&config).guardrails(limits).start();
 /// tool_call("search").record()?;
 /// let error = tool_call("search").record().unwrap_err();
 /// assert_eq!(error.to_string(), "the run was stopped by max_tool_calls: 2 tool calls, and 1 is allowed");
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -131,12 +131,13 @@ impl GuardrailExceeded {
     /// The `error_type` of the run's error: `LoopAbort` for a loop, `GuardrailExceeded` otherwise.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::{Guardrails, Run, llm_call};
+    /// use tracer_sdk::{Config, Guardrails, Run, llm_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let run = Run::new("no calls").config(&config).guardrails(Guardrails::new().max_llm_calls(0)).start();
     /// assert_eq!(llm_call("gpt-5").record().unwrap_err().error_type(), "GuardrailExceeded");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub const fn error_type(&self) -> &'static str {

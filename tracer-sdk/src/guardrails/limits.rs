@@ -95,13 +95,14 @@ impl Guardrails {
     /// call with its attempts, and no loop.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::{Guardrail, Guardrails, Run, tool_call};
+    /// use tracer_sdk::{Config, Guardrail, Guardrails, Run, tool_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let run = Run::new("stuck").config(&config).guardrails(Guardrails::new().stop_on_loop(true)).start();
     /// let exceeded = (0..10).find_map(|_| tool_call("search").record().err()).unwrap();
     /// assert_eq!(exceeded.guardrail, Guardrail::StopOnLoop);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn stop_on_loop(mut self, stop: impl Into<StopOnLoop>) -> Self {
@@ -112,13 +113,14 @@ impl Guardrails {
     /// How many repetitions a loop needs to stop the run; a number below 2 means 2.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::{Guardrails, Run, tool_call};
+    /// use tracer_sdk::{Config, Guardrails, Run, tool_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let limits = Guardrails::new().stop_on_loop(true).stop_on_loop_min_repetitions(5);
     /// let run = Run::new("stuck").config(&config).guardrails(limits).start();
     /// assert_eq!((1..).find(|_| tool_call("search").record().is_err()), Some(5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn stop_on_loop_min_repetitions(mut self, repetitions: u64) -> Self {
@@ -129,12 +131,13 @@ impl Guardrails {
     /// Stops the run at model call `calls + 1`.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::{Guardrails, Run, llm_call};
+    /// use tracer_sdk::{Config, Guardrails, Run, llm_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let run = Run::new("careful").config(&config).guardrails(Guardrails::new().max_llm_calls(2)).start();
     /// assert_eq!((1..).find(|_| llm_call("gpt-5").record().is_err()), Some(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn max_llm_calls(mut self, calls: u64) -> Self {
@@ -145,12 +148,13 @@ impl Guardrails {
     /// Stops the run at tool call `calls + 1`.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::{Guardrails, Run, tool_call};
+    /// use tracer_sdk::{Config, Guardrails, Run, tool_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let run = Run::new("careful").config(&config).guardrails(Guardrails::new().max_tool_calls(2)).start();
     /// assert_eq!((1..).find(|_| tool_call("search").record().is_err()), Some(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn max_tool_calls(mut self, calls: u64) -> Self {
@@ -161,13 +165,14 @@ impl Guardrails {
     /// Stops the run at event `events + 1`.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::{Guardrails, Run, state, tool_call};
+    /// use tracer_sdk::{Config, Guardrails, Run, state, tool_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let run = Run::new("careful").config(&config).guardrails(Guardrails::new().max_events(1)).start();
     /// assert!(state("triage").record().is_ok());
     /// assert!(tool_call("search").record().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn max_events(mut self, events: u64) -> Self {
@@ -178,14 +183,15 @@ impl Guardrails {
     /// Stops the run once it has taken this long.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use std::time::Duration;
-    /// use tracer_sdk::{Guardrails, Run, tool_call};
+    /// use tracer_sdk::{Config, Guardrails, Run, tool_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let limits = Guardrails::new().max_duration(Duration::ZERO);
     /// let run = Run::new("too late").config(&config).guardrails(limits).start();
     /// assert!(tool_call("search").start().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn max_duration(mut self, duration: Duration) -> Self {
@@ -199,16 +205,17 @@ impl Guardrails {
     /// counted; the SDK warns, and [`GuardrailExceeded::unpriced_calls`](crate::GuardrailExceeded) says how many there were.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::format::Usd;
-    /// use tracer_sdk::{Guardrails, Run, Usage, llm_call};
+    /// use tracer_sdk::{Config, Guardrails, Run, Usage, llm_call};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let limits = Guardrails::new().max_cost_usd(Usd::from_cents(50));
     /// let run = Run::new("careful").config(&config).guardrails(limits).start();
     /// // 20 cents each.
     /// let ask = || llm_call("gpt-4o").provider("openai").usage(Usage::new(80_000, 0)).record();
     /// assert_eq!((1..).find(|_| ask().is_err()), Some(4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "prices")]
     #[must_use]

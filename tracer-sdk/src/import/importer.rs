@@ -19,15 +19,19 @@ use crate::write::meta_text::MetaText;
 /// Where runs of other programs go, and by which rules.
 ///
 /// ```
-/// # let (folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-/// use tracer_sdk::import::ImportedSpan;
+/// use tracer_sdk::import::{ImportedSpan, Importer};
 /// use tracer_sdk::read::LoadedRun;
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0); // in place of one that another program sent
 /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
 /// run.append(&[ImportedSpan::new(span.clone())])?;
 /// run.complete(span.span_id, "weather")?;
-/// assert_eq!(LoadedRun::read(run.directory()).unwrap().spans.len(), 1);
-/// # Ok::<(), tracer_sdk::import::ImportError>(())
+/// assert_eq!(LoadedRun::read(run.directory())?.spans.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Importer {
@@ -37,10 +41,14 @@ pub struct Importer {
 /// The lock of the process that goes on with what others left; dropping it unlocks.
 ///
 /// ```
-/// # let (_folder, importer, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+/// use tracer_sdk::import::Importer;
+/// use tracer_sdk::settings::Settings;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
 /// drop(importer.lock_staging()?);
 /// assert!(importer.lock_staging()?.is_some());
-/// # Ok::<(), tracer_sdk::import::ImportError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct StagingLock {
@@ -50,15 +58,19 @@ pub struct StagingLock {
 /// What an earlier process left.
 ///
 /// ```
-/// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-/// use tracer_sdk::import::{ImportedSpan, RunPhase};
+/// use tracer_sdk::import::{ImportedSpan, Importer, RunPhase};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
 /// let mut staged = importer.stage(span.trace_id)?;
 /// staged.append(&[ImportedSpan::new(span)])?;
 /// drop(staged); // the process dies
 /// let left = importer.unfinished()?;
 /// assert_eq!((left.len(), left[0].phase), (1, RunPhase::Staged));
-/// # Ok::<(), tracer_sdk::import::ImportError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -103,18 +115,21 @@ impl Importer {
     /// Keeps shapes, sizes, names and numbers, but no texts.
     ///
     /// ```
-    /// # let (folder, importer, mut span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// use tracer_sdk::import::ImportedSpan;
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path())).without_content();
+    /// let mut span = capture(|| ()).spans.remove(0);
     /// span.attributes.insert("input.value".to_owned(), "hello".into());
-    /// let importer = importer.without_content();
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
     /// run.complete(span.span_id, "weather")?;
-    /// let run = tracer_sdk::read::LoadedRun::read(run.directory()).unwrap();
+    /// let run = tracer_sdk::read::LoadedRun::read(run.directory())?;
     /// assert_eq!(run.spans[0].attributes["input.value"], "__OMITTED__ (5 bytes)");
-    /// assert_eq!(run.spans[0].attributes["gen_ai.agent.name"], "weather");
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// assert_eq!(run.spans[0].name, "captured");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn without_content(self) -> Self {
@@ -135,9 +150,14 @@ impl Importer {
     /// The arguments of a program without the values of secret-like options.
     ///
     /// ```
-    /// # let (_folder, importer, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
     /// let arguments = ["agent", "--api-key", "k-1234"].map(str::to_owned);
     /// assert_eq!(importer.redact_arguments(arguments), ["agent", "--api-key", "__REDACTED__"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn redact_arguments(&self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
@@ -147,10 +167,14 @@ impl Importer {
     /// Begins to collect spans of which nobody knows yet whether they are a run.
     ///
     /// ```
-    /// # let (folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// let staged = importer.stage(span.trace_id)?;
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
     /// assert!(!staged.directory().starts_with(folder.path().join("runs")));
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -173,11 +197,17 @@ impl Importer {
     /// Begins a run: from now on readers see it as running.
     ///
     /// ```
-    /// # let (folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let _run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// let runs = tracer_sdk::read::RunStore::new(folder.path()).list().unwrap();
+    /// let runs = tracer_sdk::read::RunStore::new(folder.path()).list()?;
     /// assert_eq!(runs[0].probe_liveness(), tracer_sdk::read::Liveness::Running);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -204,16 +234,20 @@ impl Importer {
     /// Goes on with a run, or with what may become one, that is on disk; `None` when there is nothing of this trace.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// use tracer_sdk::import::{ImportedSpan, RunPhase};
+    /// use tracer_sdk::import::{ImportedSpan, Importer, RunPhase};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
     /// drop(run); // the process dies
     /// let mut run = importer.resume(span.trace_id)?.expect("it is there");
     /// assert_eq!(run.phase(), RunPhase::Running);
     /// assert_eq!(run.append(&[ImportedSpan::new(span)])?.duplicates, 1);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -300,11 +334,17 @@ impl Importer {
     /// What earlier processes left unfinished, in the order of the IDs.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// drop(run); // the process dies
     /// assert_eq!(importer.unfinished()?[0].trace_id, span.trace_id);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -339,11 +379,15 @@ impl Importer {
     /// another process has it.
     ///
     /// ```
-    /// # let (_folder, importer, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
     /// let lock = importer.lock_staging()?;
     /// assert!(lock.is_some());
     /// assert!(importer.lock_staging()?.is_none());
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -367,13 +411,19 @@ impl Importer {
     /// Forgets that a run had not ended, of which nothing is left.
     ///
     /// ```
-    /// # let (folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// drop(run); // the process dies
     /// std::fs::remove_dir_all(folder.path().join("runs")).unwrap();
     /// importer.forget_unfinished(span.trace_id);
     /// assert!(importer.unfinished()?.is_empty());
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn forget_unfinished(&self, trace_id: TraceId) {
         self.inner.forget_unfinished(trace_id);
@@ -382,8 +432,13 @@ impl Importer {
     /// The data directory.
     ///
     /// ```
-    /// # let (folder, importer, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
     /// assert_eq!(importer.data_directory(), folder.path());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn data_directory(&self) -> &Path {

@@ -139,13 +139,19 @@ impl KnownSpans {
 /// How the spans of a log are linked, as far as that matters for their root.
 ///
 /// ```
-/// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+/// use tracer_sdk::import::Importer;
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
 /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
 /// run.append(&[tracer_sdk::import::ImportedSpan::new(span.clone())])?;
 /// let shape = run.shape();
 /// assert!(shape.parentless.contains(&span.span_id));
 /// assert!(shape.orphans.is_empty() && shape.in_cycles.is_empty());
-/// # Ok::<(), tracer_sdk::import::ImportError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]

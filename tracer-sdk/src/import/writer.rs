@@ -34,9 +34,13 @@ const MAX_READINGS: usize = 8;
 /// What is on disk of a trace.
 ///
 /// ```
-/// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-/// use tracer_sdk::import::{ImportedSpan, RunPhase};
+/// use tracer_sdk::import::{ImportedSpan, Importer, RunPhase};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
 /// let mut run = importer.stage(span.trace_id)?;
 /// assert_eq!(run.phase(), RunPhase::Staged);
 /// run.append(&[ImportedSpan::new(span.clone())])?;
@@ -44,7 +48,7 @@ const MAX_READINGS: usize = 8;
 /// assert_eq!(run.phase(), RunPhase::Running);
 /// run.complete(span.span_id, "weather")?;
 /// assert_eq!(run.phase(), RunPhase::Completed);
-/// # Ok::<(), tracer_sdk::import::ImportError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunPhase {
@@ -59,7 +63,9 @@ pub enum RunPhase {
 /// A span to append, and a fingerprint of it as it was sent.
 ///
 /// ```
-/// # let (_folder, _, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+/// use tracer_sdk::testing::capture;
+///
+/// let span = capture(|| ()).spans.remove(0);
 /// let imported = tracer_sdk::import::ImportedSpan::new(span.clone());
 /// assert_eq!(imported.record, span);
 /// ```
@@ -76,8 +82,10 @@ impl ImportedSpan {
     /// A span as it was sent.
     ///
     /// ```
-    /// # let (_folder, _, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// assert_eq!(tracer_sdk::import::ImportedSpan::new(span).record.name, "invoke_agent weather");
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let span = capture(|| ()).spans.remove(0);
+    /// assert_eq!(tracer_sdk::import::ImportedSpan::new(span).record.name, "captured");
     /// ```
     #[must_use]
     pub fn new(record: SpanRecord) -> Self {
@@ -109,16 +117,20 @@ fn hash_span(span: &SpanRecord, hasher: &mut DefaultHasher) {
 /// What became of spans that were given to [`RunWriter::append`].
 ///
 /// ```
-/// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-/// use tracer_sdk::import::ImportedSpan;
+/// use tracer_sdk::import::{ImportedSpan, Importer};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
 /// let mut run = importer.stage(span.trace_id)?;
 /// let mut other = span.clone();
 /// other.name = "something else".to_owned();
 /// let spans = [span.clone(), span, other].map(ImportedSpan::new);
 /// let appended = run.append(&spans)?;
 /// assert_eq!((appended.written, appended.duplicates, appended.differing), (1, 1, 1));
-/// # Ok::<(), tracer_sdk::import::ImportError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -162,14 +174,18 @@ struct RunMetaFile<'a> {
 /// with it.
 ///
 /// ```
-/// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-/// use tracer_sdk::import::ImportedSpan;
+/// use tracer_sdk::import::{ImportedSpan, Importer};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
 /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
 /// run.append(&[ImportedSpan::new(span.clone())])?;
 /// run.complete(span.span_id, "weather")?;
 /// assert!(tracer_sdk::read::validate(run.directory()).is_valid());
-/// # Ok::<(), tracer_sdk::import::ImportError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct RunWriter {
@@ -265,18 +281,22 @@ impl RunWriter {
     /// Marks a run that has begun as a fork of another one, for as long as it exists.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
     /// use tracer_sdk::format::ForkOrigin;
-    /// use tracer_sdk::import::ImportedSpan;
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// let origin = "20000000000000000000000000000002".parse().unwrap();
     /// run.mark_fork(ForkOrigin { run: origin, at: 3, changes: Vec::new() })?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
     /// run.complete(span.span_id, "weather")?;
-    /// let run = tracer_sdk::read::LoadedRun::read(run.directory()).unwrap();
+    /// let run = tracer_sdk::read::LoadedRun::read(run.directory())?;
     /// assert_eq!(run.meta.fork().unwrap().run, origin);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -293,9 +313,15 @@ impl RunWriter {
     /// The run.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// assert_eq!(importer.stage(span.trace_id)?.trace_id(), span.trace_id);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn trace_id(&self) -> TraceId {
@@ -305,10 +331,16 @@ impl RunWriter {
     /// Where it is now.
     ///
     /// ```
-    /// # let (folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// assert!(run.directory().starts_with(folder.path().join("runs")));
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn directory(&self) -> &Path {
@@ -318,9 +350,14 @@ impl RunWriter {
     /// What it is.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// assert_eq!(importer.stage(span.trace_id)?.phase(), tracer_sdk::import::RunPhase::Staged);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// use tracer_sdk::import::{Importer, RunPhase};
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
+    /// assert_eq!(staged.phase(), RunPhase::Staged);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn phase(&self) -> RunPhase {
@@ -330,9 +367,15 @@ impl RunWriter {
     /// Whether this span is in the log, or was put into another one.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// assert!(!importer.stage(span.trace_id)?.contains(span.span_id));
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn contains(&self, span_id: SpanId) -> bool {
@@ -342,9 +385,13 @@ impl RunWriter {
     /// How many spans are in the log.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// assert_eq!(importer.stage(span.trace_id)?.span_count(), 0);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.span_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn span_count(&self) -> usize {
@@ -354,9 +401,13 @@ impl RunWriter {
     /// When the first span started.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// assert_eq!(importer.stage(span.trace_id)?.first_start(), None);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.first_start(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn first_start(&self) -> Option<Timestamp> {
@@ -366,9 +417,13 @@ impl RunWriter {
     /// When the last span ended.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// assert_eq!(importer.stage(span.trace_id)?.last_end(), None);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.last_end(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn last_end(&self) -> Option<Timestamp> {
@@ -378,13 +433,17 @@ impl RunWriter {
     /// The only span without a parent; `None` when there is none, or several.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// use tracer_sdk::import::ImportedSpan;
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.stage(span.trace_id)?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
     /// assert_eq!(run.root(), Some(span.span_id));
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn root(&self) -> Option<SpanId> {
@@ -395,9 +454,13 @@ impl RunWriter {
     /// How the spans are linked.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// assert!(importer.stage(span.trace_id)?.shape().parentless.is_empty());
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert!(importer.stage("10000000000000000000000000000001".parse()?)?.shape().parentless.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn shape(&self) -> LogShape {
@@ -408,14 +471,18 @@ impl RunWriter {
     /// are late spans, and `meta.json` follows (decisions, section 5).
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// use tracer_sdk::import::ImportedSpan;
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// let span = ImportedSpan::new(span);
     /// assert_eq!(run.append(&[span.clone()])?.written, 1);
     /// assert_eq!(run.append(&[span])?.written, 0);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -484,15 +551,19 @@ impl RunWriter {
     /// Makes a run of what was staged: from now on readers see it.
     ///
     /// ```
-    /// # let (folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// use tracer_sdk::import::ImportedSpan;
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.stage(span.trace_id)?;
     /// run.append(&[ImportedSpan::new(span)])?;
     /// run.promote("weather")?;
-    /// let runs = tracer_sdk::read::RunStore::new(folder.path()).list().unwrap();
+    /// let runs = tracer_sdk::read::RunStore::new(folder.path()).list()?;
     /// assert_eq!(runs.len(), 1);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -537,12 +608,16 @@ impl RunWriter {
     /// Removes what was staged.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// let staged = importer.stage(span.trace_id)?;
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
     /// let directory = staged.directory().to_owned();
     /// staged.discard()?;
     /// assert!(!directory.exists());
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -571,15 +646,19 @@ impl RunWriter {
     /// Makes a completed run a running one again: a conversation that rested goes on. Its root stays until it is replaced.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// use tracer_sdk::import::{ImportedSpan, RunPhase};
+    /// use tracer_sdk::import::{ImportedSpan, Importer, RunPhase};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
     /// run.complete(span.span_id, "weather")?;
     /// run.reopen()?;
     /// assert_eq!(run.phase(), RunPhase::Running);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -598,14 +677,19 @@ impl RunWriter {
     /// Lets go of a running run: readers see it as interrupted until the next span comes.
     ///
     /// ```
-    /// # let (folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
     /// use tracer_sdk::read::{Liveness, RunStore};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.rest();
-    /// let runs = RunStore::new(folder.path()).list().unwrap();
+    /// let runs = RunStore::new(folder.path()).list()?;
     /// assert_eq!(runs[0].probe_liveness(), Liveness::Interrupted);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rest(&mut self) {
         self.live = None;
@@ -637,11 +721,17 @@ impl RunWriter {
     /// Reads the log again: other processes may have appended to it.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
+    /// use tracer_sdk::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.refresh()?;
     /// assert_eq!(run.span_count(), 0);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -662,15 +752,19 @@ impl RunWriter {
     /// Gives every span in the log to `work`.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// use tracer_sdk::import::ImportedSpan;
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.stage(span.trace_id)?;
     /// run.append(&[ImportedSpan::new(span)])?;
     /// let mut names = Vec::new();
     /// run.for_each_span(|span| names.push(span.name))?;
-    /// assert_eq!(names, ["invoke_agent weather"]);
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// assert_eq!(names, ["captured"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -696,9 +790,13 @@ impl RunWriter {
     /// replaced in one step.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
-    /// use tracer_sdk::import::ImportedSpan;
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
     /// run.rewrite(|span| {
@@ -706,8 +804,8 @@ impl RunWriter {
     ///     true
     /// })?;
     /// run.complete(span.span_id, "weather")?;
-    /// assert_eq!(tracer_sdk::read::LoadedRun::read(run.directory()).unwrap().spans[0].name, "root");
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// assert_eq!(tracer_sdk::read::LoadedRun::read(run.directory())?.spans[0].name, "root");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -776,17 +874,21 @@ impl RunWriter {
     /// Ends the run: `root`, which must be its only span without a parent, says when and how.
     ///
     /// ```
-    /// # let (_folder, importer, span) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/imported.rs"));
     /// use tracer_sdk::format::RecordedStatus;
-    /// use tracer_sdk::import::ImportedSpan;
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
     /// run.complete(span.span_id, "weather agent")?;
-    /// let run = tracer_sdk::read::LoadedRun::read(run.directory()).unwrap();
+    /// let run = tracer_sdk::read::LoadedRun::read(run.directory())?;
     /// assert_eq!(run.meta.status, RecordedStatus::Ok);
     /// assert_eq!(run.meta.run_name.as_deref(), Some("weather agent"));
-    /// # Ok::<(), tracer_sdk::import::ImportError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

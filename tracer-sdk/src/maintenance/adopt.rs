@@ -19,14 +19,14 @@ use crate::write::meta_text::MetaText;
 /// For readers it is there at once, with its mark. Only regular files are taken.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let trial_data_dir = folder.path();
 /// use tracer_sdk::format::GateTrial;
 /// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// let own = tempfile::tempdir()?;
+/// let (trial, own) = (tempfile::tempdir()?, tempfile::tempdir()?);
+/// capture(|| tracer_sdk::tool_call("search").record()).save(trial.path())?;
+/// let run = RunStore::new(trial.path()).newest()?;
 /// let mark = GateTrial { id: "5f0c2a9e".to_owned(), trial: 1 };
-/// let run = RunStore::new(trial_data_dir).newest()?;
 /// let adopted = tracer_sdk::maintenance::adopt_run(&run, &RunStore::new(own.path()), &mark)?;
 /// assert_eq!(adopted.load()?.meta.gate(), Some(mark));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

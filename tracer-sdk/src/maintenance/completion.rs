@@ -24,14 +24,15 @@ const LOST_NAME: &str = "lost";
 /// What an interrupted run lacks.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
-/// use tracer_sdk::format::RecordedStatus;
+/// use std::path::Path;
+/// use tracer_sdk::maintenance::{MaintenanceError, plan_repair};
 ///
-/// let plan = tracer_sdk::maintenance::plan_repair(&directory)?;
-/// let completion = plan.completion.expect("the run has not ended");
-/// assert_eq!(completion.status, RecordedStatus::Error);
-/// assert!(completion.spans.last().is_some_and(|span| span.is_root()));
-/// # Ok::<(), tracer_sdk::maintenance::MaintenanceError>(())
+/// fn explain(directory: &Path) -> Result<(), MaintenanceError> {
+///     if let Some(completion) = plan_repair(directory)?.completion {
+///         println!("it ended at {} with {} open spans", completion.ended_at.text(), completion.spans.len());
+///     }
+///     Ok(())
+/// }
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {

@@ -10,9 +10,13 @@ use crate::format::Problem;
 /// Why a run was not changed, or not to the end.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let error = tracer_sdk::maintenance::repair(&directory).unwrap_err();
 /// assert_eq!(error.to_string(), "the run has ended, and nothing was left undone");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]

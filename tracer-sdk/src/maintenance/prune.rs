@@ -71,10 +71,11 @@ impl PruneRules {
 /// ```
 /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
 /// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let store = RunStore::new(data_dir);
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let store = RunStore::new(folder.path());
 /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
 /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
 /// assert!(plan.removals[0].bytes > 0);
@@ -96,10 +97,11 @@ pub struct PlannedRemoval {
 /// ```
 /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
 /// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let store = RunStore::new(data_dir);
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let store = RunStore::new(folder.path());
 /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
 /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
 /// assert_eq!(plan.removals.len(), 1);
@@ -119,10 +121,11 @@ pub struct PrunePlan {
 /// ```
 /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
 /// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let store = RunStore::new(data_dir);
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let store = RunStore::new(folder.path());
 /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
 /// let result = PrunePlan::compute(&store.list()?, &rules, || {}).apply(&store, || {})?;
 /// assert_eq!(result.removed_runs, 1);
@@ -146,10 +149,11 @@ impl PrunePlan {
     /// ```
     /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
     /// use tracer_sdk::read::RunStore;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let store = RunStore::new(data_dir);
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = RunStore::new(folder.path());
     /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
     /// let mut read = 0;
     /// let plan = PrunePlan::compute(&store.list()?, &rules, || read += 1);
@@ -188,10 +192,11 @@ impl PrunePlan {
     /// ```
     /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
     /// use tracer_sdk::read::RunStore;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let store = RunStore::new(data_dir);
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = RunStore::new(folder.path());
     /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
     /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
     /// assert_eq!(plan.bytes(), plan.removals[0].bytes);
@@ -209,10 +214,11 @@ impl PrunePlan {
     /// ```
     /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
     /// use tracer_sdk::read::RunStore;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let store = RunStore::new(data_dir);
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = RunStore::new(folder.path());
     /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
     /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
     /// let mut removed = 0;
@@ -252,10 +258,11 @@ impl PrunePlan {
 /// ```
 /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
 /// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let store = RunStore::new(data_dir);
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let store = RunStore::new(folder.path());
 /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
 /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
 /// if let Err(error) = plan.apply(&store, || {}) {

@@ -16,9 +16,11 @@ const REMOVED: &str = ".removed";
 /// Removes a run with everything in its directory. Whether it may be removed is for the caller to know.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let store = tracer_sdk::read::RunStore::new(data_dir);
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let store = tracer_sdk::read::RunStore::new(folder.path());
 /// tracer_sdk::maintenance::remove_run(&store.newest()?)?;
 /// assert!(store.list()?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

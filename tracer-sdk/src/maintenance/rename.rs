@@ -15,13 +15,14 @@ use crate::write::meta_text::MetaText;
 /// Renames a run and gives the name as it was written: a run name goes through redaction, whoever gives it.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
 /// use tracer_sdk::read::RunStore;
 /// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
 ///
-/// let store = RunStore::new(data_dir);
-/// tracer_sdk::maintenance::rename_run(&store.newest()?, "refund, first try", &Settings::with_data_dir(data_dir))?;
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let store = RunStore::new(folder.path());
+/// tracer_sdk::maintenance::rename_run(&store.newest()?, "refund, first try", &Settings::with_data_dir(folder.path()))?;
 /// assert_eq!(store.newest()?.load()?.meta.run_name.as_deref(), Some("refund, first try"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -21,11 +21,14 @@ const BROKEN_FILE: &str = "spans.jsonl.broken";
 /// What repairing a run does.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// std::fs::write(directory.join(".live"), "")?; // its process was killed right after the run's end
 /// let done = tracer_sdk::maintenance::repair(&directory)?;
-/// assert!(done.completion.is_some());
-/// assert_eq!(done.cut, None); // its last line was whole
-/// # Ok::<(), tracer_sdk::maintenance::MaintenanceError>(())
+/// assert_eq!((done.cut, done.completion), (None, None)); // only `.live` was left to remove
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
@@ -50,12 +53,13 @@ struct LogEnd {
 /// Works out what [`repair`] would do, and changes nothing.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
-/// use tracer_sdk::format::RecordedStatus;
+/// use tracer_sdk::testing::capture;
 ///
-/// let plan = tracer_sdk::maintenance::plan_repair(&directory)?;
-/// assert!(plan.completion.is_some());
-/// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.status, RecordedStatus::Running); // as it was
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// std::fs::write(directory.join(".live"), "")?; // its process was killed right after the run's end
+/// assert!(tracer_sdk::maintenance::plan_repair(&directory).is_ok());
+/// assert!(directory.join(".live").exists()); // as it was
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -78,8 +82,18 @@ pub fn plan_repair(directory: &Path) -> Result<Repair, MaintenanceError> {
 /// Completes an interrupted run, so that it is valid, and gives what was done.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
 /// use tracer_sdk::format::RecordedStatus;
+/// use tracer_sdk::{Config, Run, tool_call};
+///
+/// let folder = tempfile::tempdir()?;
+/// let run = Run::new("support-agent").config(&Config::new().data_dir(folder.path())).start();
+/// tool_call("search").record()?;
+/// // What a killed process leaves: here a copy of a run that is being recorded.
+/// let directory = folder.path().join(run.trace_id().unwrap().to_string());
+/// std::fs::create_dir(&directory)?;
+/// for file in [".live", "meta.json", "spans.jsonl"] {
+///     std::fs::copy(run.dir().unwrap().join(file), directory.join(file))?;
+/// }
 ///
 /// tracer_sdk::maintenance::repair(&directory)?;
 /// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.status, RecordedStatus::Error);

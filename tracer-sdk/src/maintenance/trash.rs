@@ -28,12 +28,13 @@ const UNMADE: char = '.';
 /// What this process has deleted is its own until it ends: others restore it and empty the rest.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// use tracer_sdk::read::RunStore;
 /// use tracer_sdk::maintenance::Trash;
+/// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// let store = RunStore::new(data_dir);
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let store = RunStore::new(folder.path());
 /// let run = store.newest()?;
 /// let trash = Trash::new(&store);
 /// trash.put(&run)?;
@@ -62,9 +63,11 @@ impl Trash {
     /// The trash of a store, which need not be there yet.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let store = tracer_sdk::read::RunStore::new(data_dir);
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = tracer_sdk::read::RunStore::new(folder.path());
     /// assert_eq!(tracer_sdk::maintenance::Trash::new(&store).empty()?, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -80,9 +83,11 @@ impl Trash {
     /// Puts a run there.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let store = tracer_sdk::read::RunStore::new(data_dir);
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = tracer_sdk::read::RunStore::new(folder.path());
     /// tracer_sdk::maintenance::Trash::new(&store).put(&store.newest()?)?;
     /// assert!(store.list()?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -116,9 +121,11 @@ impl Trash {
     /// Takes a run out again. `false` says that it is not there any more.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let store = tracer_sdk::read::RunStore::new(data_dir);
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = tracer_sdk::read::RunStore::new(folder.path());
     /// let id = store.newest()?.trace_id;
     /// assert!(!tracer_sdk::maintenance::Trash::new(&store).restore(id)?); // it was never deleted
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -150,9 +157,11 @@ impl Trash {
     /// Deletes permanently what was put there by this process and by processes that are gone; gives the number of runs.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let store = tracer_sdk::read::RunStore::new(data_dir);
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = tracer_sdk::read::RunStore::new(folder.path());
     /// let trash = tracer_sdk::maintenance::Trash::new(&store);
     /// trash.put(&store.newest()?)?;
     /// assert_eq!(trash.empty()?, 1);

@@ -6,12 +6,12 @@ use crate::format::Usd;
 /// What a model call costs, as far as that is known.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::prices::Prices;
+/// use tracer_sdk::testing::capture;
 /// use tracer_sdk::{Usage, llm_call};
 ///
-/// let run = recorded(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record());
-/// let cost = Prices::default().cost(&run.records()[1]).unwrap();
+/// let run = capture(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record());
+/// let cost = Prices::default().cost(&run.records[1]).unwrap();
 /// assert_eq!(cost.usd()?.to_string(), "$0.038");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -27,11 +27,11 @@ impl CallCost {
     /// What it cost: nothing, where a recorded answer answered it.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::prices::{NoPrice, Prices};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::llm_call("my-model").record());
-    /// let cost = Prices::default().cost(&run.records()[1]).unwrap();
+    /// let run = capture(|| tracer_sdk::llm_call("my-model").record());
+    /// let cost = Prices::default().cost(&run.records[1]).unwrap();
     /// assert_eq!(cost.usd(), Err(NoPrice::UnknownModel));
     /// ```
     ///
@@ -49,16 +49,16 @@ impl CallCost {
 /// What model calls cost together: exactly, or at least.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::prices::{CostSum, Prices};
+/// use tracer_sdk::testing::capture;
 /// use tracer_sdk::{Usage, llm_call};
 ///
-/// let run = recorded(|| {
+/// let run = capture(|| {
 ///     llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record()?;
 ///     llm_call("my-model").usage(Usage::new(12_000, 800)).record()
 /// });
 /// let mut sum = CostSum::default();
-/// for record in run.records() {
+/// for record in run.records {
 ///     sum.extend(Prices::default().cost(&record));
 /// }
 /// assert_eq!((sum.known.to_string().as_str(), sum.priced, sum.unpriced), ("$0.038", 1, 1));

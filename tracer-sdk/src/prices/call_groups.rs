@@ -160,15 +160,15 @@ struct GroupSums {
 /// asks. As JSON it is a list of groups of calls, for caches; its form may change with any release.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::prices::{CallGroups, Prices};
+/// use tracer_sdk::testing::capture;
 /// use tracer_sdk::{Usage, llm_call};
 ///
-/// let run = recorded(|| {
+/// let run = capture(|| {
 ///     llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record()?;
 ///     llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record()
 /// });
-/// let calls = CallGroups::of(&run.records());
+/// let calls = CallGroups::of(&run.records);
 /// assert_eq!(calls.cost(&Prices::default()).usd().unwrap().to_string(), "$0.076");
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,10 +215,11 @@ impl CallGroups {
     /// Adds the call of a record; any other record is none.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-4o").record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-4o").record());
     /// let mut calls = tracer_sdk::prices::CallGroups::default();
-    /// run.records().iter().for_each(|record| calls.add(record));
+    /// run.records.iter().for_each(|record| calls.add(record));
     /// assert_eq!(calls.len(), 1);
     /// ```
     pub fn add(&mut self, record: &Record) {
@@ -269,12 +270,12 @@ impl CallGroups {
     /// calls without one.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::prices::{CallGroups, Prices};
+    /// use tracer_sdk::testing::capture;
     /// use tracer_sdk::{Usage, llm_call};
     ///
-    /// let run = recorded(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(1, 1)).record());
-    /// let mut calls = CallGroups::of(&run.records());
+    /// let run = capture(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(1, 1)).record());
+    /// let mut calls = CallGroups::of(&run.records);
     /// calls.truncate(0);
     /// assert_eq!(calls.cost(&Prices::default()).unpriced, 1);
     /// ```
@@ -316,11 +317,11 @@ impl CallGroups {
     /// What the calls of each model cost, by the name that was asked for.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::prices::{CallGroups, Prices};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::llm_call("my-model").record());
-    /// let (calls, prices) = (CallGroups::of(&run.records()), Prices::default());
+    /// let run = capture(|| tracer_sdk::llm_call("my-model").record());
+    /// let (calls, prices) = (CallGroups::of(&run.records), Prices::default());
     /// assert_eq!(calls.cost_by_model(&prices)["my-model"].unpriced, 1);
     /// ```
     #[must_use]

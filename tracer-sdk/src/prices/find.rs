@@ -326,12 +326,12 @@ impl Prices {
     /// `None` for a record that is no model call, or one that a guardrail refused before it was made.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::prices::Prices;
+    /// use tracer_sdk::testing::capture;
     /// use tracer_sdk::{Usage, llm_call};
     ///
-    /// let run = recorded(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record());
-    /// let cost = Prices::default().cost(&run.records()[1]).unwrap();
+    /// let run = capture(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record());
+    /// let cost = Prices::default().cost(&run.records[1]).unwrap();
     /// assert_eq!(cost.usd().unwrap().to_string(), "$0.038");
     /// ```
     #[must_use]

@@ -16,14 +16,17 @@ thread_local! {
 /// next quarter of a megabyte of a log. Discard the results of such a reading, errors included.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// use tracer_sdk::read::{CancelToken, RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let token = CancelToken::default();
 /// assert!(token.within(|| RunReader::open(&directory, Strictness::Strict)).is_ok());
 /// token.cancel();
 /// assert!(token.within(|| RunReader::open(&directory, Strictness::Strict)).is_err());
 /// assert!(RunReader::open(&directory, Strictness::Strict).is_ok()); // others go on
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
@@ -54,8 +57,10 @@ impl CancelToken {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let token = tracer_sdk::read::CancelToken::default();
     /// let run = token.within(|| RunReader::open(&directory, Strictness::Strict))?;
     /// assert_eq!(run.records.record_count(), 3);

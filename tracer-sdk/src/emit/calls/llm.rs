@@ -19,10 +19,10 @@ use crate::write::draft::ScalarValue;
 ///
 /// ```
 /// use serde_json::json;
-/// use tracer_sdk::{Usage, llm_call};
+/// use tracer_sdk::{Config, Usage, llm_call};
 ///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("ask").config(&config).start();
 /// llm_call("gpt-5")
 ///     .provider("openai")
@@ -30,7 +30,7 @@ use crate::write::draft::ScalarValue;
 ///     .response("Because of Rayleigh scattering.")
 ///     .usage(Usage::new(14, 6))
 ///     .record()?;
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[inline]
 pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
@@ -42,10 +42,10 @@ pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
 /// A model call that is being described.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::testing::capture;
 /// use tracer_sdk::{Usage, llm_call};
 ///
-/// let run = recorded(|| {
+/// let run = capture(|| {
 ///     llm_call("gpt-5")
 ///         .provider("openai")
 ///         .temperature(0.2)
@@ -53,7 +53,7 @@ pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
 ///         .stop_reason("stop")
 ///         .record()
 /// });
-/// assert_eq!(run.counts().llm_calls, 1);
+/// assert_eq!(run.meta.counts.llm_calls, 1);
 /// assert_eq!(run.spans[0].attributes["gen_ai.usage.total_tokens"], 20);
 /// ```
 #[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
@@ -68,8 +68,9 @@ impl LlmCall {
     /// Whose model it is: `openai`, `anthropic`, `local`, …
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("claude-opus-4-5").provider("anthropic").record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("claude-opus-4-5").provider("anthropic").record());
     /// assert_eq!(run.spans[0].attributes["gen_ai.system"], "anthropic");
     /// ```
     #[inline]
@@ -83,10 +84,10 @@ impl LlmCall {
     /// What the model is asked: a string, or anything structured.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use serde_json::json;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").prompt(&json!({"system": "Be brief."})).record());
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").prompt(&json!({"system": "Be brief."})).record());
     /// assert_eq!(run.spans[0].events[0].attributes["content"], r#"{"system":"Be brief."}"#);
     /// ```
     #[inline]
@@ -100,8 +101,9 @@ impl LlmCall {
     /// What the model answered: a string, or anything structured.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
     /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
     /// ```
     pub fn response<T: Serialize + ?Sized>(mut self, response: &T) -> Self {
@@ -114,10 +116,10 @@ impl LlmCall {
     /// The tokens that the call used.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::testing::capture;
     /// use tracer_sdk::{Usage, llm_call};
     ///
-    /// let run = recorded(|| llm_call("gpt-5").usage(Usage::new(14, 6)).record());
+    /// let run = capture(|| llm_call("gpt-5").usage(Usage::new(14, 6)).record());
     /// assert_eq!(run.spans[0].attributes["gen_ai.usage.input_tokens"], 14);
     /// assert_eq!(run.spans[0].attributes["gen_ai.usage.output_tokens"], 6);
     /// ```
@@ -132,8 +134,9 @@ impl LlmCall {
     /// The sampling temperature.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").temperature(0.2).record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").temperature(0.2).record());
     /// assert_eq!(run.spans[0].attributes["gen_ai.request.temperature"], 0.2);
     /// ```
     #[inline]
@@ -147,8 +150,9 @@ impl LlmCall {
     /// Why the model stopped: `stop`, `tool_calls`, …
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").stop_reason("tool_calls").record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").stop_reason("tool_calls").record());
     /// assert_eq!(run.spans[0].attributes["gen_ai.response.finish_reasons"], "tool_calls");
     /// ```
     #[inline]
@@ -162,8 +166,9 @@ impl LlmCall {
     /// The model that answered, where it is not the one that was asked: `gpt-5-2026-01-01` for `gpt-5`.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response_model("gpt-5-2026-01-01").record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").response_model("gpt-5-2026-01-01").record());
     /// assert_eq!(run.spans[0].attributes["gen_ai.response.model"], "gpt-5-2026-01-01");
     /// ```
     #[inline]
@@ -177,8 +182,9 @@ impl LlmCall {
     /// The provider's ID of the answer.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response_id("chatcmpl-42").record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").response_id("chatcmpl-42").record());
     /// assert_eq!(run.spans[0].attributes["gen_ai.response.id"], "chatcmpl-42");
     /// ```
     #[inline]
@@ -192,16 +198,16 @@ impl LlmCall {
     /// Starts timing the call, just before it is made.
     ///
     /// ```
-    /// use tracer_sdk::{Usage, llm_call};
+    /// use tracer_sdk::{Config, Usage, llm_call};
     ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("ask").config(&config).start();
     /// let mut call = llm_call("gpt-5").prompt("Why is the sky blue?").start()?;
     /// // … the request …
     /// call.response("Because of Rayleigh scattering.").usage(Usage::new(14, 6));
     /// call.end()?;
-    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -220,13 +226,12 @@ impl LlmCall {
 /// without a response or an error is reported as cancelled, with what was streamed.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::format::StatusCode;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| {
-///     let call = tracer_sdk::llm_call("gpt-5").prompt("Why?").start()?;
+/// let run = capture(|| {
+///     let call = tracer_sdk::llm_call("gpt-5").prompt("Why?").start();
 ///     drop(call); // given up before there was an answer
-///     Ok(())
 /// });
 /// assert_eq!(run.spans[0].status_code, StatusCode::Error);
 /// ```
@@ -243,8 +248,9 @@ impl LlmSpan {
     /// What the model answered: a string, or anything structured.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
     ///     call.response("Because.");
     ///     call.end()
@@ -259,8 +265,9 @@ impl LlmSpan {
     /// The next piece of a streamed answer. The first one tells how long it took to come.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
     ///     for text in ["Be", "cause", "."] {
     ///         call.chunk(text);
@@ -280,10 +287,10 @@ impl LlmSpan {
     /// that came.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::ToolCallChunk;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| {
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
     ///     call.tool_call_chunk(ToolCallChunk::new(0).id("call_7").name("search"));
     ///     for piece in [r#"{"query":"#, r#""rust"}"#] {
@@ -303,8 +310,9 @@ impl LlmSpan {
     /// The tokens that the call used.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
     ///     call.response("Because.").usage(tracer_sdk::Usage::new(14, 6));
     ///     call.end()
@@ -322,8 +330,9 @@ impl LlmSpan {
     /// The model that answered, where it is not the one that was asked.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
     ///     call.response("Because.").response_model("gpt-5-2026-01-01");
     ///     call.end()
@@ -339,8 +348,9 @@ impl LlmSpan {
     /// The provider's ID of the answer.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
     ///     call.response("Because.").response_id("chatcmpl-42");
     ///     call.end()
@@ -356,8 +366,9 @@ impl LlmSpan {
     /// Why the model stopped: `stop`, `tool_calls`, …
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
     ///     call.response("Because.").stop_reason("stop");
     ///     call.end()

@@ -8,8 +8,9 @@ macro_rules! timed_methods {
         /// Not across an `.await`: use `instrument` there.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| {
         ///     let mut plan = tracer_sdk::span("plan").start();
         ///     let _inside = plan.enter();
         ///     tracer_sdk::tool_call("search").record()
@@ -23,8 +24,9 @@ macro_rules! timed_methods {
         /// The context of this span, to be carried into threads and tasks; `None` outside of a run.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| {
         ///     let mut plan = tracer_sdk::span("plan").start();
         ///     let search = || tracer_sdk::tool_call("search").record();
         ///     match plan.context() {
@@ -42,8 +44,9 @@ macro_rules! timed_methods {
         /// Runs a closure whose recordings become children of this span.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| {
         ///     let mut plan = tracer_sdk::span("plan").start();
         ///     plan.in_scope(|| tracer_sdk::tool_call("search").record())
         /// });
@@ -57,18 +60,16 @@ macro_rules! timed_methods {
         ///
         /// ```
         /// # #[tokio::main(flavor = "current_thread")]
-        /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-        /// # let folder = tempfile::tempdir().unwrap();
-        /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-        /// let run = tracer_sdk::Run::new("research").config(&config).start();
-        /// let mut plan = tracer_sdk::span("plan").start();
-        /// plan.instrument(async { tracer_sdk::tool_call("search").record() }).await?;
-        /// plan.end();
-        /// # let directory = run.dir().unwrap();
-        /// # run.finish();
-        /// let spans = tracer_sdk::read::LoadedRun::read(&directory)?.spans;
+        /// # async fn main() {
+        /// use tracer_sdk::testing::capture_async;
+        ///
+        /// let run = capture_async(async {
+        ///     let mut plan = tracer_sdk::span("plan").start();
+        ///     plan.instrument(async { tracer_sdk::tool_call("search").record() }).await
+        /// });
+        /// let spans = run.await.spans;
         /// assert_eq!(spans[0].parent_span_id, Some(spans[1].span_id));
-        /// # Ok(()) }
+        /// # }
         /// ```
         pub fn instrument<F: std::future::Future>(&self, future: F) -> crate::InContext<F> {
             self.span.instrument(future)
@@ -77,11 +78,11 @@ macro_rules! timed_methods {
         /// Adds an attribute of your own; a structured value is stored as JSON text.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| {
         ///     let mut plan = tracer_sdk::span("plan").start();
         ///     plan.attribute("steps", &4);
-        ///     Ok(())
         /// });
         /// assert_eq!(run.spans[0].attributes["steps"], 4);
         /// ```
@@ -96,10 +97,11 @@ macro_rules! timed_methods {
         ///
         /// ```
         /// assert_eq!(tracer_sdk::span("outside of a run").start().id(), None);
-        /// # let folder = tempfile::tempdir().unwrap();
-        /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+        /// let folder = tempfile::tempdir()?;
+        /// let config = tracer_sdk::Config::new().data_dir(folder.path());
         /// let run = tracer_sdk::Run::new("research").config(&config).start();
         /// assert!(tracer_sdk::span("plan").start().id().is_some());
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         #[must_use]
         pub fn id(&self) -> Option<crate::format::SpanId> {
@@ -116,8 +118,9 @@ macro_rules! timed_call_methods {
         /// Says that the call failed, with the error's type and message.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| {
         ///     let mut call = tracer_sdk::tool_call("search").start()?;
         ///     call.fail("the index is not there");
         ///     call.end()
@@ -134,8 +137,9 @@ macro_rules! timed_call_methods {
         /// Ends the call now and writes it.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| tracer_sdk::tool_call("search").start()?.end());
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| tracer_sdk::tool_call("search").start()?.end());
         /// assert!(run.spans[0].duration_ms.is_some());
         /// ```
         ///
@@ -157,8 +161,9 @@ macro_rules! call_methods {
         /// Adds an attribute of your own; a structured value is stored as JSON text.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| tracer_sdk::tool_call("search").attribute("attempt", &2).record());
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| tracer_sdk::tool_call("search").attribute("attempt", &2).record());
         /// assert_eq!(run.spans[0].attributes["attempt"], 2);
         /// ```
         pub fn attribute<T: serde::Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
@@ -171,11 +176,11 @@ macro_rules! call_methods {
         /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
         /// use serde_json::json;
+        /// use tracer_sdk::testing::capture;
         ///
-        /// let run = recorded(|| tracer_sdk::tool_call("search").meta(&json!({"step": 7})).record());
-        /// assert_eq!(run.records()[1].meta["step"], 7);
+        /// let run = capture(|| tracer_sdk::tool_call("search").meta(&json!({"step": 7})).record());
+        /// assert_eq!(run.records[1].meta["step"], 7);
         /// ```
         pub fn meta<T: serde::Serialize + ?Sized>(mut self, value: &T) -> Self {
             self.span.edit(|span| {
@@ -187,8 +192,9 @@ macro_rules! call_methods {
         /// Says that the call failed, with the error's type and message.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| tracer_sdk::tool_call("search").fail("the index is not there").record());
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| tracer_sdk::tool_call("search").fail("the index is not there").record());
         /// assert_eq!(run.spans[0].status_description, "the index is not there");
         /// ```
         pub fn fail<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
@@ -201,13 +207,14 @@ macro_rules! call_methods {
         /// Which attempt at the same call this is, from 1: a second one repeats what failed before.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| {
         ///     tracer_sdk::tool_call("search").attempt(1).fail("try again").record()?;
         ///     tracer_sdk::tool_call("search").attempt(2).result("found").record()
         /// });
         /// assert_eq!(run.spans[1].attributes["tracer.attempt"], 2);
-        /// assert!(run.records()[1].meta.contains_key("attempt_of")); // the first one, at the second
+        /// assert!(run.records[1].meta.contains_key("attempt_of")); // the first one, at the second
         /// ```
         #[inline]
         pub fn attempt(mut self, number: u32) -> Self {
@@ -221,10 +228,10 @@ macro_rules! call_methods {
         /// How long the call took; it ended just now. Without it the call has no duration.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
         /// use std::time::Instant;
+        /// use tracer_sdk::testing::capture;
         ///
-        /// let run = recorded(|| {
+        /// let run = capture(|| {
         ///     let before = Instant::now();
         ///     // … the call …
         ///     tracer_sdk::tool_call("search").duration(before.elapsed()).record()
@@ -242,9 +249,10 @@ macro_rules! call_methods {
         /// Writes the call.
         ///
         /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-        /// assert_eq!(run.counts().tool_calls, 1);
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| tracer_sdk::tool_call("search").record());
+        /// assert_eq!(run.meta.counts.tool_calls, 1);
         /// ```
         ///
         /// # Errors

@@ -24,13 +24,13 @@ use crate::guardrails::GuardrailExceeded;
 /// An error that ends the run needs no recording: return it, or hand it to [`RunGuard::fail`](crate::RunGuard::fail).
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("lenient").config(&config).start();
 /// if let Err(error) = "x".parse::<u8>() {
 ///     tracer_sdk::record_error(&error)?;
 /// }
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors

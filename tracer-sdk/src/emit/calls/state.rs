@@ -13,11 +13,11 @@ use crate::guardrails::GuardrailExceeded;
 /// ```
 /// use serde_json::json;
 ///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("plan").config(&config).start();
 /// tracer_sdk::state(&json!({"phase": "triage"})).record()?;
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
     let mut span = OpenSpan::begin(EventType::StateUpdate, span_names::STATE);
@@ -30,14 +30,14 @@ pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
 /// A state update that is being described.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use serde_json::json;
 /// use tracer_sdk::format::EventType;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| {
+/// let run = capture(|| {
 ///     tracer_sdk::state(&json!({"phase": "answer"})).diff(&json!({"phase": ["triage", "answer"]})).record()
 /// });
-/// assert_eq!(run.records()[1].event_type(), EventType::StateUpdate);
+/// assert_eq!(run.records[1].event_type(), EventType::StateUpdate);
 /// ```
 #[must_use = "call `.record()?` to write it"]
 #[derive(Debug)]
@@ -49,10 +49,10 @@ impl StateUpdate {
     /// What changed since the last state.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use serde_json::json;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::state(&json!({"tries": 2})).diff(&json!({"tries": 1})).record());
+    /// let run = capture(|| tracer_sdk::state(&json!({"tries": 2})).diff(&json!({"tries": 1})).record());
     /// assert_eq!(run.spans[0].events[0].attributes["diff"], r#"{"tries":1}"#);
     /// ```
     pub fn diff<T: Serialize + ?Sized>(mut self, diff: &T) -> Self {
@@ -65,11 +65,11 @@ impl StateUpdate {
     /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use serde_json::json;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::state(&json!({"tries": 2})).meta(&json!({"step": 7})).record());
-    /// assert_eq!(run.records()[1].meta["step"], 7);
+    /// let run = capture(|| tracer_sdk::state(&json!({"tries": 2})).meta(&json!({"step": 7})).record());
+    /// assert_eq!(run.records[1].meta["step"], 7);
     /// ```
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
         self.span.edit(|span| {
@@ -81,8 +81,9 @@ impl StateUpdate {
     /// Writes the state.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::state("triage").record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::state("triage").record());
     /// assert_eq!(run.spans[0].events[0].attributes["state"], r#""triage""#);
     /// ```
     ///

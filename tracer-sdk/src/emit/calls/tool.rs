@@ -18,11 +18,11 @@ use crate::guardrails::GuardrailExceeded;
 /// use serde_json::json;
 /// use tracer_sdk::tool_call;
 ///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("look up").config(&config).start();
 /// tool_call("search").args(&json!({"query": "refunds"})).result(&json!(["refunds.md"])).record()?;
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[inline]
 pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
@@ -34,16 +34,16 @@ pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
 /// A tool call that is being described.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use serde_json::json;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| {
+/// let run = capture(|| {
 ///     tracer_sdk::tool_call("search")
 ///         .args(&json!({"query": "refunds"}))
 ///         .result(&json!(["refunds.md"]))
 ///         .record()
 /// });
-/// assert_eq!(run.counts().tool_calls, 1);
+/// assert_eq!(run.meta.counts.tool_calls, 1);
 /// assert_eq!(run.spans[0].name, "search");
 /// ```
 #[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
@@ -58,10 +58,10 @@ impl ToolCall {
     /// What the tool is given.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use serde_json::json;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").args(&json!({"api_key": "k-1", "limit": 5})).record());
+    /// let run = capture(|| tracer_sdk::tool_call("search").args(&json!({"api_key": "k-1", "limit": 5})).record());
     /// let stored = &run.spans[0].events[0].attributes["args"];
     /// assert_eq!(stored, r#"{"api_key":"__REDACTED__","limit":5}"#);
     /// ```
@@ -76,8 +76,9 @@ impl ToolCall {
     /// What the tool gave.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::tool_call("search").result(&["refunds.md"]).record());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").result(&["refunds.md"]).record());
     /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
     /// ```
     pub fn result<T: Serialize + ?Sized>(mut self, result: &T) -> Self {
@@ -92,8 +93,8 @@ impl ToolCall {
     /// ```
     /// use serde_json::json;
     ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("look up").config(&config).start();
     /// let mut call = tracer_sdk::tool_call("read_file").args(&json!({"path": "refunds.md"})).start()?;
     /// match std::fs::read_to_string("refunds.md") {
@@ -101,7 +102,7 @@ impl ToolCall {
     ///     Err(error) => call.fail(&error),
     /// };
     /// call.end()?;
-    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -120,8 +121,9 @@ impl ToolCall {
 /// without a result or an error is reported as cancelled.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-/// let run = recorded(|| {
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| {
 ///     let mut call = tracer_sdk::tool_call("answer").start()?;
 ///     call.in_scope(|| tracer_sdk::llm_call("gpt-5").record())?; // the tool asks a model
 ///     call.result("42");
@@ -142,8 +144,9 @@ impl ToolSpan {
     /// What the tool gave.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
     ///     let mut call = tracer_sdk::tool_call("search").start()?;
     ///     call.result(&["refunds.md"]);
     ///     call.end()

@@ -33,8 +33,8 @@ use recorder::LibraryRecorder;
 /// use tracer_sdk::layer::{self, RunOn};
 /// use tracing_subscriber::layer::SubscriberExt;
 ///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let layer = layer::builder().config(&config).run_on(RunOn::Marked).build();
 /// tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
 ///     let _chat = tracing::info_span!("chat", gen_ai.operation.name = "chat").entered(); // no run
@@ -107,8 +107,8 @@ pub fn builder() -> LayerBuilder {
 /// use tracer_sdk::layer::{self, RunOn};
 /// use tracing_subscriber::layer::SubscriberExt;
 ///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let layer = layer::builder().config(&config).run_on(RunOn::AnyRoot).build();
 /// tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
 ///     let _request = tracing::info_span!("GET /answer").entered();
@@ -137,12 +137,11 @@ impl LayerBuilder {
     /// Sets which spans start a run.
     ///
     /// ```
-    /// use tracing_subscriber::layer::SubscriberExt;
     /// use tracer_sdk::layer::{self, RunOn};
+    /// use tracing_subscriber::layer::SubscriberExt;
     ///
     /// let layer = layer::builder().run_on(RunOn::Marked).build();
     /// let subscriber = tracing_subscriber::registry().with(layer);
-    /// # drop(subscriber);
     /// ```
     pub fn run_on(mut self, run_on: RunOn) -> Self {
         self.options.run_on = run_on;
@@ -154,8 +153,9 @@ impl LayerBuilder {
     ///
     /// ```
     /// use tracing_subscriber::layer::SubscriberExt;
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let layer = tracer_sdk::layer::builder().config(&config).content(false).build();
     /// tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
     ///     tracing::info_span!("chat", gen_ai.operation.name = "chat", gen_ai.prompt = "Why is the sky blue?");
@@ -191,8 +191,9 @@ impl LayerBuilder {
     ///
     /// ```
     /// use tracing_subscriber::layer::SubscriberExt;
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let layer = tracer_sdk::layer::builder().config(&config).target("planner").build();
     /// tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
     ///     let _agent = tracing::info_span!("agent", agent.name = "researcher").entered();
@@ -210,13 +211,12 @@ impl LayerBuilder {
     /// Sets values for the runs of this layer that win over the environment and the settings files.
     ///
     /// ```
-    /// use tracing_subscriber::layer::SubscriberExt;
     /// use tracer_sdk::{Config, Guardrails};
+    /// use tracing_subscriber::layer::SubscriberExt;
     ///
     /// let config = Config::new().guardrails(Guardrails::new().max_llm_calls(50));
     /// let layer = tracer_sdk::layer::builder().config(&config).build();
     /// let subscriber = tracing_subscriber::registry().with(layer);
-    /// # drop(subscriber);
     /// ```
     pub fn config(mut self, config: &Config) -> Self {
         self.options.config = config.clone().or(&self.options.config);

@@ -918,13 +918,13 @@ impl RunState {
 /// What became of the spans of a run so far.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("look up").config(&config).start();
 /// tracer_sdk::tool_call("search").record()?;
 /// let stats = run.stats();
 /// assert_eq!((stats.written, stats.dropped), (1, 0));
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -45,11 +45,12 @@ impl LogIndex {
     /// read that another change might not show, or the index has more than 64 bytes for each span.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// use tracer_sdk::read::LogIndex;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let log = std::fs::File::options().write(true).open(directory.join("spans.jsonl"))?;
-    /// # std::thread::sleep(std::time::Duration::from_millis(400));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// std::thread::sleep(std::time::Duration::from_millis(400)); // the log has been as it is for a while
     /// let index = LogIndex::open(&directory, None, false)?;
     /// let mut kept = Vec::new();
     /// assert!(index.write_kept(&mut kept)?);
@@ -57,9 +58,9 @@ impl LogIndex {
     /// let again = LogIndex::read_kept(&directory, None, kept.as_slice()).expect("the log is the same");
     /// assert_eq!(again.span(1), index.span(1));
     ///
-    /// log.set_len(0)?; // another log: the index of the old one is not believed
+    /// std::fs::write(directory.join("spans.jsonl"), "")?; // another log: the index of the old one is not believed
     /// assert!(LogIndex::read_kept(&directory, None, kept.as_slice()).is_none());
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -128,10 +129,13 @@ impl LogIndex {
     /// same size and times any more, or when what was kept is damaged or of another version: the log has to be read then.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// use tracer_sdk::read::LogIndex;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// assert!(LogIndex::read_kept(&directory, None, b"no index".as_slice()).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn read_kept(directory: &Path, trace_id: Option<TraceId>, kept: impl Read) -> Option<Self> {

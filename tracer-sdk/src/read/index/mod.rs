@@ -40,10 +40,13 @@ const MAX_UNREADABLE_LINES: usize = 1_000;
 /// left out.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
 /// assert_eq!((index.len(), index.unreadable_lines()), (2, 0));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct LogIndex {
@@ -124,12 +127,15 @@ impl LogIndex {
     /// Reads the lines that were added; `false` when it is another log, which has to be opened anew.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert!(index.extend(false)?);
     /// std::fs::write(directory.join("spans.jsonl"), "")?;
     /// assert!(!index.extend(false)?); // cut short: another log
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -339,9 +345,12 @@ impl LogIndex {
     /// Number of spans.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// assert_eq!(tracer_sdk::read::LogIndex::open(&directory, None, false)?.len(), 2);
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn len(&self) -> usize {
@@ -351,9 +360,12 @@ impl LogIndex {
     /// Whether there is no span.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// assert!(!tracer_sdk::read::LogIndex::open(&directory, None, false)?.is_empty());
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -363,10 +375,13 @@ impl LogIndex {
     /// Number of bytes that were read: the offset of the next line.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.bytes_read(), std::fs::metadata(directory.join("spans.jsonl"))?.len());
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
@@ -376,11 +391,14 @@ impl LogIndex {
     /// Number of problems of lines without a valid span.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// std::fs::write(directory.join("spans.jsonl"), "no span\n")?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.unreadable_lines(), 1);
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn unreadable_lines(&self) -> u64 {
@@ -390,11 +408,14 @@ impl LogIndex {
     /// The first lines that have a problem, at most a thousand.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// std::fs::write(directory.join("spans.jsonl"), "\nno span\n")?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.first_unreadable_lines(), [2]);
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn first_unreadable_lines(&self) -> &[u64] {
@@ -404,10 +425,13 @@ impl LogIndex {
     /// The span at a position; `None` behind the last one.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!((index.span(1).unwrap().line, index.span(2)), (2, None));
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn span(&self, position: usize) -> Option<IndexedSpan> {
@@ -438,11 +462,13 @@ impl LogIndex {
     ///
     /// ```
     /// use tracer_sdk::prices::Prices;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.costs(&Prices::default()).count(), 0); // no model was called
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "prices")]
     pub fn costs<'a>(&'a self, prices: &'a Prices) -> impl Iterator<Item = (usize, CallCost)> + 'a {
@@ -473,10 +499,13 @@ impl LogIndex {
     /// on cannot take back what it has sent.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.counted_in(index.span(0).unwrap().span_id), None);
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
@@ -486,10 +515,13 @@ impl LogIndex {
     /// The position of the span with an ID.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.find(index.span(1).unwrap().span_id), Some(1));
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn find(&self, span_id: SpanId) -> Option<usize> {
@@ -503,11 +535,14 @@ impl LogIndex {
     /// The position of the first span whose line begins at an offset or behind it.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// let second = index.span(1).unwrap().offset;
     /// assert_eq!((index.place_from(0), index.place_from(second), index.place_from(u64::MAX)), (0, 1, 2));
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn place_from(&self, offset: u64) -> usize {
@@ -518,10 +553,13 @@ impl LogIndex {
     /// Reads a part of the log as it is stored, at most `length` bytes.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.read_range(0, 12)?, b"{\"trace_id\":");
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -538,10 +576,13 @@ impl LogIndex {
     /// The display name of a span: the model, the tool, or the span itself.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.name(&index.span(1).unwrap()), "support-agent");
-    /// # Ok::<(), std::io::Error>(())
+    /// assert_eq!(index.name(&index.span(1).unwrap()), "captured");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn name(&self, span: &IndexedSpan) -> &str {
@@ -551,10 +592,13 @@ impl LogIndex {
     /// The names of all spans, by their numbers.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.names().collect::<Vec<_>>(), ["search", "support-agent"]);
-    /// # Ok::<(), std::io::Error>(())
+    /// assert_eq!(index.names().collect::<Vec<_>>(), ["search", "captured"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.columns.names()
@@ -563,10 +607,13 @@ impl LogIndex {
     /// The records that roots give besides their own, in the order of the file.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.promoted().count(), 1); // RUN_END
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn promoted(&self) -> impl Iterator<Item = PromotedRecord> {
         self.promoted.iter().map(|(position, promoted)| PromotedRecord {
@@ -580,10 +627,13 @@ impl LogIndex {
     /// The line of a span as it is stored, without its newline; `None` behind the last span.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert!(index.read_line(0)?.unwrap().starts_with(b"{\"trace_id\":"));
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -602,7 +652,10 @@ impl LogIndex {
     /// Reads a span again; `None` behind the last one.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.read_span(0)?.unwrap().name, "search");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -629,9 +682,11 @@ impl LogIndex {
     /// run, but that it does not say whether it is an attempt at a call.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// use tracer_sdk::format::EventType;
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// let (record, span) = index.read_record(0)?.unwrap();
     /// assert_eq!((record.event_type(), span.name.as_str()), (EventType::ToolCall, "search"));
@@ -673,14 +728,17 @@ impl LogIndex {
     /// span was left out: they take the whole log.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.completed_run_problems(), Some((vec![], 0)));
     ///
     /// std::fs::write(directory.join("spans.jsonl"), "no span\n")?;
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
     /// assert_eq!(index.completed_run_problems(), None);
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn completed_run_problems(&self) -> Option<(Vec<Problem>, u64)> {
@@ -715,11 +773,14 @@ fn line_of(location: &str) -> Option<u64> {
 /// What is known of the tokens of a model call: shares of its input and output, never beside them.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
 /// let shares = index.span(0).unwrap().tokens_shares;
 /// assert_eq!(shares.and_then(|shares| shares.cache_read), None);
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -746,13 +807,15 @@ impl TokenShares {
 /// A span as the index knows it.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// use tracer_sdk::format::EventType;
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
 /// let call = index.span(0).unwrap();
 /// assert_eq!((call.event_type, index.name(&call)), (EventType::ToolCall, "search"));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -797,13 +860,15 @@ pub struct IndexedSpan {
 /// A record that a root gives besides its own, and the end of the run.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// use tracer_sdk::format::EventType;
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
 /// let end = index.promoted().next().unwrap();
 /// assert_eq!((end.event_type, end.span), (EventType::RunEnd, 1));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

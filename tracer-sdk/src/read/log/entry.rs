@@ -93,13 +93,11 @@ pub(crate) struct LinePlace {
 /// ```
 /// use tracer_sdk::format::EventType;
 /// use tracer_sdk::read::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
-/// # let folder = tempfile::tempdir()?;
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// # let run = tracer_sdk::Run::new("example").config(&config).start();
-/// # let directory = run.dir().unwrap();
-/// # tracer_sdk::tool_call("search").fail("out of reach").record()?;
-/// # run.finish();
+/// let folder = tempfile::tempdir()?;
+/// let failed = capture(|| tracer_sdk::tool_call("search").fail("out of reach").record());
+/// let directory = failed.save(folder.path())?;
 /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
 /// // RUN_START, the call, RUN_END
 /// let call = records.header(1).unwrap();

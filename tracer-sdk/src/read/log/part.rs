@@ -14,10 +14,13 @@ const MAX_PART_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;
 /// The spans on the whole lines of a part of a log.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let part = tracer_sdk::read::read_log_part(&directory, 0, 1 << 20)?;
 /// assert_eq!((part.spans.len(), part.is_to_end), (2, true));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]

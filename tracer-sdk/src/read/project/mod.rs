@@ -196,10 +196,13 @@ pub(crate) fn is_call(event_type: EventType) -> bool {
 /// twice only beside such a one.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let search = tracer_sdk::read::read_log_part(&directory, 0, 1 << 20)?.spans.remove(0);
 /// assert!(!tracer_sdk::read::is_foreign_call(&search));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
 pub fn is_foreign_call(span: &SpanRecord) -> bool {
@@ -268,11 +271,11 @@ pub(crate) fn is_watched(event_type: EventType) -> bool {
 /// Counts what `meta.json.counts` holds (decisions, section 4).
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::read::count_records;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record());
-/// assert_eq!(count_records(&run.records()).llm_calls, 1);
+/// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());
+/// assert_eq!(count_records(&run.records).llm_calls, 1);
 /// ```
 #[must_use]
 pub fn count_records(records: &[Record]) -> Counts {

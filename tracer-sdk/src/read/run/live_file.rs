@@ -21,13 +21,14 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// What an emitter says of the run that it records.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// use tracer_sdk::read::read_live_file;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
 /// let live = read_live_file(&run.dir().unwrap()).expect("the run is being recorded");
 /// assert_eq!(live.run_name.as_deref(), Some("support-agent"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveFile {
@@ -46,11 +47,12 @@ pub struct LiveFile {
 /// A process, distinguishable from a later one with the same number.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
 /// let live = tracer_sdk::read::read_live_file(&run.dir().unwrap()).unwrap();
 /// assert_eq!(live.process.pid, Some(std::process::id()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessIdentity {
@@ -87,16 +89,16 @@ pub(super) enum LockPlace {
 /// A timed span that was started.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// use tracer_sdk::format::EventType;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
 /// let call = tracer_sdk::tool_call("search").start()?;
 /// let live = tracer_sdk::read::read_live_file(&run.dir().unwrap()).unwrap();
 /// assert_eq!((live.started[0].name.as_str(), live.started[0].event_type), ("search", EventType::ToolCall));
 /// assert_eq!(Some(live.started[0].span_id), call.id());
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartedSpan {
@@ -181,15 +183,16 @@ fn identity(header: &Object) -> ProcessIdentity {
 /// Reads the `.live` of a run directory; `None` when there is none or its first line cannot be read.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// use tracer_sdk::read::read_live_file;
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
 /// let directory = run.dir().unwrap();
 /// assert!(read_live_file(&directory).is_some());
 /// run.finish();
 /// assert_eq!(read_live_file(&directory), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
 pub fn read_live_file(directory: &Path) -> Option<LiveFile> {

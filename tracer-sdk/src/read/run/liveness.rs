@@ -12,16 +12,16 @@ use crate::read::file::{self, OpenError};
 /// Whether a run is still going on. Looking never changes anything.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// use tracer_sdk::read::{Liveness, RunStore};
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
 /// let store = RunStore::new(folder.path());
 /// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Running);
 /// run.finish();
 /// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Ended);
-/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Liveness {
@@ -40,13 +40,14 @@ pub enum Liveness {
 /// `meta.json` yet is [`RecordedStatus::Running`].
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// use tracer_sdk::format::RecordedStatus;
 /// use tracer_sdk::read::{Liveness, probe_liveness};
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
 /// assert_eq!(probe_liveness(&run.dir().unwrap(), RecordedStatus::Running), Liveness::Running);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
 pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {

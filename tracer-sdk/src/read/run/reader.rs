@@ -26,8 +26,10 @@ use crate::read::project::{
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// std::fs::write(directory.join("meta.json"), "{")?;
 /// assert!(RunReader::open(&directory, Strictness::Strict).is_err());
 /// assert_eq!(RunReader::open(&directory, Strictness::Lenient)?.span_count, 2);
@@ -47,8 +49,10 @@ pub enum Strictness {
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let run = RunReader::open(&directory, Strictness::Lenient)?;
 /// assert_eq!((run.span_count, run.failed_calls), (2, 0));
 /// assert!(run.problems.is_empty());
@@ -102,8 +106,10 @@ impl RunReader {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let run = RunReader::open(&directory, Strictness::Strict)?;
     /// for record in run.records {
     ///     println!("{}", record?.name);
@@ -126,6 +132,7 @@ impl RunReader {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
     /// #[derive(Default)]
     /// struct Microseconds(u64);
@@ -140,7 +147,8 @@ impl RunReader {
     ///     }
     /// }
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let (run, summed) = RunReader::open_summed::<Microseconds>(&directory, Strictness::Lenient)?;
     /// assert_eq!(run.records.record_count(), 3);
     /// assert!(summed.is_some());
@@ -262,16 +270,17 @@ impl RunReader {
     /// The tags of the run: of its root, or while that is not written, of its `.live`.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::read::{RunReader, Strictness};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("agent").config(&config).tag("commit", "3f2a").start();
     /// let tags = |run: &std::path::Path| RunReader::open(run, Strictness::Lenient).unwrap().read_tags();
     /// let directory = run.dir().unwrap();
     /// assert_eq!(tags(&directory).get("commit"), Some("3f2a")); // it has only begun
     /// run.finish();
     /// assert_eq!(tags(&directory).get("commit"), Some("3f2a"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_tags(&mut self) -> Tags {
         let is_root = |number: &usize| {
@@ -290,10 +299,12 @@ impl RunReader {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let run = RunReader::open(&directory, Strictness::Strict)?;
-    /// assert_eq!(run.require_meta()?.run_name.as_deref(), Some("support-agent"));
+    /// assert_eq!(run.require_meta()?.run_name.as_deref(), Some("captured"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -315,8 +326,10 @@ impl RunReader {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// assert_eq!(RunReader::open(&directory, Strictness::Strict)?.counts().tool_calls, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -335,8 +348,10 @@ impl RunReader {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut run = RunReader::open(&directory, Strictness::Lenient)?;
     /// assert_eq!(run.read_first_call()?.map(|record| record.name).as_deref(), Some("search"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -466,10 +481,12 @@ fn ended_spans(started: &[StartedSpan], entries: &[IndexEntry]) -> HashSet<SpanI
 ///
 /// ```
 /// use tracer_sdk::read::LoadedRun;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let run = LoadedRun::read(&directory)?;
-/// assert_eq!(run.meta.run_name.as_deref(), Some("support-agent"));
+/// assert_eq!(run.meta.run_name.as_deref(), Some("captured"));
 /// assert_eq!((run.spans.len(), run.cut_tail), (2, None));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -544,11 +561,13 @@ impl LoadedRun {
     ///
     /// ```
     /// use tracer_sdk::read::LoadedRun;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let records = LoadedRun::read(&directory)?.records();
     /// let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
-    /// assert_eq!(names, ["support-agent", "search", "support-agent"]); // from the start to the end of the run
+    /// assert_eq!(names, ["captured", "search", "captured"]); // from the start to the end of the run
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -560,8 +579,10 @@ impl LoadedRun {
     ///
     /// ```
     /// use tracer_sdk::read::LoadedRun;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let run = LoadedRun::read(&directory)?;
     /// assert_eq!(run.counts().tool_calls, 1);
     /// assert_eq!(run.counts(), run.meta.counts);

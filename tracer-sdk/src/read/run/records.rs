@@ -22,11 +22,13 @@ use crate::read::project::{Rank, SameCalls, fill, is_watched, make_repeat, mark_
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
 /// let names: Result<Vec<String>, _> = records.map(|record| record.map(|record| record.name)).collect();
-/// assert_eq!(names?, ["support-agent", "search", "support-agent"]);
+/// assert_eq!(names?, ["captured", "search", "captured"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -58,8 +60,10 @@ impl RecordStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
     /// assert_eq!(records.record_count(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -73,8 +77,10 @@ impl RecordStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
     /// assert_eq!(spans.span_count(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -103,13 +109,11 @@ impl RecordStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// # let run = tracer_sdk::Run::new("example").config(&config).start();
-    /// # let directory = run.dir().unwrap();
-    /// # tracer_sdk::tool_call("search").fail("out of reach").record()?;
-    /// # run.finish();
+    /// let folder = tempfile::tempdir()?;
+    /// let failed = capture(|| tracer_sdk::tool_call("search").fail("out of reach").record());
+    /// let directory = failed.save(folder.path())?;
     /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
     /// let failed = (0..records.record_count()).filter(|&number| records.header(number).unwrap().is_failed);
     /// assert_eq!(failed.collect::<Vec<_>>(), [1]);
@@ -129,13 +133,11 @@ impl RecordStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// # let run = tracer_sdk::Run::new("example").config(&config).start();
-    /// # let directory = run.dir().unwrap();
-    /// # tracer_sdk::tool_call("search").fail("out of reach").record()?;
-    /// # run.finish();
+    /// let folder = tempfile::tempdir()?;
+    /// let failed = capture(|| tracer_sdk::tool_call("search").fail("out of reach").record());
+    /// let directory = failed.save(folder.path())?;
     /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
     /// let span = records.read_span_of(1)?.unwrap();
     /// assert_eq!(span.name, "search");
@@ -159,8 +161,10 @@ impl RecordStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
     /// records.seek(1);
     /// assert_eq!(records.next().unwrap()?.name, "search");
@@ -174,8 +178,10 @@ impl RecordStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
     /// assert_eq!(records.read_record(1)?.unwrap().name, "search");
     /// assert_eq!(records.read_record(3)?, None);
@@ -197,8 +203,10 @@ impl RecordStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
     /// let (record, span) = records.read_record_with_span(1)?.unwrap();
     /// assert_eq!((record.name, span.unwrap().name), ("search".to_owned(), "search".to_owned()));
@@ -384,11 +392,13 @@ fn all_records(span: &SpanRecord) -> Vec<Option<Record>> {
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
 /// let names: Result<Vec<String>, _> = spans.map(|span| span.map(|span| span.name)).collect();
-/// assert_eq!(names?, ["support-agent", "search"]);
+/// assert_eq!(names?, ["captured", "search"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -406,8 +416,10 @@ impl SpanStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans().starting_at(1);
     /// assert_eq!(spans.next().unwrap()?.name, "search");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -422,8 +434,10 @@ impl SpanStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
     /// assert_eq!(spans.span_count(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -440,8 +454,10 @@ impl SpanStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
     /// let search = spans.read_span(1)?.unwrap();
     /// assert_eq!(spans.counted_in(search.span_id), None);
@@ -456,8 +472,10 @@ impl SpanStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
     /// assert_eq!(spans.read_span(1)?.unwrap().name, "search");
     /// assert_eq!(spans.read_span(2)?, None);
@@ -479,8 +497,10 @@ impl SpanStream {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
     /// assert_eq!(spans.read_record(1)?.unwrap().name, "search");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -609,8 +629,10 @@ pub(super) fn record_types(spans: &[IndexEntry], promoted: &[Promoted]) -> impl 
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let mut run = RunReader::open(&directory, Strictness::Strict)?;
 /// std::fs::write(directory.join("spans.jsonl"), "")?; // somebody else has written to it
 /// assert!(run.records.read_record(1).is_err());
@@ -652,8 +674,10 @@ impl RecordError {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let mut run = RunReader::open(&directory, Strictness::Strict)?;
     /// std::fs::write(directory.join("spans.jsonl"), "")?;
     /// let error = run.records.read_record(1).unwrap_err(); // the call, which was the first line

@@ -12,6 +12,7 @@ use crate::read::project::{SpanFacts, SpanView, display_name, usage};
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
 /// #[derive(Default)]
 /// struct Names(Vec<String>);
@@ -26,9 +27,10 @@ use crate::read::project::{SpanFacts, SpanView, display_name, usage};
 ///     }
 /// }
 ///
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let (_, summed) = RunReader::open_summed::<Names>(&directory, Strictness::Lenient)?;
-/// assert_eq!(summed.unwrap().sums.0, ["search", "support-agent"]);
+/// assert_eq!(summed.unwrap().sums.0, ["search", "captured"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -82,6 +84,7 @@ impl SpanOutline<'_> {
     ///
     /// ```
     /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
     /// #[derive(Default)]
     /// struct Sessions(usize);
@@ -95,7 +98,8 @@ impl SpanOutline<'_> {
     ///         self.0 += following.0;
     ///     }
     /// }
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let (_, summed) = RunReader::open_summed::<Sessions>(&directory, Strictness::Lenient)?;
     /// assert_eq!(summed.unwrap().sums.0, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -110,6 +114,7 @@ impl SpanOutline<'_> {
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
 /// #[derive(Default)]
 /// struct Spans(usize);
@@ -123,7 +128,8 @@ impl SpanOutline<'_> {
 ///         self.0 += following.0;
 ///     }
 /// }
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let (_, summed) = RunReader::open_summed::<Spans>(&directory, Strictness::Lenient)?;
 /// assert_eq!(summed.unwrap().sums.0, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -179,6 +185,7 @@ pub trait SpanSums: Default + Send {
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
+/// use tracer_sdk::testing::capture;
 ///
 /// #[derive(Default)]
 /// struct ToolCalls(usize);
@@ -194,7 +201,8 @@ pub trait SpanSums: Default + Send {
 ///     }
 /// }
 ///
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let (run, summed) = RunReader::open_summed::<ToolCalls>(&directory, Strictness::Lenient)?;
 /// let summed = summed.unwrap();
 /// assert_eq!(summed.sums.0, 1);

@@ -13,7 +13,10 @@ use crate::read::project::count_types;
 /// The problems and warnings of a run.
 ///
 /// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let report = tracer_sdk::read::validate(&directory);
 /// assert!(report.is_valid());
 /// assert_eq!(report.span_count, Some(2));
@@ -77,7 +80,10 @@ impl ValidationReport {
     /// Number of all warnings, listed or not.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let report = tracer_sdk::read::validate(&directory);
     /// assert_eq!(report.warning_count(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -90,7 +96,10 @@ impl ValidationReport {
     /// The report with every warning as a problem, after the others.
     ///
     /// ```
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let meta = std::fs::read_to_string(directory.join("meta.json"))?;
     /// let wrong = meta.replace(r#""llm_calls":0"#, r#""llm_calls":7"#).replace(r#""llm_calls": 0"#, r#""llm_calls": 7"#);
     /// std::fs::write(directory.join("meta.json"), wrong)?;

@@ -31,12 +31,13 @@ impl RunFilter {
     /// system.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunFilter, RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let failed = RunFilter { statuses: vec![RunStatus::Failed], ..RunFilter::default() };
-    /// let mut runs = RunStore::new(data_dir).list()?;
+    /// let mut runs = RunStore::new(folder.path()).list()?;
     /// runs.retain(|run| failed.passes(run));
     /// assert!(runs.is_empty()); // the only run ended well
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -8,16 +8,16 @@ pub use crate::loops::Likeness;
 /// Whether records have a loop, see [`RunSummary::has_looped`](super::RunSummary::has_looped).
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::read::has_loop;
+/// use tracer_sdk::testing::capture;
 ///
 /// fn read(file: &str) -> Result<(), tracer_sdk::GuardrailExceeded> {
 ///     tracer_sdk::tool_call("read").args(&file).record()
 /// }
-/// let stuck = recorded(|| (0..3).try_for_each(|_| read("a.rs")));
-/// assert!(has_loop(&stuck.records()));
-/// let three_files = recorded(|| ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read));
-/// assert!(!has_loop(&three_files.records())); // though there is a warning
+/// let stuck = capture(|| (0..3).try_for_each(|_| read("a.rs")));
+/// assert!(has_loop(&stuck.records));
+/// let three_files = capture(|| ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read));
+/// assert!(!has_loop(&three_files.records)); // though there is a warning
 /// ```
 #[must_use]
 pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
@@ -28,13 +28,14 @@ pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
 /// calls and states, asks the same.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-/// let run = recorded(|| {
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| {
 ///     let ask = || tracer_sdk::llm_call("gpt-5").prompt("Where is my refund?");
 ///     ask().fail("429 Too Many Requests").record()?;
 ///     ask().response("On its way.").record()
 /// });
-/// let records = run.records();
+/// let records = run.records;
 /// assert!(tracer_sdk::read::is_attempt(&records[1], &records[2]));
 /// assert_eq!(records[1].meta["attempt_of"], records[2].event_id);
 /// ```
@@ -47,12 +48,13 @@ pub fn is_attempt(record: &Record, next: &Record) -> bool {
 /// block has. It may come after the warning of its shape, which is given once.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::testing::capture;
+///
 /// fn read(file: &str) -> Result<(), tracer_sdk::GuardrailExceeded> {
 ///     tracer_sdk::tool_call("read").args(&file).record()
 /// }
-/// let run = recorded(|| ["a.rs", "b.rs", "a.rs", "b.rs", "a.rs", "b.rs"].into_iter().try_for_each(read));
-/// let records = run.records();
+/// let run = capture(|| ["a.rs", "b.rs", "a.rs", "b.rs", "a.rs", "b.rs"].into_iter().try_for_each(read));
+/// let records = run.records;
 /// let calls: Vec<_> = records.iter().collect();
 /// let (numbers, length) = tracer_sdk::read::first_loop(&calls).unwrap();
 /// assert_eq!((numbers.len(), length), (6, 2)); // two files in turn
@@ -66,11 +68,11 @@ pub fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
 /// records.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::read::{Likeness, compare_repetitions};
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| (0..2).try_for_each(|_| tracer_sdk::tool_call("search").record()));
-/// let records = run.records();
+/// let run = capture(|| (0..2).try_for_each(|_| tracer_sdk::tool_call("search").record()));
+/// let records = run.records;
 /// assert_eq!(compare_repetitions(&[&records[1], &records[2]], 1), Likeness::Unknown);
 /// ```
 #[must_use]

@@ -88,9 +88,11 @@ impl RunStore {
     /// that are no trace ID.
     ///
     /// ```
-    /// # let (folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let directories = tracer_sdk::read::RunStore::new(data_dir).list_directories()?;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let directories = tracer_sdk::read::RunStore::new(folder.path()).list_directories()?;
     /// assert_eq!(directories[0].path, directory);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -142,11 +144,13 @@ impl RunStore {
     /// A run without a readable start is placed by the time at which its directory was last changed.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let runs = tracer_sdk::read::RunStore::new(data_dir).list()?;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let runs = tracer_sdk::read::RunStore::new(folder.path()).list()?;
     /// let meta = runs[0].meta.as_ref().expect("it can be read");
-    /// assert_eq!(meta.run_name.as_deref(), Some("support-agent"));
+    /// assert_eq!(meta.run_name.as_deref(), Some("captured"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -160,9 +164,11 @@ impl RunStore {
     /// The newest runs, at most `limit`, as [`RunStore::list`] gives them.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let store = tracer_sdk::read::RunStore::new(data_dir);
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = tracer_sdk::read::RunStore::new(folder.path());
     /// assert_eq!(store.list_newest(20)?.len(), 1);
     /// assert!(store.list_newest(0)?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -19,16 +19,16 @@ impl RunStore {
     /// The newest run, damaged or not.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::read::{RunStore, SelectError};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let store = RunStore::new(folder.path());
     /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
     /// let id = run.trace_id().unwrap();
     /// run.finish();
     /// assert_eq!(store.newest()?.trace_id, id);
-    /// # Ok::<(), SelectError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -47,17 +47,17 @@ impl RunStore {
     /// are compared.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_sdk::read::{RunStore, SelectError};
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
     /// let id = run.trace_id().unwrap();
     /// run.finish();
     /// let store = RunStore::new(folder.path());
     /// assert_eq!(store.select(&id.to_string()[..8])?.trace_id, id);
     /// assert_eq!(store.select("latest")?.trace_id, id);
-    /// # Ok::<(), SelectError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -176,13 +176,13 @@ fn id_distance(run: &RunSummary, prefix: &str) -> Option<usize> {
 /// ```
 /// use tracer_sdk::read::{RunStore, SelectError};
 ///
-/// # let folder = tempfile::tempdir()?;
+/// let folder = tempfile::tempdir()?;
 /// let store = RunStore::new(folder.path());
 /// std::fs::create_dir(store.runs_dir())?;
 /// let error = store.select("latest").unwrap_err();
 /// assert!(matches!(error, SelectError::NoRuns));
 /// assert_eq!(error.to_string(), "there are no runs yet");
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]

@@ -5,11 +5,12 @@ use crate::format::{RecordedStatus, RunMeta};
 /// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
 /// use tracer_sdk::read::{RunStatus, RunStore};
+/// use tracer_sdk::testing::capture;
 ///
-/// assert_eq!(RunStore::new(data_dir).list()?[0].status(), RunStatus::Ok);
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,11 +78,12 @@ impl RunStatus {
     /// well looped, is asked only then.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let meta = RunStore::new(data_dir).newest()?.load()?.meta;
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let meta = RunStore::new(folder.path()).newest()?.load()?.meta;
     /// assert_eq!(RunStatus::recorded(&meta, || unreachable!("it has ended"), || false), RunStatus::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -28,9 +28,11 @@ const LOOPS: &str = "loops";
 /// Where a run lies.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?;
 /// assert!(run.path.ends_with(run.trace_id.to_string()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -54,9 +56,11 @@ impl RunDirectory {
     /// Reads the run's `meta.json`.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.read_summary();
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.read_summary();
     /// assert!(run.meta.is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -77,9 +81,11 @@ impl RunDirectory {
     /// The same of metadata that is known from elsewhere, of a run whose files need not be here.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?;
     /// let meta = std::fs::read(run.path.join("meta.json"))?;
     /// std::fs::remove_dir_all(&run.path)?;
     /// let run = run.summary_of(&meta);
@@ -112,9 +118,11 @@ impl RunDirectory {
     /// Reads all of the run, and refuses it when it has a problem, see [`LoadedRun::read`].
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.load()?;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -130,11 +138,12 @@ impl RunDirectory {
 /// A run as a list shows it.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
 /// use tracer_sdk::read::Liveness;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let run = &tracer_sdk::read::RunStore::new(folder.path()).list()?[0];
 /// assert_eq!((run.meta.is_ok(), run.probe_liveness()), (true, Liveness::Ended));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -152,9 +161,11 @@ impl RunSummary {
     /// The start of the run, if it can be read.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &tracer_sdk::read::RunStore::new(folder.path()).list()?[0];
     /// assert!(run.started().is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -166,11 +177,12 @@ impl RunSummary {
     /// Whether the run is still going on.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{Liveness, RunStore};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = &RunStore::new(data_dir).list()?[0];
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &RunStore::new(folder.path()).list()?[0];
     /// assert_eq!(run.probe_liveness(), Liveness::Ended);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -190,13 +202,14 @@ impl RunSummary {
     /// The log is looked at once, at the first call.
     ///
     /// ```
-    /// # let (folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_sdk::read::RunStore;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// assert!(RunStore::new(data_dir).list()?[0].problems().is_empty());
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert!(RunStore::new(folder.path()).list()?[0].problems().is_empty());
     /// std::fs::write(directory.join("spans.jsonl"), "garbage\n")?;
-    /// let run = &RunStore::new(data_dir).list()?[0];
+    /// let run = &RunStore::new(folder.path()).list()?[0];
     /// assert_eq!(run.problems()[0].location, "spans.jsonl:1");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -211,11 +224,12 @@ impl RunSummary {
     /// Looks at the logs of many runs at once, as [`RunSummary::problems`] otherwise does one by one.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunSummary, RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let runs = RunStore::new(data_dir).list()?;
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let runs = RunStore::new(folder.path()).list()?;
     /// RunSummary::check_all_logs(&runs);
     /// assert_eq!(runs[0].status(), RunStatus::Ok); // without another look
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -231,11 +245,12 @@ impl RunSummary {
     /// The status of the run, in the one vocabulary of everything that shows runs.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// assert_eq!(RunStore::new(data_dir).list()?[0].status(), RunStatus::Ok);
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -252,9 +267,11 @@ impl RunSummary {
     /// Whether somebody records the run, or may do so: it is not to be changed or removed.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// assert!(!tracer_sdk::read::RunStore::new(data_dir).list()?[0].may_be_live());
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert!(!tracer_sdk::read::RunStore::new(folder.path()).list()?[0].may_be_live());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -275,9 +292,11 @@ impl RunSummary {
     /// `meta.json` (`loops`); of any other run with a warning the spans are read.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &tracer_sdk::read::RunStore::new(folder.path()).list()?[0];
     /// assert!(!run.has_looped());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -332,8 +351,9 @@ impl RunSummary {
 /// metadata leaves it open.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-/// let run = recorded(|| Ok(()));
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| ());
 /// assert!(!tracer_sdk::read::has_looped(&run.meta, || unreachable!("it has no loop warning")));
 /// ```
 pub fn has_looped(meta: &RunMeta, spans_loop: impl FnOnce() -> bool) -> bool {
