@@ -51,11 +51,11 @@ impl OpenBucket {
     /// ```
     /// use tracer_bucket::OpenBucket;
     ///
-    /// # let folder = tempfile::tempdir().unwrap();
+    /// let folder = tempfile::tempdir()?;
     /// let url = format!("file://{}", folder.path().display()).parse()?;
     /// let bucket = OpenBucket::open(&url)?;
     /// assert_eq!(bucket.to_string(), url.to_string());
-    /// # Ok::<(), tracer_bucket::BucketError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -114,11 +114,11 @@ impl OpenBucket {
     /// ```
     /// use tracer_bucket::{BucketError, OpenBucket};
     ///
-    /// # let folder = tempfile::tempdir().unwrap();
+    /// let folder = tempfile::tempdir()?;
     /// let url = format!("file://{}/missing", folder.path().display()).parse()?;
     /// assert!(matches!(OpenBucket::open_existing(&url), Err(BucketError::NoBucket { .. })));
     /// assert!(!folder.path().join("missing").exists());
-    /// # Ok::<(), tracer_bucket::BucketError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

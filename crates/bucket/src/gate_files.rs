@@ -19,14 +19,14 @@ impl OpenBucket {
     /// ```
     /// use tracer_bucket::{BucketError, OpenBucket};
     ///
-    /// # let folder = tempfile::tempdir().unwrap();
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let folder = tempfile::tempdir()?;
     /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
     /// assert_eq!(bucket.write_baseline("agent", b"{}".to_vec(), false, &mut |_| {}).await?, "baselines/agent.json");
     /// let other = bucket.write_baseline("agent", b"[]".to_vec(), false, &mut |_| {}).await;
     /// assert!(matches!(other, Err(BucketError::Exists { .. })));
     /// bucket.write_baseline("agent", b"[]".to_vec(), true, &mut |_| {}).await?;
-    /// # Ok::<(), BucketError>(()) }).unwrap();
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
@@ -48,11 +48,11 @@ impl OpenBucket {
     /// ```
     /// use tracer_bucket::OpenBucket;
     ///
-    /// # let folder = tempfile::tempdir().unwrap();
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let folder = tempfile::tempdir()?;
     /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
     /// assert_eq!(bucket.write_report("5f3a09c1", b"{}".to_vec(), &mut |_| {}).await?, "reports/5f3a09c1.json");
-    /// # Ok::<(), tracer_bucket::BucketError>(()) }).unwrap();
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
@@ -73,13 +73,13 @@ impl OpenBucket {
     /// ```
     /// use tracer_bucket::OpenBucket;
     ///
-    /// # let folder = tempfile::tempdir().unwrap();
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let folder = tempfile::tempdir()?;
     /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
     /// bucket.write_baseline("agent", b"{}".to_vec(), false, &mut |_| {}).await?;
     /// assert_eq!(bucket.read_baseline("agent", &mut |_| {}).await?, Some(b"{}".to_vec()));
     /// assert_eq!(bucket.read_baseline("agent-2", &mut |_| {}).await?, None);
-    /// # Ok::<(), tracer_bucket::BucketError>(()) }).unwrap();
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     ///
     /// # Errors

@@ -81,19 +81,20 @@ pub enum ShippedRuns {
 /// use tracer_bucket::{OpenBucket, ShipOptions, Shipper};
 /// use tracer_sdk::read::RunStore;
 /// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (recorded, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let data_dir = recorded.path();
-/// # let folder = tempfile::tempdir().unwrap();
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let recorded = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(recorded.path())?;
+/// let folder = tempfile::tempdir()?;
 /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
-/// let mut shipper = Shipper::open(&Settings::with_data_dir(data_dir), bucket, ShipOptions::default())?;
-/// let runs = RunStore::new(data_dir).list_directories()?;
+/// let mut shipper = Shipper::open(&Settings::with_data_dir(recorded.path()), bucket, ShipOptions::default())?;
+/// let runs = RunStore::new(recorded.path()).list_directories()?;
 /// let summary = shipper.push(&runs, std::future::pending(), &mut |_| {}).await?;
 /// assert_eq!((summary.runs, summary.not_sent.len()), (1, 0));
-/// # let run = folder.path().join("runs").join(runs[0].trace_id.to_string());
+/// let run = folder.path().join("runs").join(runs[0].trace_id.to_string());
 /// assert!(run.join("meta.json").is_file());
-/// # Ok::<(), tracer_bucket::BucketError>(()) }).unwrap();
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 pub struct Shipper {
     store: RunStore,

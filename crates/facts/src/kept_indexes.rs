@@ -35,10 +35,12 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Nothing here is an error: an index that cannot be kept or read costs the time to read the log.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
 /// use tracer_facts::KeptIndexes;
 /// use tracer_sdk::read::{LogIndex, RunStore};
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let run = RunStore::new(folder.path()).list_directories()?.remove(0);
 /// let indexes = KeptIndexes::new(folder.path());
 /// assert!(indexes.read(&run).is_none());

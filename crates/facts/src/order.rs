@@ -161,14 +161,15 @@ pub struct PlaceInThread<'a> {
 /// The threads of runs: those that share a session or conversation ID. A run that is alone in its session is in none.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let data_dir = folder.path();
 /// use tracer_facts::{FactsStore, RunThreads};
+/// use tracer_sdk::testing::capture;
 ///
-/// let runs = FactsStore::new(data_dir).all(false)?.runs;
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let runs = FactsStore::new(folder.path()).all(false)?.runs;
 /// let threads = RunThreads::of(&runs);
 /// assert_eq!((threads.count(), threads.place(&runs[0])), (0, None));
-/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct RunThreads {

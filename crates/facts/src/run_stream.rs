@@ -36,6 +36,7 @@ const MIN_HELD: usize = 1_000;
 /// ```
 /// use std::borrow::Cow;
 /// use tracer_facts::{ListedRun, RunSink};
+/// use tracer_sdk::testing::capture;
 ///
 /// #[derive(Default)]
 /// struct Errors(u64);
@@ -49,13 +50,13 @@ const MIN_HELD: usize = 1_000;
 ///     }
 /// }
 ///
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let listed = tracer_facts::FactsStore::new(data_dir).all(false)?;
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let listed = tracer_facts::FactsStore::new(folder.path()).all(false)?;
 /// let mut errors = Errors::default();
 /// errors.add(Cow::Borrowed(&listed.runs[0]));
 /// assert_eq!(errors.0, listed.runs[0].facts.errors);
-/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait RunSink: Send {
     /// Adds a run.
@@ -122,16 +123,17 @@ impl RunCensus {
 /// All runs of a store, as they were at one instant.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// use tracer_facts::stats::{StatsSink, StoreStats};
 /// use tracer_facts::query::RunQuery;
+/// use tracer_facts::stats::{StatsSink, StoreStats};
 /// use tracer_facts::{FactsStore, RunChoice};
 /// use tracer_insight::units::now;
 /// use tracer_sdk::read::CancelToken;
+/// use tracer_sdk::testing::capture;
 ///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let cancel = CancelToken::default();
-/// let mut runs = FactsStore::new(data_dir).survey(true)?.stream(&cancel, |_| ())?;
+/// let mut runs = FactsStore::new(folder.path()).survey(true)?.stream(&cancel, |_| ())?;
 /// assert_eq!(runs.census(true)?.ids.len(), 1);
 ///
 /// let query: RunQuery = "tool:search".parse()?;
@@ -296,12 +298,13 @@ impl RunStream {
     /// Counts all runs.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_insight::status::RunStatus;
     /// use tracer_sdk::read::CancelToken;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let survey = tracer_facts::FactsStore::new(data_dir).survey(false)?;
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let survey = tracer_facts::FactsStore::new(folder.path()).survey(false)?;
     /// let census = survey.stream(&CancelToken::default(), |_| ())?.census(true)?;
     /// assert_eq!((census.ids.len(), census.statuses[&RunStatus::Ok]), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -329,13 +332,14 @@ impl RunStream {
     /// The newest runs, the newest first; of those of a bucket no other one is read.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_sdk::read::CancelToken;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let survey = tracer_facts::FactsStore::new(data_dir).survey(false)?;
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let survey = tracer_facts::FactsStore::new(folder.path()).survey(false)?;
     /// let newest = survey.stream(&CancelToken::default(), |_| ())?.newest(20, false)?;
-    /// assert_eq!(newest[0].facts.name.as_deref(), Some("support-agent"));
+    /// assert_eq!(newest[0].facts.name.as_deref(), Some("captured"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -373,11 +377,12 @@ impl RunStream {
     /// The places of these runs in their threads. A run that is alone in its session has none.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_sdk::read::CancelToken;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let survey = tracer_facts::FactsStore::new(data_dir).survey(false)?;
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let survey = tracer_facts::FactsStore::new(folder.path()).survey(false)?;
     /// let runs = survey.stream(&CancelToken::default(), |_| ())?;
     /// let newest = runs.newest(20, false)?;
     /// assert!(runs.threads(&newest, false)?.is_empty());
@@ -651,14 +656,15 @@ impl RunSink for AllRuns {
 /// use std::borrow::Cow;
 /// use tracer_facts::{LeadingRuns, RunOrder, RunSink};
 /// use tracer_insight::units::now;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let listed = tracer_facts::FactsStore::new(data_dir).all(false)?;
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let listed = tracer_facts::FactsStore::new(folder.path()).all(false)?;
 /// let mut first = LeadingRuns::new(20, RunOrder::Tokens, false, now());
 /// first.add(Cow::Borrowed(&listed.runs[0]));
 /// assert_eq!((first.count(), first.finish()), (1, listed.runs));
-/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct LeadingRuns {

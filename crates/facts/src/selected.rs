@@ -15,13 +15,14 @@ impl FactsStore {
     /// see [`FactsStore::files`].
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-    /// # let data_dir = folder.path();
     /// use tracer_facts::FactsStore;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let store = FactsStore::new(data_dir);
-    /// assert_eq!(store.select(Some("support-agent"))?, store.select(None)?);
-    /// # Ok::<(), tracer_sdk::read::SelectError>(())
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let store = FactsStore::new(folder.path());
+    /// assert_eq!(store.select(Some("captured"))?, store.select(None)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

@@ -13,17 +13,18 @@ use crate::store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey}
 /// The facts of all runs as they were at one instant, for a program that asks again and again.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let data_dir = folder.path();
 /// use tracer_facts::{FactsSnapshot, FactsStore, SnapshotLook};
 /// use tracer_sdk::read::CancelToken;
+/// use tracer_sdk::testing::capture;
 ///
-/// let store = FactsStore::new(data_dir);
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let store = FactsStore::new(folder.path());
 /// let SnapshotLook::Changed(survey) = FactsSnapshot::look(&store, None, false)? else { unreachable!() };
 /// let snapshot = FactsSnapshot::read(survey, &CancelToken::default(), |_| ()).expect("nobody cancels it");
 /// assert_eq!(snapshot.runs().len(), 1);
-/// assert_eq!(snapshot.names().collect::<Vec<_>>(), [Some("support-agent")]);
-/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// assert_eq!(snapshot.names().collect::<Vec<_>>(), [Some("captured")]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct FactsSnapshot {

@@ -45,14 +45,15 @@ const REST_FACTOR: u32 = 0;
 /// The facts of the runs of a data directory.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let data_dir = folder.path();
 /// use tracer_facts::FactsStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// let listed = FactsStore::new(data_dir).all(false)?;
-/// assert_eq!(listed.runs[0].facts.name.as_deref(), Some("support-agent"));
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let listed = FactsStore::new(folder.path()).all(false)?;
+/// assert_eq!(listed.runs[0].facts.name.as_deref(), Some("captured"));
 /// assert_eq!(listed.runs[0].facts.tool_calls, 1);
-/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct FactsStore {
@@ -129,12 +130,14 @@ impl ListedRun {
     /// What a list shows of its steps; `None` without its details. Of a run that goes on, more is to come.
     ///
     /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let run = &tracer_facts::FactsStore::new(data_dir).all(true)?.runs[0];
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &tracer_facts::FactsStore::new(folder.path()).all(true)?.runs[0];
     /// let preview = run.preview().expect("it has details");
     /// assert_eq!((preview.steps, preview.is_whole), (run.facts.steps, true));
-    /// # Ok::<(), tracer_sdk::read::StoreError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn preview(&self) -> Option<RunPreview> {

@@ -8,12 +8,12 @@ use super::{FailureReason, Trial, TrialFailure};
 /// trace ID, or the same instants under another ID.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_gate::{Independence, Trial};
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let run = RunProfile::new(&run.meta, run.records());
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let run = RunProfile::new(&run.meta, run.records);
 /// let mut trials = [Trial::of_run(1, run.clone()), Trial::of_run(2, run)];
 /// let mut independence = Independence::default();
 /// trials.iter_mut().for_each(|trial| independence.check(trial));

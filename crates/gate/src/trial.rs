@@ -7,12 +7,12 @@ use tracer_insight::profile::{Bounds, Metric, MissingSpans, RunProfile};
 /// One trial: a process that should have left one completed run (gate, sections 1 and 3).
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_gate::{ProcessExit, Trial};
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let mut trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records()));
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let mut trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records));
 /// trial.exit = Some(ProcessExit::Code(0));
 /// assert!(trial.is_sound());
 /// ```
@@ -40,12 +40,12 @@ impl Trial {
     /// A trial that left this run; one that has not ended fails it.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
-    /// use tracer_insight::profile::RunProfile;
     /// use tracer_gate::Trial;
+    /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| Ok(()));
-    /// let trial = Trial::of_run(3, RunProfile::new(&run.meta, run.records()));
+    /// let run = capture(|| ());
+    /// let trial = Trial::of_run(3, RunProfile::new(&run.meta, run.records));
     /// assert_eq!((trial.number, trial.trace_id), (3, Some(run.meta.trace_id.to_string())));
     /// ```
     #[must_use]
@@ -152,12 +152,12 @@ impl Trial {
     /// Whether it counts: its process ended well and left exactly one completed run.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::{ProcessExit, Trial};
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| Ok(()));
-    /// let mut trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records()));
+    /// let run = capture(|| ());
+    /// let mut trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records));
     /// trial.exit = Some(ProcessExit::Signal(9));
     /// assert!(!trial.is_sound());
     /// ```

@@ -11,11 +11,11 @@ use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, SpanId};
 /// The model and tool calls of one run, in order.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::comparison::CallList;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let calls = CallList::of(&run.records());
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let calls = CallList::of(&run.records);
 /// assert_eq!(calls.get(0).unwrap().name, "search");
 /// assert_eq!((calls.len(), calls.get(0).unwrap().step), (1, Some(1)));
 /// ```
@@ -42,11 +42,11 @@ struct StoredCall {
 /// One call of a run.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::comparison::CallList;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").fail("no index").record());
-/// assert!(CallList::of(&run.records()).get(0).unwrap().is_failed);
+/// let run = capture(|| tracer_sdk::tool_call("search").fail("no index").record());
+/// assert!(CallList::of(&run.records).get(0).unwrap().is_failed);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -195,11 +195,11 @@ impl CallList {
     /// The calls, in order.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::comparison::CallList;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record());
-    /// assert_eq!(CallList::of(&run.records()).iter().next().unwrap().name, "gpt-5");
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());
+    /// assert_eq!(CallList::of(&run.records).iter().next().unwrap().name, "gpt-5");
     /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Call<'_>> + DoubleEndedIterator + Clone {
         self.calls.iter().map(|stored| self.call(*stored))

@@ -34,17 +34,16 @@ const CHANGING: &[&str] = &[
 /// A block of calls with the same arguments that was repeated at once, whatever else was recorded in between.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| {
-///     for attempt in 0..4 {
+/// let run = capture(|| {
+///     (0..4).try_for_each(|attempt| {
 ///         tracer_sdk::tool_call("search").args(&"refunds").record()?;
-///         tracer_sdk::state(&attempt).record()?;
-///     }
-///     Ok(())
+///         tracer_sdk::state(&attempt).record()
+///     })
 /// });
-/// let repeats = RunProfile::new(&run.meta, run.records()).repeats;
+/// let repeats = RunProfile::new(&run.meta, run.records).repeats;
 /// assert_eq!((repeats[0].pattern.as_slice(), repeats[0].repetitions), (&["search".to_owned()][..], 4));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]

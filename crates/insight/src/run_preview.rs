@@ -85,13 +85,13 @@ const MAX_LOOPED_STEPS: usize = 10_000;
 /// The preview of a run that is read from its first record to its last one, whatever its length.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::run_preview::PreviewReading;
 /// use tracer_insight::status::RunStatus;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").args("refunds").record());
+/// let run = capture(|| tracer_sdk::tool_call("search").args("refunds").record());
 /// let mut reading = PreviewReading::of(RunStatus::Ok);
-/// for record in run.records() {
+/// for record in run.records {
 ///     reading.add(&record);
 /// }
 /// let preview = reading.finish();

@@ -38,16 +38,13 @@ const STORES_FOLDER: &str = "cache/stores";
 /// use tracer_facts::FactsStore;
 /// use tracer_sdk::settings::Settings;
 ///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let data_dir = folder.path().join("home");
-/// # std::fs::create_dir(folder.path().join("bucket")).unwrap();
-/// let url = format!("file://{}/bucket", folder.path().display()).parse()?;
-/// let reader = BucketReader::open(&Settings::with_data_dir(&data_dir), &url)?;
+/// let (home, bucket) = (tempfile::tempdir()?, tempfile::tempdir()?);
+/// let url = format!("file://{}", bucket.path().display()).parse()?;
+/// let reader = BucketReader::open(&Settings::with_data_dir(home.path()), &url)?;
 /// assert_eq!(reader.sync(&mut |_| {})?.changed_runs, 0);
-/// let store = FactsStore::new(&data_dir).with_team(reader.team_store());
-/// # std::fs::create_dir_all(&data_dir).unwrap();
-/// assert!(store.all(false).unwrap().runs.is_empty());
-/// # Ok::<(), tracer_bucket::BucketError>(())
+/// let store = FactsStore::new(home.path()).with_team(reader.team_store());
+/// assert!(store.all(false)?.runs.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct BucketReader(Arc<ReaderState>);

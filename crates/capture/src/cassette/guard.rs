@@ -37,12 +37,15 @@ pub enum ReplayError {
 /// ```
 /// use tracer_capture::cassette::Replay;
 ///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("refund.jsonl");
-/// # std::fs::write(&path, concat!(r#"{"cassette":1}"#, "\n", r#"{"n":1,"api":"openai.chat","provider":"openai","#,
-/// #     r#""path":"/v1/chat/completions","request":{"model":"gpt-5"},"response":{"status":200,"text":"{}"}}"#, "\n"))?;
-/// # std::env::set_current_dir(&folder)?;
-/// let replay = Replay::start("refund.jsonl")?;
+/// let folder = tempfile::tempdir()?;
+/// let cassette = folder.path().join("refund.jsonl"); // as `tracer record --cassette` writes it
+/// let call = concat!(
+///     r#"{"n":1,"api":"openai.chat","provider":"openai","path":"/v1/chat/completions","#,
+///     r#""request":{"model":"gpt-5"},"response":{"status":200,"text":"{}"}}"#
+/// );
+/// std::fs::write(&cassette, format!("{{\"cassette\":1}}\n{call}\n"))?;
+///
+/// let replay = Replay::start(&cassette)?;
 /// let base_url = replay.base_url("openai"); // for the client: http://127.0.0.1:…/openai/v1
 /// assert!(base_url.ends_with("/openai/v1"));
 /// // … the agent under test runs here, with this base URL …

@@ -64,16 +64,15 @@ pub(super) struct SentPart {
 /// use std::collections::BTreeMap;
 /// use tracer_capture::push::{Journal, JournalError};
 ///
-/// # let data_dir = tempfile::tempdir().unwrap();
-/// # let data_dir = data_dir.path();
-/// let open = || Journal::<BTreeMap<String, u64>>::open(data_dir, "a1b2", "s3://team/agents", |_| true);
+/// let folder = tempfile::tempdir()?;
+/// let open = || Journal::<BTreeMap<String, u64>>::open(folder.path(), "a1b2", "s3://team/agents", |_| true);
 /// let run = "10000000000000000000000000000001".parse().unwrap();
 /// let mut journal = open()?;
 /// journal.record(run, BTreeMap::from([("bytes".to_owned(), 42)]))?;
 /// assert!(matches!(open(), Err(JournalError::Locked)));
 /// drop(journal);
 /// assert_eq!(open()?.sent(run).unwrap()["bytes"], 42);
-/// # Ok::<(), JournalError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Journal<Part> {

@@ -96,15 +96,15 @@ impl Default for FollowedRuns {
 /// use tracer_capture::push::{PushOptions, PushOverrides, PushSettings, Pusher};
 /// use tracer_sdk::read::RunStore;
 ///
-/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let settings = PushSettings::resolve(&PushOverrides::default(), |name| std::env::var(name).ok())?;
 /// let data_dir = "/home/me/.tracer";
 /// let mut pusher = Pusher::open(data_dir, &settings, PushOptions::default())?;
 /// let newest = RunStore::new(data_dir).newest()?;
 /// let summary = pusher.push(&[newest], std::future::pending(), &mut |_| {}).await?;
 /// println!("{} spans sent", summary.sent_spans);
-/// # Ok(())
-/// # }
+/// # Ok(()) }
 /// ```
 pub struct Pusher {
     store: RunStore,
@@ -197,14 +197,14 @@ impl Pusher {
     /// ```
     /// use tracer_capture::push::{PushOptions, PushOverrides, PushSettings, Pusher};
     ///
-    /// # let data_dir = tempfile::tempdir().unwrap();
+    /// let folder = tempfile::tempdir()?;
     /// let endpoint = Some("https://example.test".to_owned());
     /// let settings = PushSettings::resolve(&PushOverrides { endpoint, ..PushOverrides::default() }, |_| None)?;
-    /// let mut pusher = Pusher::open(data_dir.path(), &settings, PushOptions::default())?;
+    /// let mut pusher = Pusher::open(folder.path(), &settings, PushOptions::default())?;
     /// assert!(pusher.needs_confirmation());
     /// pusher.confirm()?;
     /// assert!(!pusher.needs_confirmation());
-    /// # Ok::<(), tracer_capture::push::PushError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn needs_confirmation(&self) -> bool {

@@ -29,14 +29,15 @@ pub enum RunMatch {
 /// The conditions of a query on the facts of runs, made once for however many runs.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let data_dir = folder.path();
 /// use tracer_facts::FactsStore;
 /// use tracer_facts::query::{FactsTest, RunMatch};
 /// use tracer_insight::units::now;
+/// use tracer_sdk::testing::capture;
 ///
-/// let runs = FactsStore::new(data_dir).all(true)?.runs;
-/// let test = FactsTest::new(&"name:support-* steps<10".parse()?, now());
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let runs = FactsStore::new(folder.path()).all(true)?.runs;
+/// let test = FactsTest::new(&"name:capt* steps<10".parse()?, now());
 /// assert_eq!(test.matches(&runs[0]), RunMatch::Yes);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -15,12 +15,12 @@ impl Baseline {
     /// A baseline of one run, made at `created_at`.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
     /// assert_eq!(baseline.tool_path, ["search"]);
     /// ```
     #[must_use]
@@ -40,12 +40,12 @@ impl Baseline {
     /// left out.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let metrics = RunProfile::new(&run.meta, run.records);
     /// let baseline = Baseline::of_runs(&[&metrics, &metrics], "2026-01-01T00:00:00.000Z").unwrap();
     /// assert_eq!(baseline.trials(), 2);
     /// ```
@@ -106,12 +106,12 @@ impl Baseline {
     /// it cost, and which runs it was seen in.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let [first, second] = [recorded(|| Ok(())), recorded(|| Ok(()))]
-    ///     .map(|run| Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z"));
+    /// let [first, second] = [capture(|| ()), capture(|| ())]
+    ///     .map(|run| Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z"));
     /// assert!(first.behaves_like(&second));
     /// ```
     #[must_use]
@@ -139,19 +139,22 @@ impl Baseline {
     /// The baseline with the block that records who accepted it.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::{Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline};
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let run = recorded(|| Ok(()));
-    /// # let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
-    /// # let acceptance = Acceptance {
-    /// #     accepted_at: "2026-01-01T00:00:00.000Z".to_owned(), accepted_by: "ada".to_owned(),
-    /// #     reason: "it looks twice now".to_owned(), tracer_version: "0.1.0".to_owned(),
-    /// #     source_run_id: baseline.source_run_id.clone(), source: AcceptanceSource::default(),
-    /// #     verdict: AcceptanceVerdict { outcome: "accepted".to_owned(), summary: String::new() },
-    /// #     previous_baseline: None,
-    /// # };
+    /// let run = capture(|| ());
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
+    /// let acceptance = Acceptance {
+    ///     accepted_at: "2026-01-01T00:00:00.000Z".to_owned(),
+    ///     accepted_by: "ada".to_owned(),
+    ///     reason: "it looks twice now".to_owned(),
+    ///     tracer_version: "0.1.0".to_owned(),
+    ///     source_run_id: baseline.source_run_id.clone(),
+    ///     source: AcceptanceSource::default(),
+    ///     verdict: AcceptanceVerdict { outcome: "accepted".to_owned(), summary: String::new() },
+    ///     previous_baseline: None,
+    /// };
     /// let accepted = baseline.accepted(acceptance);
     /// assert_eq!(accepted.acceptance.as_ref().unwrap().accepted_by, "ada");
     /// assert!(Baseline::parse(accepted.to_json().as_bytes()).is_ok());

@@ -12,12 +12,12 @@ impl Baseline {
     /// The SHA-256 digest of what was measured: everything but when it was made, who accepted it, and the digest itself.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| Ok(()));
-    /// let mut baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+    /// let run = capture(|| ());
+    /// let mut baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
     /// let digest = baseline.sample_digest();
     /// baseline.summary.total_tokens = Some(1e9);
     /// assert_ne!(baseline.sample_digest(), digest);

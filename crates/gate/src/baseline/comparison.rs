@@ -13,12 +13,12 @@ impl Baseline {
     /// of the sample, its calls with the run that went the same way, or else with the first.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// let run = RunProfile::new(&run.meta, run.records());
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let run = RunProfile::new(&run.meta, run.records);
     /// let baseline = Baseline::of_run(&run, "2026-01-01T00:00:00.000Z");
     /// assert!(baseline.compare(&run).is_same);
     /// ```

@@ -30,12 +30,12 @@ use tracer_insight::signature::Signature;
 /// additive key, `x_tracer`.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_gate::Baseline;
 /// use tracer_insight::profile::{Metric, RunProfile};
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
 /// assert_eq!(baseline.sample(&Metric::ToolCallCount), Some(vec![1.0]));
 /// assert_eq!(Baseline::parse(baseline.to_json().as_bytes())?, baseline);
 /// # Ok::<(), tracer_gate::BaselineError>(())
@@ -127,12 +127,12 @@ pub struct BaselineSummary {
 /// The runs of a baseline, one value for each, in the order of the trials.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_gate::Baseline;
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| Ok(()));
-/// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+/// let run = capture(|| ());
+/// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
 /// assert_eq!(baseline.trial_sample.unwrap().trials, 1);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -161,12 +161,12 @@ pub type EnvironmentFingerprint = Map<String, Value>;
 /// What only this program writes into a baseline.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_gate::Baseline;
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| Ok(()));
-/// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+/// let run = capture(|| ());
+/// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
 /// assert_eq!(baseline.x_tracer.as_ref().unwrap().digest, baseline.sample_digest());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -212,13 +212,13 @@ impl Baseline {
     /// The agent that the baseline is of: the label of its runs without a time stamp; `None` when they have none.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| Ok(()));
-    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
-    /// assert_eq!(baseline.agent(), Some("example"));
+    /// let run = capture(|| ());
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
+    /// assert_eq!(baseline.agent(), Some("captured"));
     /// ```
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
@@ -232,11 +232,11 @@ impl Baseline {
     /// tell.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let mut run = RunProfile::new(&recorded(|| Ok(())).meta, []);
+    /// let mut run = RunProfile::new(&capture(|| ()).meta, []);
     /// let baseline = Baseline::of_run(&run, "2026-01-01T00:00:00.000Z");
     /// assert_eq!(baseline.foreign_agent(&run), None);
     /// run.run_name = Some("another - 2026-01-01 07:05".to_owned());

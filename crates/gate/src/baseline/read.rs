@@ -39,12 +39,12 @@ impl Baseline {
     /// The baseline as the text of its file: indented JSON and a newline.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| Ok(()));
-    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+    /// let run = capture(|| ());
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
     /// assert!(baseline.to_json().starts_with("{\n  \"schema_version\": \"0.3.1\","));
     /// ```
     #[must_use]
@@ -59,12 +59,12 @@ impl Baseline {
     /// those of its first run.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::{Metric, RunProfile};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record()); // its tokens are unknown
-    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").record()); // its tokens are unknown
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
     /// assert_eq!(baseline.sample(&Metric::LlmCallCount), Some(vec![1.0]));
     /// assert_eq!(baseline.sample(&Metric::CostTokens), None);
     /// ```
@@ -111,12 +111,12 @@ impl Baseline {
     /// How many runs the baseline knows.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| Ok(()));
-    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+    /// let run = capture(|| ());
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
     /// assert_eq!(baseline.trials(), 1);
     /// ```
     #[must_use]

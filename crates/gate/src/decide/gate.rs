@@ -15,17 +15,17 @@ use tracer_insight::profile::Bounds;
 /// A policy and a baseline, checked against each other before the first trial is paid for (gate, section 1).
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_gate::policy::{Overrides, Policy};
 /// use tracer_gate::{Gate, Trial, Verdict};
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
 /// let text = "version: 2\ntrials: 1\nmetrics:\n  required_tools: {kind: invariant, all_of: [send_reply]}\n";
 /// let policy = Policy::parse(text, &Overrides::default()).unwrap();
 /// let gate = Gate::new(&policy, None).unwrap();
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records()));
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records));
 /// let judgement = gate.judge(&[trial]);
 /// assert_eq!(judgement.verdict, Verdict::Fail); // it did not reply
 /// assert_eq!(judgement.checks[1].check_name, "required_tools");

@@ -63,17 +63,18 @@ impl CheckResult {
     /// The trials with a bad outcome, by number from 1. One of which the outcome is not known is none of them.
     ///
     /// ```
-    /// use tracer_gate::{
-    ///     CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule, Verdict,
-    /// };
+    /// use tracer_gate::policy::{Overrides, Policy};
+    /// use tracer_gate::{Gate, Trial};
+    /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let check = CheckResult {
-    /// #     check_name: "no_loops".to_owned(), kind: CheckKind::Invariant, direction: None, mode: CheckMode::Gating,
-    /// #     verdict: Some(Verdict::Pass), decision_rule: DecisionRule::Invariant, stopping_rule: StoppingRule::FixedN,
-    /// #     trials_used: 1, trials_budgeted: 1, trial_outcomes: vec![true], unknown_trials: Vec::new(),
-    /// #     evidence: Evidence::Invariant(InvariantEvidence::new(0, "")),
-    /// # };
-    /// assert_eq!(check.violating_trials().count(), 0);
+    /// let text = "version: 2\ntrials: 1\nmetrics:\n  required_tools: {kind: invariant, all_of: [send_reply]}\n";
+    /// let policy = Policy::parse(text, &Overrides::default()).unwrap();
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records));
+    /// let judgement = Gate::new(&policy, None).unwrap().judge(&[trial]);
+    /// let did_not_reply: Vec<u32> = judgement.checks[1].violating_trials().collect();
+    /// assert_eq!(did_not_reply, [1]);
     /// ```
     pub fn violating_trials(&self) -> impl Iterator<Item = u32> + '_ {
         (1..)

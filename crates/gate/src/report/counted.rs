@@ -14,13 +14,13 @@ use crate::baseline::SUMMARY_METRICS;
 /// read it.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_gate::CountedDiff;
 /// use tracer_insight::comparison::Comparison;
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let metrics = RunProfile::new(&run.meta, run.records());
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let metrics = RunProfile::new(&run.meta, run.records);
 /// let diff = CountedDiff::of(&Comparison::of_runs(&metrics, &metrics));
 /// assert!(diff.summary_diff.is_empty());
 /// ```
@@ -85,13 +85,13 @@ impl CountedDiff {
     /// The comparison in this form.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_gate::CountedDiff;
     /// use tracer_insight::comparison::Comparison;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let [before, after] = [recorded(|| Ok(())), recorded(|| tracer_sdk::tool_call("search").record())]
-    ///     .map(|run| RunProfile::new(&run.meta, run.records()));
+    /// let [before, after] = [capture(|| Ok(())), capture(|| tracer_sdk::tool_call("search").record())]
+    ///     .map(|run| RunProfile::new(&run.meta, run.records));
     /// let diff = CountedDiff::of(&Comparison::of_runs(&before, &after));
     /// assert_eq!(diff.summary_diff["tool_calls"], [1.0, 0.0]);
     /// assert_eq!(diff.new_tools, ["search"]);

@@ -153,16 +153,20 @@ pub struct InputFile {
 /// One trial in a report.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_gate::{GateDetails, Judgement, Report, StoppingRule, Trial, Verdict};
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// # let trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records()));
-/// # let judgement = Judgement {
-/// #     verdict: Verdict::Pass, checks: Vec::new(), invariants: Vec::new(), trials_budgeted: 1,
-/// #     stopping_rule: StoppingRule::FixedN, abort_reason: None,
-/// # };
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records));
+/// let judgement = Judgement {
+///     verdict: Verdict::Pass,
+///     checks: Vec::new(),
+///     invariants: Vec::new(),
+///     trials_budgeted: 1,
+///     stopping_rule: StoppingRule::FixedN,
+///     abort_reason: None,
+/// };
 /// let report = Report::new(judgement, &[trial], None, serde_json::Map::new(), GateDetails::default());
 /// assert_eq!(report.trials[0].metric_values["tool_call_count"], Some(1.0));
 /// ```

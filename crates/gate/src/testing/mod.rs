@@ -37,7 +37,10 @@ pub use test_case::BaselineTest;
 /// the text of a policy file:
 ///
 /// ```no_run
-/// # fn answer() {}
+/// fn answer() {
+///     // … the agent …
+/// }
+///
 /// tracer_gate::assert_baseline!(
 ///     "support-agent",
 ///     trials = 5,

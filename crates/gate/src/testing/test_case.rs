@@ -16,20 +16,20 @@ use tracer_sdk::testing::Capture;
 /// ```
 /// use tracer_gate::testing::BaselineTest;
 ///
-/// let package = tempfile::tempdir().unwrap();
+/// let package = tempfile::tempdir()?;
 /// let baselines = package.path().join(".tracer/baselines");
-/// std::fs::create_dir_all(&baselines).unwrap();
+/// std::fs::create_dir_all(&baselines)?;
 ///
 /// let agent = || tracer_sdk::tool_call("search").record().is_ok();
 /// let test = BaselineTest::new(package.path(), "support-agent").trials(3);
-/// # if std::env::var_os("CI").is_none() {
-/// // The first time there is no baseline: what was seen waits to be accepted.
+/// // The first time there is no baseline: what was seen waits to be accepted, except in a CI job.
 /// let message = test.clone().outcome(agent).unwrap_err();
 /// assert!(message.starts_with("`support-agent` has no baseline yet"));
-/// std::fs::rename(baselines.join("support-agent.json.new"), baselines.join("support-agent.json")).unwrap();
-///
-/// test.check(agent);
-/// # }
+/// if std::env::var_os("CI").is_none() {
+///     std::fs::rename(baselines.join("support-agent.json.new"), baselines.join("support-agent.json"))?;
+///     test.check(agent);
+/// }
+/// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "a `BaselineTest` only describes a test: call `.check(..)`"]
@@ -47,7 +47,6 @@ impl BaselineTest {
     /// use tracer_gate::testing::BaselineTest;
     ///
     /// let test = BaselineTest::new(env!("CARGO_MANIFEST_DIR"), "support-agent");
-    /// # let _ = test;
     /// ```
     pub fn new(package: impl Into<PathBuf>, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -65,7 +64,6 @@ impl BaselineTest {
     /// use tracer_gate::testing::BaselineTest;
     ///
     /// let test = BaselineTest::new(env!("CARGO_MANIFEST_DIR"), "support-agent").trials(5);
-    /// # let _ = test;
     /// ```
     pub fn trials(mut self, trials: u32) -> Self {
         self.trials = Some(trials.max(1));
@@ -79,7 +77,6 @@ impl BaselineTest {
     ///
     /// let policy = "version: 2\nmetrics:\n  no_loops: {kind: invariant}\n";
     /// let test = BaselineTest::new(env!("CARGO_MANIFEST_DIR"), "support-agent").policy(policy);
-    /// # let _ = test;
     /// ```
     pub fn policy(mut self, text: impl Into<String>) -> Self {
         self.policy = Some(text.into());
@@ -91,9 +88,10 @@ impl BaselineTest {
     /// ```should_panic
     /// use tracer_gate::testing::BaselineTest;
     ///
-    /// # let package = tempfile::tempdir().unwrap();
+    /// let package = tempfile::tempdir()?;
     /// // Panics: there is no baseline yet.
     /// BaselineTest::new(package.path(), "support-agent").check(|| tracer_sdk::tool_call("search").record().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Panics
@@ -112,9 +110,10 @@ impl BaselineTest {
     /// ```
     /// use tracer_gate::testing::BaselineTest;
     ///
-    /// # let package = tempfile::tempdir().unwrap();
+    /// let package = tempfile::tempdir()?;
     /// let outcome = BaselineTest::new(package.path(), "support-agent").outcome(|| true);
     /// assert!(outcome.unwrap_err().contains("no baseline yet"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn outcome(self, agent: impl FnMut() -> bool) -> Result<(), String> {
         self.outcome_where(agent, is_ci())

@@ -9,11 +9,11 @@ use super::{Call, CallList};
 /// Every call of two runs, in the order in which one reads them: what was removed precedes what came in its place.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::comparison::{AlignedCalls, CallChange, CallList};
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let calls = CallList::of(&run.records());
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let calls = CallList::of(&run.records);
 /// let aligned = AlignedCalls::new(CallList::default(), calls);
 /// assert_eq!(aligned.pairs().next().unwrap().change, CallChange::Added);
 /// ```
@@ -63,11 +63,11 @@ pub enum CallChange {
 /// A call of each side, or of one.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::comparison::{AlignedCalls, CallList};
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let calls = CallList::of(&run.records());
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let calls = CallList::of(&run.records);
 /// let aligned = AlignedCalls::new(calls.clone(), calls);
 /// let pair = aligned.pairs().next().unwrap();
 /// assert_eq!(pair.before, pair.after);

@@ -29,12 +29,12 @@ impl Comparison {
     /// Compares two runs.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::comparison::Comparison;
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let metrics = RunProfile::new(&run.meta, run.records);
     /// assert!(Comparison::of_runs(&metrics, &metrics).is_same);
     /// ```
     #[must_use]
@@ -72,12 +72,12 @@ impl Comparison {
     /// Notes that the run of now was forked from the one before, if its metadata says so.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::comparison::{Comparison, words};
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| Ok(()));
-    /// let profile = RunProfile::new(&run.meta, run.records());
+    /// let run = capture(|| ());
+    /// let profile = RunProfile::new(&run.meta, run.records);
     /// let mut comparison = Comparison::of_runs(&profile, &profile);
     /// let mut fork = run.meta.clone();
     /// fork.additional.insert("fork".to_owned(), serde_json::json!({"run": run.meta.trace_id, "at": 2}));
@@ -93,12 +93,12 @@ impl Comparison {
     /// its signatures; single calls with the signature that is this run's too, or else with the first.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::comparison::{Comparison, UsualProfile};
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// let run = RunProfile::new(&run.meta, run.records());
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let run = RunProfile::new(&run.meta, run.records);
     /// let usual = UsualProfile::new(run.trace_id.to_string(), run.signature.clone());
     /// assert!(Comparison::with_usual(&usual, &run).tools.added.is_empty());
     /// ```

@@ -11,15 +11,15 @@ impl AlignedCalls {
     /// Puts the calls of two runs side by side.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::comparison::{AlignedCalls, CallChange, CallList};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let once = recorded(|| tracer_sdk::tool_call("search").record());
-    /// let twice = recorded(|| {
+    /// let once = capture(|| tracer_sdk::tool_call("search").record());
+    /// let twice = capture(|| {
     ///     tracer_sdk::tool_call("search").record()?;
     ///     tracer_sdk::tool_call("search").record()
     /// });
-    /// let aligned = AlignedCalls::new(CallList::of(&once.records()), CallList::of(&twice.records()));
+    /// let aligned = AlignedCalls::new(CallList::of(&once.records), CallList::of(&twice.records));
     /// let changes: Vec<CallChange> = aligned.pairs().map(|pair| pair.change).collect();
     /// assert_eq!(changes, [CallChange::Same, CallChange::Repeated]);
     /// ```

@@ -10,21 +10,15 @@ impl Comparison {
     /// Fills in what differs in the first `most` calls that changed; both streams are those of the compared runs.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_insight::comparison::Comparison;
     /// use tracer_insight::profile::RunProfile;
     /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// # let mut directories = Vec::new();
-    /// # for page in [1, 2] {
-    /// #     let run = tracer_sdk::Run::new("example").config(&config).start();
-    /// #     tracer_sdk::tool_call("search").args(&serde_json::json!({"page": page})).record()?;
-    /// #     directories.push(run.dir().unwrap());
-    /// #     run.finish();
-    /// # }
-    /// let mut before = RunReader::open(&directories[0], Strictness::Strict)?;
-    /// let mut after = RunReader::open(&directories[1], Strictness::Strict)?;
+    /// let search = |page| capture(|| tracer_sdk::tool_call("search").args(&serde_json::json!({"page": page})).record());
+    /// let (old, new) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    /// let mut before = RunReader::open(&search(1).save(old.path())?, Strictness::Strict)?;
+    /// let mut after = RunReader::open(&search(2).save(new.path())?, Strictness::Strict)?;
     /// let mut comparison = Comparison::of_runs(
     ///     &RunProfile::read(before.require_meta()?, before.records.clone())?,
     ///     &RunProfile::read(after.require_meta()?, after.records.clone())?,

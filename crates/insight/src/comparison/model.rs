@@ -13,18 +13,18 @@ use crate::signature::Signature;
 /// Two runs, or a baseline and a run, side by side.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::comparison::{CallChange, Comparison};
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let before = recorded(|| tracer_sdk::tool_call("search").args(&"a").record());
-/// let after = recorded(|| {
+/// let before = capture(|| tracer_sdk::tool_call("search").args(&"a").record());
+/// let after = capture(|| {
 ///     tracer_sdk::tool_call("search").args(&"b").record()?;
 ///     tracer_sdk::tool_call("reply").record()
 /// });
 /// let comparison = Comparison::of_runs(
-///     &RunProfile::new(&before.meta, before.records()),
-///     &RunProfile::new(&after.meta, after.records()),
+///     &RunProfile::new(&before.meta, before.records),
+///     &RunProfile::new(&after.meta, after.records),
 /// );
 /// assert_eq!(comparison.tools.added, ["reply"]);
 /// let changes: Vec<CallChange> = comparison.calls.pairs().map(|pair| pair.change).collect();
@@ -59,12 +59,12 @@ pub struct Comparison {
 /// One side of a comparison.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::comparison::{Comparison, SideKind};
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| Ok(()));
-/// let metrics = RunProfile::new(&run.meta, run.records());
+/// let run = capture(|| ());
+/// let metrics = RunProfile::new(&run.meta, run.records);
 /// let after = Comparison::of_runs(&metrics, &metrics).after;
 /// assert_eq!((after.kind, after.run_status.as_str()), (SideKind::Run, "ok"));
 /// ```
@@ -150,12 +150,12 @@ impl MetricChange {
 /// How many records of a type both sides have.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::comparison::Comparison;
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").record());
-/// let metrics = RunProfile::new(&run.meta, run.records());
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let metrics = RunProfile::new(&run.meta, run.records);
 /// let records = Comparison::of_runs(&metrics, &metrics).records;
 /// let calls = records.iter().find(|count| count.event_type == "TOOL_CALL").unwrap();
 /// assert_eq!((calls.before, calls.after), (1, 1));

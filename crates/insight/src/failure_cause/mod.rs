@@ -53,10 +53,13 @@ impl FailureCause {
 ///
 /// ```
 /// use tracer_insight::{failure_cause, run_steps::RunSteps, steps};
+/// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let directory = tracer_sdk::read::RunStore::new(folder.path()).newest()?;
-/// let mut run = RunSteps::open(&directory, tracer_sdk::prices::Prices::default())?;
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let newest = RunStore::new(folder.path()).newest()?;
+/// let mut run = RunSteps::open(&newest, tracer_sdk::prices::Prices::default())?;
 /// let sources = run.read_all(&run.key_steps())?;
 /// let steps = steps::steps(&sources, run.started());
 /// assert_eq!(failure_cause::explain(&run.head(), run.run.meta.as_ref(), &steps), []);

@@ -33,15 +33,18 @@ const EVIDENCE: &str = "evidence:";
 /// A run as a text for a model: its status, why it ended so, what it was asked and answered, its steps as far as these fit.
 ///
 /// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
-/// # let directory = tracer_sdk::read::RunStore::new(folder.path()).newest()?;
 /// use tracer_insight::outline::{self, FurtherDetail, TokenBudget};
 /// use tracer_insight::run_steps::RunSteps;
+/// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::testing::capture;
 ///
-/// let mut run = RunSteps::open(&directory, tracer_sdk::prices::Prices::default())?;
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let newest = RunStore::new(folder.path()).newest()?;
+/// let mut run = RunSteps::open(&newest, tracer_sdk::prices::Prices::default())?;
 /// let ask = FurtherDetail::by_command("tracer show", "latest");
-/// let text = outline::of_run(&mut run, directory.trace_id, TokenBudget::new(500), &ask)?;
-/// assert!(text.contains("⟦support-agent⟧: ok"), "{text}");
+/// let text = outline::of_run(&mut run, newest.trace_id, TokenBudget::new(500), &ask)?;
+/// assert!(text.contains("⟦captured⟧: ok"), "{text}");
 /// assert!(text.len() <= 2_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -6,11 +6,11 @@ impl RunProfile {
     /// The agent: the label of the run without a time stamp; `None` when it has none.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| Ok(()));
-    /// assert_eq!(RunProfile::new(&run.meta, run.records()).agent(), Some("example"));
+    /// let run = capture(|| ());
+    /// assert_eq!(RunProfile::new(&run.meta, run.records).agent(), Some("captured"));
     /// ```
     #[must_use]
     pub fn agent(&self) -> Option<&str> {

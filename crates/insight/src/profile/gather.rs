@@ -29,11 +29,11 @@ impl RunProfile {
     /// What a run did, from its metadata and all its records.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// assert_eq!(RunProfile::new(&run.meta, run.records()).signature.tool_call_sequence, ["search"]);
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// assert_eq!(RunProfile::new(&run.meta, run.records).signature.tool_call_sequence, ["search"]);
     /// ```
     #[must_use]
     pub fn new(meta: &RunMeta, records: impl IntoIterator<Item = Record>) -> Self {
@@ -46,11 +46,12 @@ impl RunProfile {
     /// What a run did, from its metadata and records that are read one after the other: a run of any size.
     ///
     /// ```
-    /// use tracer_sdk::read::{RunReader, Strictness};
-    ///
-    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
     ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let run = RunReader::open(&directory, Strictness::Strict)?;
     /// let metrics = RunProfile::read(run.require_meta()?, run.records.clone())?;
     /// assert_eq!(metrics.step_count, 1);

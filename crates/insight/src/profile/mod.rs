@@ -28,14 +28,14 @@ use crate::signature::Signature;
 /// not known is `None`, never zero.
 ///
 /// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::testing::capture;
 ///
-/// let run = recorded(|| {
+/// let run = capture(|| {
 ///     tracer_sdk::tool_call("search").record()?;
 ///     tracer_sdk::llm_call("gpt-5").record() // its tokens are unknown
 /// });
-/// let metrics = RunProfile::new(&run.meta, run.records());
+/// let metrics = RunProfile::new(&run.meta, run.records);
 /// assert_eq!((metrics.step_count, metrics.counts.tool_calls), (2, 1));
 /// assert_eq!((metrics.cost_tokens, metrics.calls_without_tokens), (None, 1));
 /// ```
@@ -99,13 +99,13 @@ impl RunProfile {
     /// The profile with what the run costs by these prices.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::profile::{Metric, RunProfile};
     /// use tracer_sdk::settings::{SettingsFile, Sources, read_prices};
+    /// use tracer_sdk::testing::capture;
     /// use tracer_sdk::{Usage, llm_call};
     ///
-    /// let run = recorded(|| llm_call("llama-4").provider("local").usage(Usage::new(1_000, 0)).record());
-    /// let profile = RunProfile::new(&run.meta, run.records());
+    /// let run = capture(|| llm_call("llama-4").provider("local").usage(Usage::new(1_000, 0)).record());
+    /// let profile = RunProfile::new(&run.meta, run.records);
     /// assert_eq!(profile.value(&Metric::CostUsd), None); // the release has no price of it
     ///
     /// let text = Ok("[prices.local.llama-4]\ninput = 10\noutput = 10".to_owned());
@@ -125,11 +125,11 @@ impl RunProfile {
     /// The value of a numeric metric; `None` when it is not known.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::profile::{Metric, RunProfile};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let metrics = RunProfile::new(&run.meta, run.records);
     /// assert_eq!(metrics.value(&Metric::ToolCallCount), Some(1.0));
     /// assert_eq!(metrics.value(&Metric::ToolCalls("search".to_owned())), Some(1.0));
     /// ```
@@ -142,12 +142,12 @@ impl RunProfile {
     /// missing; `None` when it is not known at all.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::profile::{Bounds, Metric, RunProfile};
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let mut run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// let mut run = capture(|| tracer_sdk::tool_call("search").record());
     /// run.meta.additional.insert("dropped".to_owned(), serde_json::json!({"spans": 2, "reason": "disk full"}));
-    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// let metrics = RunProfile::new(&run.meta, run.records);
     /// assert_eq!(metrics.bounds(&Metric::ToolCallCount), Some(Bounds { least: 1.0, most: 3.0 }));
     /// assert_eq!(metrics.value(&Metric::ToolCallCount), None);
     /// ```
@@ -204,15 +204,15 @@ impl RunProfile {
     /// and neither what they asked nor what came of them was recorded.
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     /// use tracer_sdk::tool_call;
     ///
-    /// let same = recorded(|| (0..3).try_for_each(|_| tool_call("search").args("refunds").record()));
-    /// assert_eq!(RunProfile::new(&same.meta, same.records()).has_looped(), Some(true));
+    /// let same = capture(|| (0..3).try_for_each(|_| tool_call("search").args("refunds").record()));
+    /// assert_eq!(RunProfile::new(&same.meta, same.records).has_looped(), Some(true));
     ///
-    /// let unknown = recorded(|| (0..3).try_for_each(|_| tool_call("search").record()));
-    /// assert_eq!(RunProfile::new(&unknown.meta, unknown.records()).has_looped(), None);
+    /// let unknown = capture(|| (0..3).try_for_each(|_| tool_call("search").record()));
+    /// assert_eq!(RunProfile::new(&unknown.meta, unknown.records).has_looped(), None);
     /// ```
     #[must_use]
     pub fn has_looped(&self) -> Option<bool> {
@@ -236,14 +236,14 @@ impl RunProfile {
     /// beside [`RunProfile::has_looped`].
     ///
     /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
     /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// let run = recorded(|| {
+    /// let run = capture(|| {
     ///     let read = |file: &str| tracer_sdk::tool_call("read").args(file).record();
     ///     ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read)
     /// });
-    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// let metrics = RunProfile::new(&run.meta, run.records);
     /// assert_eq!((metrics.has_repeated_shapes(), metrics.has_looped()), (true, Some(false)));
     /// ```
     #[must_use]
@@ -262,11 +262,11 @@ pub fn as_float(count: u64) -> f64 {
 /// A guardrail that stopped a run.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// use tracer_insight::profile::RunProfile;
-/// use tracer_sdk::{Guardrails, Run, llm_call};
+/// use tracer_sdk::{Config, Guardrails, Run, llm_call};
 ///
+/// let folder = tempfile::tempdir()?;
+/// let config = Config::new().data_dir(folder.path());
 /// let run = Run::new("no calls").config(&config).guardrails(Guardrails::new().max_llm_calls(0)).start();
 /// let directory = run.dir().unwrap();
 /// let _ignored = llm_call("gpt-5").record();
@@ -274,7 +274,7 @@ pub fn as_float(count: u64) -> f64 {
 /// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
 /// let stops = RunProfile::new(&run.meta, run.records()).guardrail_stops;
 /// assert_eq!(stops[0].error_type, "GuardrailExceeded");
-/// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -48,18 +48,14 @@ pub fn resource(run_name: Option<&str>) -> Resource {
 /// of its process, among its attributes; a span of our own has the run's name, and says what recorded it.
 ///
 /// ```
-/// # let line = r#"{"trace_id":"10000000000000000000000000000001","span_id":"3333333333333333","parent_span_id":null,
-/// #     "name":"search","kind":"INTERNAL","start_time":"2026-01-01T00:00:01Z","end_time":"2026-01-01T00:00:02Z",
-/// #     "duration_ms":1000,"attributes":{"service.name":"planner"},"events":[],"status_code":"OK",
-/// #     "status_description":""}"#;
-/// # let folder = tempfile::tempdir()?;
-/// # std::fs::write(folder.path().join("spans.jsonl"), line.replace('\n', "") + "\n")?;
-/// # let received = tracer_sdk::read::read_log_part(folder.path(), 0, 1 << 20)?.spans.remove(0);
 /// use tracer_capture::otlp::encode::{json::JsonResource, resource_of};
+/// use tracer_sdk::testing::capture;
 ///
+/// let mut received = capture(|| tracer_sdk::tool_call("search").record()).spans.remove(0);
+/// received.attributes.insert("service.name".to_owned(), "planner".into());
 /// let json = serde_json::to_value(JsonResource(&resource_of(&received, Some("support-agent"))))?;
 /// assert_eq!(json["attributes"][0]["value"]["stringValue"], "planner");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
 pub fn resource_of(span: &SpanRecord, run_name: Option<&str>) -> Resource {
@@ -103,16 +99,13 @@ pub fn scope() -> InstrumentationScope {
 /// becomes the start, as the protocol has neither.
 ///
 /// ```
-/// # let line = r#"{"trace_id":"10000000000000000000000000000001","span_id":"3333333333333333","parent_span_id":null,
-/// #     "name":"search","kind":"INTERNAL","start_time":"2026-01-01T00:00:01Z","end_time":"2026-01-01T00:00:02Z",
-/// #     "duration_ms":1000,"attributes":{"tracer.tool_name":"search"},"events":[],"status_code":"OK",
-/// #     "status_description":""}"#;
-/// # let folder = tempfile::tempdir()?;
-/// # std::fs::write(folder.path().join("spans.jsonl"), line.replace('\n', "") + "\n")?;
-/// # let recorded = tracer_sdk::read::read_log_part(folder.path(), 0, 1 << 20)?.spans.remove(0);
+/// use tracer_sdk::testing::capture;
+///
+/// let recorded = capture(|| tracer_sdk::tool_call("search").record()).spans.remove(0);
+/// let start = recorded.start_time.instant();
 /// let span = tracer_capture::otlp::encode::span(recorded);
-/// assert_eq!((span.name.as_str(), span.start_time_unix_nano), ("search", 1_767_225_601_000_000_000));
-/// # Ok::<(), std::io::Error>(())
+/// assert_eq!(span.name, "search");
+/// assert_eq!(i64::try_from(span.start_time_unix_nano / 1_000), Ok(start.unix_microseconds()));
 /// ```
 #[must_use]
 pub fn span(span: SpanRecord) -> Span {
@@ -127,18 +120,16 @@ pub const SAME_CALL: &str = names::SAME_CALL.written();
 /// `counted_in` has, and which a back end would count twice; [`SAME_CALL`] names that span.
 ///
 /// ```
-/// # let line = r#"{"trace_id":"10000000000000000000000000000001","span_id":"3333333333333333","parent_span_id":null,
-/// #     "name":"chat","kind":"CLIENT","start_time":"2026-01-01T00:00:01Z","end_time":"2026-01-01T00:00:02Z",
-/// #     "duration_ms":1000,"attributes":{"gen_ai.usage.input_tokens":7},"events":[],"status_code":"OK",
-/// #     "status_description":""}"#;
-/// # let folder = tempfile::tempdir()?;
-/// # std::fs::write(folder.path().join("spans.jsonl"), line.replace('\n', "") + "\n")?;
-/// # let recorded = tracer_sdk::read::read_log_part(folder.path(), 0, 1 << 20)?.spans.remove(0);
 /// use tracer_capture::otlp::encode::{SAME_CALL, repeated_span};
+/// use tracer_sdk::testing::capture;
+/// use tracer_sdk::{Usage, llm_call};
 ///
+/// let call = || llm_call("gpt-5").usage(Usage::new(7, 2)).record();
+/// let recorded = capture(call).spans.remove(0);
 /// let span = repeated_span(recorded, "4444444444444444".parse()?);
-/// assert_eq!((span.attributes.len(), span.attributes[0].key.as_str()), (1, SAME_CALL));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// assert!(span.attributes.iter().any(|attribute| attribute.key == SAME_CALL));
+/// assert!(!span.attributes.iter().any(|attribute| attribute.key.contains("tokens")));
+/// # Ok::<(), tracer_sdk::format::InvalidId>(())
 /// ```
 #[must_use]
 pub fn repeated_span(mut span: SpanRecord, counted_in: SpanId) -> Span {
