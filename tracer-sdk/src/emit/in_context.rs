@@ -93,14 +93,14 @@ pub trait TraceFutureExt: Future + Sized {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn main() {
     /// use tracer_sdk::TraceFutureExt;
     /// use tracer_sdk::testing::capture_async;
     ///
     /// let search = async { tracer_sdk::tool_call("search").record() };
     /// let run = capture_async(async { tokio::spawn(search.in_current_run()).await }).await;
     /// assert_eq!(run.tree(), "run captured\n└─ tool search\n");
-    /// # Ok(()) }
+    /// # }
     /// ```
     fn in_current_run(self) -> InContext<Self> {
         self.in_optional_context(Context::current())
