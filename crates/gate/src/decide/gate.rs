@@ -54,6 +54,8 @@ pub enum StopReason {
     InvariantViolation,
     /// No outcome of the trials that are left could change the verdict.
     VerdictDecided,
+    /// Somebody stopped the gate, which passes nothing then.
+    Interrupted,
 }
 
 impl StopReason {
@@ -70,7 +72,28 @@ impl StopReason {
             Self::AgentProcessFailure => "agent_process_failure",
             Self::InvariantViolation => "invariant_violation",
             Self::VerdictDecided => "verdict_decided",
+            Self::Interrupted => "interrupted",
         }
+    }
+
+    /// The reason that a report writes so; nothing for a word of another version.
+    ///
+    /// ```
+    /// use tracer_gate::StopReason;
+    ///
+    /// assert_eq!(StopReason::read("interrupted"), Some(StopReason::Interrupted));
+    /// assert_eq!(StopReason::read("bored"), None);
+    /// ```
+    #[must_use]
+    pub fn read(written: &str) -> Option<Self> {
+        [
+            Self::AgentProcessFailure,
+            Self::InvariantViolation,
+            Self::VerdictDecided,
+            Self::Interrupted,
+        ]
+        .into_iter()
+        .find(|reason| reason.as_str() == written)
     }
 }
 
@@ -197,9 +220,8 @@ impl<'a> Gate<'a> {
             trials_budgeted: self.policy.trials,
             stopping_rule: stopping_rule(self.policy),
             abort_reason: stopped
-                .map(StopReason::as_str)
-                .or(interrupted.then_some("interrupted"))
-                .map(str::to_owned),
+                .or(interrupted.then_some(StopReason::Interrupted))
+                .map(|reason| reason.as_str().to_owned()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The verdict of a gate in words and signs.
 
-use crate::{Report, Verdict};
+use crate::{Report, StopReason, Verdict};
 
 use tracer_insight::line::Tone;
 use tracer_insight::text;
@@ -50,12 +50,12 @@ pub fn trials(report: &Report) -> String {
 
 /// Why not all trials were run; nothing when they were.
 pub fn stopped_early(report: &Report) -> Option<String> {
-    let reason = match report.metadata.abort_reason.as_deref()? {
-        "agent_process_failure" => "a trial left no run that counts",
-        "invariant_violation" => "a trial broke an invariant",
-        "verdict_decided" => "no other trial could have changed the verdict",
-        "interrupted" => "it was interrupted",
-        _ => "it could not go on",
+    let reason = match StopReason::read(report.metadata.abort_reason.as_deref()?) {
+        Some(StopReason::AgentProcessFailure) => "a trial left no run that counts",
+        Some(StopReason::InvariantViolation) => "a trial broke an invariant",
+        Some(StopReason::VerdictDecided) => "no other trial could have changed the verdict",
+        Some(StopReason::Interrupted) => "it was interrupted",
+        None => "it could not go on",
     };
     Some(format!(
         "stopped after {} of {}: {reason}",

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use tracer_capture::cassette::ReplayOutcome;
 use tracer_gate::policy::{OnInconclusive, Policy};
-use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
+use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, StopReason, Trial, TrialFailure};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::read::RunStore;
 
@@ -96,7 +96,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let mut judgement = gate.judge(&made.trials);
     if made.was_interrupted {
-        judgement.abort_reason = Some("interrupted".to_owned());
+        judgement.abort_reason = Some(StopReason::Interrupted.as_str().to_owned());
     }
     // Whoever interrupts it does not want to wait.
     let pushed = push

@@ -14,7 +14,7 @@ use super::values::{Lookup, at_path, is_present, named, text};
 use super::view::SpanView;
 
 /// The operations that call a model in a span with the format's own marks.
-const MODEL_OPERATIONS: [&str; 7] = [
+const OWN_MODEL_OPERATIONS: [&str; 7] = [
     "chat",
     "chat_streaming",
     "completion",
@@ -105,7 +105,7 @@ fn own_type(name: &str, attributes: &impl Lookup) -> EventType {
         return EventType::ToolCall;
     }
     let calls_a_model = match operation {
-        Some(operation) => MODEL_OPERATIONS.contains(&operation),
+        Some(operation) => OWN_MODEL_OPERATIONS.contains(&operation),
         None => is_present(names::PROVIDER, attributes),
     };
     if calls_a_model {
