@@ -81,6 +81,20 @@ impl ReceiverArgs {
     }
 }
 
+fn server_options(args: &ReceiverArgs) -> ServerOptions {
+    let max_request_bytes = args.max_request.map_or(DEFAULT_MAX_REQUEST_BYTES, |bytes| {
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    });
+    ServerOptions {
+        listen: args.listen,
+        http_port: args.http_port,
+        grpc_port: (!args.no_grpc).then_some(args.grpc_port),
+        token: args.token.clone(),
+        max_request_bytes,
+        upstream: None,
+    }
+}
+
 fn parse_token(text: &str) -> Result<String, String> {
     let is_sendable = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
     is_sendable
@@ -118,18 +132,7 @@ impl RunningReceiver {
                 .with_source(error)
                 .with_hint("check its permissions, or choose another one: --data-dir DIR, or TRACER_DATA_DIR")
         })?;
-        let max_request_bytes = args.max_request.map_or(DEFAULT_MAX_REQUEST_BYTES, |bytes| {
-            usize::try_from(bytes).unwrap_or(usize::MAX)
-        });
-        let options = ServerOptions {
-            listen: args.listen,
-            http_port: args.http_port,
-            grpc_port: (!args.no_grpc).then_some(args.grpc_port),
-            token: args.token.clone(),
-            max_request_bytes,
-            upstream: None,
-        };
-        let server = OtlpServer::start(options, collector.clone()).map_err(not_started)?;
+        let server = OtlpServer::start(server_options(args), collector.clone()).map_err(not_started)?;
         Ok(Self { server, collector })
     }
 
@@ -285,7 +288,50 @@ impl Received {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
+    use clap::Parser as _;
+
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Parsed {
+        #[command(flatten)]
+        receiver: ReceiverArgs,
+    }
+
+    fn parsed(arguments: &[&str]) -> ServerOptions {
+        let arguments = ["receive"].iter().chain(arguments);
+        server_options(&Parsed::parse_from(arguments).receiver)
+    }
+
+    #[test]
+    fn the_ports_of_opentelemetry_are_the_default() {
+        let options = parsed(&[]);
+        assert_eq!((options.http_port, options.grpc_port), (4318, Some(4317)));
+        assert!(options.listen.is_loopback());
+        assert_eq!(options.token, None);
+        assert_eq!(parsed(&["--no-grpc"]).grpc_port, None);
+        let options = parsed(&["--http", "0", "--grpc", "14317"]);
+        assert_eq!((options.http_port, options.grpc_port), (0, Some(14317)));
+    }
+
+    #[test]
+    fn a_request_has_64_mib_by_default() {
+        assert_eq!(parsed(&[]).max_request_bytes, 64 * 1024 * 1024);
+        assert_eq!(parsed(&["--max-request", "1kB"]).max_request_bytes, 1000);
+    }
+
+    #[test]
+    fn a_default_port_that_is_taken_is_named_with_its_option() {
+        for (port, protocol, option) in [(4318, "OTLP/HTTP", "--http"), (4317, "OTLP/gRPC", "--grpc")] {
+            let address = SocketAddr::from((parsed(&[]).listen, port));
+            let error = not_started(ServerError::PortTaken { address, protocol });
+            let expected = format!("another program listens on 127.0.0.1:{port} ({protocol})");
+            assert_eq!(error.to_string(), expected);
+            assert!(error.hints().iter().any(|hint| hint.contains(option)));
+        }
+    }
 
     #[test]
     fn tokens_are_sendable() {

@@ -13,7 +13,7 @@ use super::intake::ReadBody;
 use super::receiver::{Receiver, ReplyBody};
 use super::refusal::Refusal;
 use super::signal::Signal;
-use super::status::GrpcStatus;
+use super::status::{GrpcStatus, bounded};
 use crate::otlp::{Compression, Encoding};
 use crate::sink::Accepted;
 
@@ -131,7 +131,7 @@ fn failure(refusal: &Refusal) -> Response<ReplyBody> {
         Some(_) => Bytes::from(GrpcStatus::of(refusal).encode_to_vec()),
         None => Bytes::new(),
     };
-    let status = tonic::Status::with_details(refusal.code(), refusal.to_string(), details);
+    let status = tonic::Status::with_details(refusal.code(), bounded(refusal.to_string()), details);
     let mut response = status.into_http::<Empty<Bytes>>();
     response.headers_mut().insert(ACCEPT_ENCODING, supported());
     response.map(Empty::boxed_unsync)

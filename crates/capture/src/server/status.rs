@@ -45,11 +45,24 @@ struct Delay {
 
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
+/// How long the text of an answer may be: far below the 4 MiB that senders take of an answer (the anchor's D.1), and so
+/// short that gRPC's has room in a header.
+const MAX_TEXT_BYTES: usize = 4096;
+
+/// The text of an answer, not longer than answers may be.
+pub(super) fn bounded(mut text: String) -> String {
+    if text.len() > MAX_TEXT_BYTES {
+        let end = (0..=MAX_TEXT_BYTES).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or(0));
+    }
+    text
+}
+
 impl GrpcStatus {
     pub(super) fn of(refusal: &Refusal) -> Self {
         Self {
             code: refusal.code() as i32,
-            message: refusal.to_string(),
+            message: bounded(refusal.to_string()),
             details: refusal.retry_after().map(retry_info).into_iter().collect(),
         }
     }

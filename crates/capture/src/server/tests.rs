@@ -31,6 +31,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::{Code, Request};
 
 use super::*;
+use crate::otlp::Encoding;
 use crate::sink::{Accepted, OtlpSink, Refused};
 
 const JSON: &str = "application/json";
@@ -376,6 +377,66 @@ async fn what_is_too_large_is_413(#[case] body: Vec<u8>, #[case] encoding: &str)
         request.body(json_spans("next")).send().await.unwrap().status(),
         200
     );
+}
+
+/// A request of a field that nobody knows, of this many bytes and zeros.
+fn request_of(bytes: usize) -> Vec<u8> {
+    // Field 15, and its length in four bytes.
+    let mut request = vec![15 << 3 | 2];
+    prost::encode_length_delimiter(bytes - 5, &mut request).unwrap();
+    assert_eq!(request.len(), 5);
+    request.resize(bytes, 0);
+    request
+}
+
+#[tokio::test]
+async fn a_request_has_64_mib_by_default_after_unpacking() {
+    const LIMIT: usize = 67_108_864;
+    assert_eq!(ServerOptions::default().max_request_bytes, LIMIT);
+    let server = started(&Arc::default());
+    for (bytes, status) in [(LIMIT, 200), (LIMIT + 1, 413)] {
+        let request = post(&server, "/v1/traces")
+            .header("content-type", PROTOBUF)
+            .header("content-encoding", "gzip");
+        let answer = request.body(gzip(&request_of(bytes))).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{bytes} bytes");
+    }
+}
+
+#[rstest]
+#[case::partial_success(|| Ok(Accepted { rejected: 1, message: Some("ü".repeat(5 << 20)) }))]
+#[case::warning(|| Ok(Accepted { rejected: 0, message: Some("ü".repeat(5 << 20)) }))]
+#[tokio::test]
+async fn an_answer_has_4_mib_at_most(#[case] answer: Answer) {
+    let server = started(&Kept::answering(answer));
+    for (declared, body) in [
+        (JSON, json_spans("long").into_bytes()),
+        (PROTOBUF, spans("long").encode_to_vec()),
+    ] {
+        let request = post(&server, "/v1/traces").header("content-type", declared);
+        let answer = request.body(body).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        let body = answer.bytes().await.unwrap();
+        assert!(body.len() <= 4 << 20, "{} bytes", body.len());
+    }
+    // The client of gRPC refuses answers of more than 4 MiB.
+    let answer = TraceServiceClient::new(channel(&server).await)
+        .export(spans("long"))
+        .await
+        .unwrap();
+    let message = answer.into_inner().partial_success.unwrap().error_message;
+    assert!(message.starts_with("üüü"));
+}
+
+#[test]
+fn the_text_of_an_answer_is_bounded() {
+    assert_eq!(status::bounded("short".to_owned()), "short");
+    assert_eq!(status::bounded("ü".repeat(5000)).len(), 4096);
+    assert_eq!(status::bounded(format!("x{}", "ü".repeat(5000))).len(), 4095);
+    let refusal = refusal::Refusal::Malformed("x".repeat(5 << 20));
+    for encoding in [Encoding::Json, Encoding::Protobuf] {
+        assert!(status::GrpcStatus::of(&refusal).encode_as(encoding).len() < 5000);
+    }
 }
 
 #[tokio::test]
