@@ -99,6 +99,30 @@ struct CollectorState {
     may_prune: bool,
 }
 
+/// What became of a request.
+#[derive(Debug, Default)]
+struct Taken {
+    accepted: Accepted,
+    /// Spans that were stored and lack the parent that they need.
+    without_parent: u64,
+}
+
+impl Taken {
+    /// With a warning, where there is nothing else to say.
+    fn warned(self) -> Accepted {
+        let Self {
+            mut accepted,
+            without_parent,
+        } = self;
+        if accepted.message.is_none() && without_parent > 0 {
+            let spans = if without_parent == 1 { "span" } else { "spans" };
+            let warning = format!("stored, but {without_parent} {spans} came without a parent");
+            accepted.message = Some(warning);
+        }
+        accepted
+    }
+}
+
 /// Spans that go to one run.
 type Group = (TraceId, Vec<ImportedSpan>);
 
@@ -513,9 +537,9 @@ impl RunCollector {
     }
 
     fn take(&self, groups: Vec<Group>) -> Result<Accepted, Refused> {
-        let mut accepted = Accepted::default();
+        let mut taken = Taken::default();
         if groups.is_empty() {
-            return Ok(accepted);
+            return Ok(taken.warned());
         }
         let busy = || Refused::Busy {
             retry_after: RETRY_AFTER,
@@ -530,7 +554,9 @@ impl RunCollector {
         let now = self.clock.elapsed();
         for (trace_id, spans) in groups {
             let count = spans.len() as u64;
-            match self.take_group(&mut state, trace_id, spans, now, &mut accepted) {
+            let taking = self.take_group(&mut state, trace_id, spans, now, &mut taken);
+            let accepted = &mut taken.accepted;
+            match taking {
                 Ok(()) => {}
                 Err(ImportError::Io { source, .. }) => return Err(Refused::Storage(source)),
                 Err(ImportError::NotImported) => {
@@ -547,7 +573,7 @@ impl RunCollector {
             }
             self.make_room(&mut state, trace_id);
         }
-        Ok(accepted)
+        Ok(taken.warned())
     }
 
     fn take_group(
@@ -556,7 +582,7 @@ impl RunCollector {
         trace_id: TraceId,
         mut spans: Vec<ImportedSpan>,
         now: Duration,
-        accepted: &mut Accepted,
+        taken: &mut Taken,
     ) -> Result<(), ImportError> {
         if !state.open.contains_key(&trace_id) {
             let run = match self.importer.resume(trace_id)? {
@@ -581,9 +607,9 @@ impl RunCollector {
                 is_kept
             });
             let rejected = (before - spans.len()) as u64;
-            accepted.rejected += rejected;
+            taken.accepted.rejected += rejected;
             state.summary.rejected += rejected;
-            accepted.message = Some(format!(
+            taken.accepted.message = Some(format!(
                 "a trace takes {} spans at the most",
                 self.options.max_spans_of_trace
             ));
@@ -601,8 +627,9 @@ impl RunCollector {
         if trace.run.phase() == RunPhase::Completed {
             spans = join_late(&mut trace.run, spans)?;
         }
-        trace.place(&mut spans);
+        let without_parent = trace.place(&mut spans);
         let appended = trace.run.append(&spans)?;
+        taken.without_parent += without_parent;
         trace.note(&spans, now);
         state.known_spans += usize::try_from(appended.written).unwrap_or(usize::MAX);
         state.summary.spans += appended.written;
@@ -712,9 +739,11 @@ impl OtlpSink for RunCollector {
         let mut accepted = self.take(self.group(imported))?;
         if rejected > 0 {
             self.state.lock().summary.rejected += rejected;
+            if accepted.rejected == 0 {
+                let hint = "spans without a trace ID of 16 bytes and a span ID of 8 bytes were rejected; were logs sent to the path of traces?";
+                accepted.message = Some(hint.to_owned());
+            }
             accepted.rejected += rejected;
-            let hint = "spans without a trace ID of 16 bytes and a span ID of 8 bytes were rejected; were logs sent to the path of traces?";
-            accepted.message.get_or_insert_with(|| hint.to_owned());
         }
         Ok(accepted)
     }

@@ -13,6 +13,13 @@ use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, Ti
 /// Values nested deeper than this are not taken.
 const MAX_DEPTH: usize = 64;
 
+/// The flags of a span or a link: whether they say it, and whether the parent, or what is linked, is of another process.
+const HAS_IS_REMOTE: u32 = 1 << 8;
+const IS_REMOTE: u32 = 1 << 9;
+
+/// The attribute of a span whose parent is of another process; that it is not is said of nearly all, and left out.
+pub(super) const PARENT_IS_REMOTE: &str = "otel.parent_is_remote";
+
 /// A span with the IDs and times that it was sent with.
 #[derive(Debug)]
 pub(super) struct ConvertedSpan {
@@ -86,6 +93,9 @@ fn convert_span(span: Span, context: &Map<String, Value>) -> Option<ConvertedSpa
         bytes if bytes.iter().all(|byte| *byte == 0) => None,
         bytes => Some(self::span_id(bytes)?),
     };
+    if parent_span_id.is_some() && is_remote(span.flags) == Some(true) {
+        attributes.insert(PARENT_IS_REMOTE.to_owned(), true.into());
+    }
     if parent_span_id == Some(span_id) {
         parent_span_id = None;
         attributes.insert(names::ORPHAN.written().to_owned(), true.into());
@@ -169,6 +179,11 @@ fn convert_event(event: Event, start: Timestamp) -> SpanEvent {
     }
 }
 
+/// What the flags say of the context that they belong to; `None` where they do not.
+fn is_remote(flags: u32) -> Option<bool> {
+    (flags & HAS_IS_REMOTE != 0).then_some(flags & IS_REMOTE != 0)
+}
+
 /// Links as JSON text: the format has none.
 fn links(links: &[Link], attributes: &mut Map<String, Value>) {
     let links = links.iter().filter_map(|link| {
@@ -176,6 +191,9 @@ fn links(links: &[Link], attributes: &mut Map<String, Value>) {
             "trace_id": trace_id(&link.trace_id)?.to_string(),
             "span_id": span_id(&link.span_id)?.to_string(),
         });
+        if let Some(is_remote) = is_remote(link.flags) {
+            entry["is_remote"] = is_remote.into();
+        }
         if !link.attributes.is_empty() {
             entry["attributes"] = self::attributes(link.attributes.clone()).into();
         }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use tracer_sdk::format::{SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
 use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
 
+use super::convert::PARENT_IS_REMOTE;
 use super::ids::synthetic_root;
 use super::marks::is_call;
 
@@ -22,6 +23,8 @@ struct TopSpan {
     service: Option<String>,
     is_failed: bool,
     is_call: bool,
+    /// Its parent was said to be of another process.
+    parent_is_remote: bool,
 }
 
 /// Completes a run. `root_name` is the name of its only root, where that is known.
@@ -106,6 +109,7 @@ fn read_entries(
                     service: service(&span.attributes),
                     is_failed: span.status_code == StatusCode::Error,
                     is_call: is_call(&span),
+                    parent_is_remote: span.attributes.contains_key(PARENT_IS_REMOTE),
                     name: span.name,
                 },
             );
@@ -114,7 +118,8 @@ fn read_entries(
     Ok(entries)
 }
 
-/// The only span without a parent; or the only span whose parent never came, unless that is a call; else a new span.
+/// The only span without a parent; or the only span whose parent never came, unless that is a call; or the only one of these
+/// whose parent was said to be of another process, as the others lost theirs on the way; else a new span.
 fn choose_root(entries: &BTreeMap<SpanId, TopSpan>, synthetic: SpanId) -> SpanId {
     let mut candidates = entries
         .iter()
@@ -124,9 +129,14 @@ fn choose_root(entries: &BTreeMap<SpanId, TopSpan>, synthetic: SpanId) -> SpanId
         (Some(_), _) => return synthetic,
         (None, _) => {}
     }
-    let mut orphans = entries.iter();
-    match (orphans.next(), orphans.next()) {
-        (Some((id, entry)), None) if !entry.is_call => *id,
+    let only = |of_remote_parents: bool| {
+        let mut orphans = entries
+            .iter()
+            .filter(|(_, entry)| entry.parent_is_remote || !of_remote_parents);
+        orphans.next().filter(|_| orphans.next().is_none())
+    };
+    match only(false).or_else(|| only(true)) {
+        Some((id, entry)) if !entry.is_call => *id,
         _ => synthetic,
     }
 }

@@ -44,24 +44,28 @@ impl Trace {
         }
     }
 
-    /// Gives each span its place in the run as it is now.
-    pub(super) fn place(&self, spans: &mut [ImportedSpan]) {
+    /// Gives each span its place in the run as it is now. How many new ones lacked the parent that they need; of a run that
+    /// goes on it may come, so that only calls without any are counted.
+    pub(super) fn place(&self, spans: &mut [ImportedSpan]) -> u64 {
         let synthetic = synthetic_root(self.run.trace_id());
         if self.run.phase() == RunPhase::Completed {
-            self.place_late(spans, synthetic);
-            return;
+            return self.place_late(spans, synthetic);
         }
+        let mut without_parent = 0;
         for span in spans {
             // A root is the run's own span: a call would be lost as one.
             if span.record.parent_span_id.is_none() && is_call(&span.record) {
+                without_parent += u64::from(!self.run.contains(span.record.span_id));
                 put_under(&mut span.record, synthetic, synthetic);
             }
         }
+        without_parent
     }
 
     /// A completed run is complete after each append: nothing waits for a parent.
-    fn place_late(&self, spans: &mut [ImportedSpan], synthetic: SpanId) {
-        let Some(root) = self.run.root() else { return };
+    fn place_late(&self, spans: &mut [ImportedSpan], synthetic: SpanId) -> u64 {
+        let Some(root) = self.run.root() else { return 0 };
+        let mut without_parent = 0;
         let parents: HashMap<SpanId, Option<SpanId>> = spans
             .iter()
             .map(|span| (span.record.span_id, span.record.parent_span_id))
@@ -69,9 +73,11 @@ impl Trace {
         for span in spans {
             let id = span.record.span_id;
             if !self.run.contains(id) && is_lost(id, &parents, &self.run) {
+                without_parent += 1;
                 put_under(&mut span.record, root, synthetic);
             }
         }
+        without_parent
     }
 
     /// Notes what was appended.

@@ -1,5 +1,6 @@
 //! From the first span to the end of its run, and what comes after it.
 
+use opentelemetry_proto::tonic::trace::v1::span::Link;
 use tracer_sdk::format::{Counts, RecordedStatus, names};
 
 use super::*;
@@ -156,6 +157,100 @@ fn a_parent_that_never_comes_makes_its_child_the_root() {
         root.attributes[names::SOURCE_PARENT.written()],
         "0000000000000063"
     );
+}
+
+/// Bits 8 and 9 of the flags.
+const NOT_REMOTE: u32 = 0x100;
+const REMOTE: u32 = 0x300;
+
+#[test]
+fn of_several_lost_parents_the_remote_one_makes_a_root() {
+    let bench = Bench::new();
+    let flagged = |span: Span, flags: u32| Span { flags, ..span };
+    // The lower bits are the trace's own; bit 9 says nothing without bit 8.
+    bench.send(vec![
+        flagged(agent(1, 1, 99), REMOTE | 1),
+        flagged(chat(1, 2, 98), NOT_REMOTE | 1),
+        flagged(tool(1, 3, 97), 0x201),
+    ]);
+    bench.collector.close();
+    let run = bench.run(1);
+    let root = run.spans.iter().find(|span| span.is_root()).unwrap();
+    assert_eq!(root.name, "invoke_agent weather");
+    assert_eq!(root.attributes[names::ADOPTED.written()], true);
+    assert_eq!(root.attributes["otel.parent_is_remote"], true);
+    for name in ["chat gpt-5", "execute_tool lookup"] {
+        let call = named(&run, name);
+        assert_eq!(call.parent_span_id, Some(root.span_id));
+        assert!(!call.attributes.contains_key("otel.parent_is_remote"));
+    }
+}
+
+#[test]
+fn of_several_remote_parents_none_makes_a_root() {
+    let bench = Bench::new();
+    let remote = |span: Span| Span {
+        flags: REMOTE,
+        ..span
+    };
+    bench.send(vec![remote(agent(1, 1, 99)), remote(agent(1, 2, 98))]);
+    bench.collector.close();
+    let run = bench.run(1);
+    let root = run.spans.iter().find(|span| span.is_root()).unwrap();
+    assert_eq!(root.attributes[names::SYNTHETIC.written()], true);
+}
+
+#[test]
+fn a_link_says_whether_it_is_remote_where_that_is_known() {
+    let bench = Bench::new();
+    let link = |flags: u32| Link {
+        trace_id: vec![1; 16],
+        span_id: vec![2; 8],
+        flags,
+        ..Link::default()
+    };
+    let mut root = agent(1, 1, 0);
+    root.links = vec![link(REMOTE), link(NOT_REMOTE), link(0x201)];
+    bench.send(vec![root]);
+    bench.pass(3);
+    let run = bench.run(1);
+    let links = &named(&run, "invoke_agent weather").attributes["otel.links"];
+    let links: serde_json::Value = serde_json::from_str(links.as_str().unwrap()).unwrap();
+    let is_remote: Vec<Option<bool>> = links
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| Some(link.get("is_remote")?.as_bool().unwrap()))
+        .collect();
+    assert_eq!(is_remote, [Some(true), Some(false), None]);
+}
+
+#[test]
+fn spans_that_lack_a_parent_are_stored_with_a_warning() {
+    let bench = Bench::new();
+    let warning = |spans: Vec<Span>| {
+        let accepted = bench.send(spans);
+        assert_eq!(accepted.rejected, 0);
+        accepted.message
+    };
+    let of = |spans: &str| Some(format!("stored, but {spans} came without a parent"));
+    assert_eq!(warning(vec![chat(1, 2, 1)]), None, "its parent may come");
+    assert_eq!(warning(vec![chat(1, 3, 0), agent(1, 1, 0)]), of("1 span"));
+    assert_eq!(warning(vec![chat(1, 3, 0)]), None, "it was there already");
+    bench.pass(3);
+    // Nothing waits in a run that has ended.
+    let late = vec![tool(1, 4, 77), span(1, 5, 78, "cleanup", 200, 300), tool(1, 6, 5)];
+    assert_eq!(warning(late), of("2 spans"));
+}
+
+#[test]
+fn a_rejection_is_said_before_a_warning() {
+    let bench = Bench::new();
+    let mut without_id = chat(1, 2, 1);
+    without_id.span_id = Vec::new();
+    let accepted = bench.send(vec![without_id, chat(1, 3, 0)]);
+    assert_eq!(accepted.rejected, 1);
+    assert!(accepted.message.unwrap().contains("rejected"));
 }
 
 #[test]
