@@ -61,7 +61,7 @@ pub(super) fn kept_of_resource(resource: Option<&Resource>) -> Map<String, Value
     attributes
         .iter()
         .filter(|attribute| is_kept(&attribute.key))
-        .filter_map(|attribute| Some((attribute.key.clone(), value(attribute.value.as_ref()?, 0)?)))
+        .filter_map(|attribute| Some((attribute.key.clone(), value(attribute.value.clone()?, 0)?)))
         .collect()
 }
 
@@ -219,7 +219,7 @@ pub(super) fn span_id(bytes: &[u8]) -> Option<SpanId> {
 pub(super) fn attributes(attributes: Vec<KeyValue>) -> Map<String, Value> {
     let mut map = Map::new();
     for KeyValue { key, value, .. } in attributes {
-        if let Some(value) = value.as_ref().and_then(|sent| self::value(sent, 0)) {
+        if let Some(value) = value.and_then(|sent| self::value(sent, 0)) {
             map.entry(key).or_insert(value);
         }
     }
@@ -227,22 +227,22 @@ pub(super) fn attributes(attributes: Vec<KeyValue>) -> Map<String, Value> {
 }
 
 /// A value as JSON: bytes as base64, numbers that JSON lacks as text. `None` for a value that is not set.
-pub(super) fn value(sent: &AnyValue, depth: usize) -> Option<Value> {
+pub(super) fn value(sent: AnyValue, depth: usize) -> Option<Value> {
     if depth > MAX_DEPTH {
         return Some(Value::String(names::markers::TRUNCATED.to_owned()));
     }
-    Some(match sent.value.as_ref()? {
-        Any::StringValue(text) => Value::String(text.clone()),
-        Any::BoolValue(value) => Value::Bool(*value),
-        Any::IntValue(value) => Value::from(*value),
-        Any::DoubleValue(value) => match Number::from_f64(*value) {
+    Some(match sent.value? {
+        Any::StringValue(text) => Value::String(text),
+        Any::BoolValue(value) => Value::Bool(value),
+        Any::IntValue(value) => Value::from(value),
+        Any::DoubleValue(value) => match Number::from_f64(value) {
             Some(number) => Value::Number(number),
             None if value.is_nan() => "NaN".into(),
-            None if *value > 0.0 => "Infinity".into(),
+            None if value > 0.0 => "Infinity".into(),
             None => "-Infinity".into(),
         },
         Any::ArrayValue(array) => {
-            let items = array.values.iter();
+            let items = array.values.into_iter();
             Value::Array(
                 items
                     .map(|item| value(item, depth + 1).unwrap_or(Value::Null))
@@ -251,10 +251,9 @@ pub(super) fn value(sent: &AnyValue, depth: usize) -> Option<Value> {
         }
         Any::KvlistValue(list) => {
             let mut map = Map::new();
-            for member in &list.values {
-                let value = member.value.as_ref().and_then(|sent| value(sent, depth + 1));
-                map.entry(member.key.clone())
-                    .or_insert(value.unwrap_or(Value::Null));
+            for member in list.values {
+                let value = member.value.and_then(|sent| value(sent, depth + 1));
+                map.entry(member.key).or_insert(value.unwrap_or(Value::Null));
             }
             Value::Object(map)
         }

@@ -51,7 +51,7 @@ pub(super) fn read_events(request: Vec<ResourceLogs>, now: Timestamp) -> Vec<Log
                 .attributes
                 .iter()
                 .find(|attribute| attribute.key == "session.id")?;
-            value(attribute.value.as_ref()?, 0)
+            value(attribute.value.clone()?, 0)
         });
         for of_scope in of_resource.scope_logs {
             let context = with_scope(&kept, of_scope.scope.as_ref());
@@ -74,7 +74,7 @@ fn read_event(
     if let Some(session) = session {
         attributes.entry("session.id").or_insert_with(|| session.clone());
     }
-    let body = record.body.as_ref().and_then(|body| value(body, 0));
+    let body = record.body.and_then(|body| value(body, 0));
     let in_body = body
         .as_ref()
         .and_then(Value::as_str)
