@@ -269,20 +269,23 @@ impl Importer {
         Ok(None)
     }
 
-    /// Takes away the lock that a process left which died at the moment when it made a run of what was staged: with it the
-    /// next one could not.
+    /// Takes away what a process left which died at the moment when it made a run of what was staged: a description that
+    /// may be half of one, and the lock, with which the next one could not.
     fn unlock_staged(&self, directory: &Path) -> Result<(), ImportError> {
-        let lock = directory.join(LOCK_FILE);
-        if lock.symlink_metadata().is_err() {
-            return Ok(());
-        }
-        if probe_liveness(directory, RecordedStatus::Running) == Liveness::Running {
+        let is_locked = directory.join(LOCK_FILE).symlink_metadata().is_ok();
+        if is_locked && probe_liveness(directory, RecordedStatus::Running) == Liveness::Running {
             return Err(ImportError::RunActive);
         }
-        match self.inner.file_system.remove(&lock) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ImportError::at(&lock)(error)),
-            _ => Ok(()),
+        for name in [META_FILE, LOCK_FILE] {
+            let path = directory.join(name);
+            match self.inner.file_system.remove(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(ImportError::at(&path)(error));
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     fn resume_run(&self, trace_id: TraceId, directory: PathBuf) -> Result<RunWriter, ImportError> {
@@ -313,7 +316,7 @@ impl Importer {
                 // The lock of a process that is gone; without a name it says nothing.
                 _ => drop(file_system.remove(&directory.join(LOCK_FILE))),
             }
-            self.inner.mark_unfinished(trace_id)?;
+            self.inner.mark_unfinished(trace_id, None)?;
         } else if self.inner.is_unfinished(trace_id) {
             // Its process died after the last thing that it had to write.
             let _ = file_system.remove(&directory.join(LIVE_FILE));

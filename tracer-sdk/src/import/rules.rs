@@ -1,6 +1,7 @@
 //! What all runs of an importer share: where they go, by which rules, and which have not ended.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::ImportError;
@@ -11,7 +12,7 @@ use crate::write::files::{FileSystem, OpenMode};
 
 /// The folder of what may become a run, beside the folder of the runs.
 const STAGING_FOLDER: &str = "staging";
-/// The ending of the empty file there that names a run which has not ended.
+/// The ending of the file there whose name is that of a run which has not ended.
 pub(super) const UNFINISHED_ENDING: &str = "run";
 /// The additive key of `meta.json` that every imported run has.
 pub(super) const IMPORTED: &str = "imported";
@@ -42,14 +43,21 @@ impl ImportRules {
         self.unfinished_file(trace_id).symlink_metadata().is_ok()
     }
 
-    /// Notes that a run has not ended, so that the next process finds it without reading all runs.
-    pub(super) fn mark_unfinished(&self, trace_id: TraceId) -> Result<(), ImportError> {
+    /// Notes that a run has not ended, so that the next process finds it without reading all runs. The note is a further
+    /// name of the run's lock, where there is one: no file to create, and none to remove.
+    pub(super) fn mark_unfinished(&self, trace_id: TraceId, lock: Option<&Path>) -> Result<(), ImportError> {
         let file_system = &self.file_system;
         let path = self.unfinished_file(trace_id);
-        let staging = self.staging();
-        file_system
-            .create_directories(&staging)
-            .and_then(|()| file_system.open(&path, OpenMode::Append).map(drop))
+        let linked = lock.map_or_else(
+            || Err(io::ErrorKind::Unsupported.into()),
+            |lock| file_system.link(lock, &path),
+        );
+        // It may be there already, or the file may have as many names as it can.
+        linked
+            .or_else(|_| {
+                file_system.create_directories(&self.staging())?;
+                file_system.open(&path, OpenMode::Append).map(drop)
+            })
             .map_err(ImportError::at(&path))
     }
 

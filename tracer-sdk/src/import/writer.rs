@@ -25,7 +25,7 @@ use crate::write::files::{FileSystem, OpenMode, write_all};
 use crate::write::late_spans::LateSpans;
 use crate::write::live_file::{LiveFileWriter, LiveHeader};
 use crate::write::log::{Batch, SpanLog};
-use crate::write::meta_file::{MetaFile, replace_text};
+use crate::write::meta_file::{MetaFile, replace_text, write_unread};
 use crate::write::meta_text::MetaText;
 
 /// How often the end of a run is written again, because others who share its log were late.
@@ -302,7 +302,20 @@ impl RunWriter {
             .map_err(io::Error::from)
             .map_err(ImportError::at(&path))?;
         text.push(b'\n');
-        replace_text(self.file_system().as_ref(), &self.directory, &text).map_err(ImportError::at(&path))
+        let file_system = self.file_system();
+        let written = if self.phase == RunPhase::Staged {
+            // Readers see it when it is whole.
+            write_unread(file_system.as_ref(), &self.directory, &text)
+        } else {
+            replace_text(file_system.as_ref(), &self.directory, &text)
+        };
+        written.map_err(ImportError::at(&path))
+    }
+
+    /// Notes that the run has not ended.
+    fn mark_unfinished(&self) -> Result<(), ImportError> {
+        let lock = self.live.as_ref().and_then(LiveFileWriter::lock_path);
+        self.rules.mark_unfinished(self.trace_id, lock)
     }
 
     /// Marks a run that has begun as a fork of another one, for as long as it exists.
@@ -606,18 +619,21 @@ impl RunWriter {
 
     /// Makes a run of what was staged, whatever its first span says about its start.
     pub(super) fn promote_at(&mut self, name: &str, started_at: Timestamp) -> Result<(), ImportError> {
-        let name = run_name(name, &self.rules.redactor);
-        self.rules.mark_unfinished(self.trace_id)?;
-        self.write_meta(MetaFile::running(self.trace_id, &name, started_at))?;
         let runs = self.rules.runs();
         let directory = runs.join(self.trace_id.to_string());
-        (self.name, self.started_at) = (name, started_at);
+        (self.name, self.started_at) = (run_name(name, &self.rules.redactor), started_at);
         // It has its lock when it becomes visible, so that a kill at this moment leaves no run that seems to be running.
         self.wake()?;
+        self.mark_unfinished()?;
+        self.write_meta(MetaFile::running(self.trace_id, &self.name, started_at))?;
         let file_system = self.file_system();
         file_system
-            .create_directories(&runs)
-            .and_then(|()| file_system.rename(&self.directory, &directory))
+            .rename(&self.directory, &directory)
+            // Only the first run finds no folder for it.
+            .or_else(|_| {
+                file_system.create_directories(&runs)?;
+                file_system.rename(&self.directory, &directory)
+            })
             .or_else(|_| {
                 // Some systems do not rename what has open files.
                 self.live = None;
@@ -695,7 +711,7 @@ impl RunWriter {
         if self.phase != RunPhase::Completed {
             return Ok(());
         }
-        self.rules.mark_unfinished(self.trace_id)?;
+        self.mark_unfinished()?;
         self.write_meta(MetaFile::running(self.trace_id, &self.name, self.started_at))?;
         self.phase = RunPhase::Running;
         self.wake()
@@ -729,9 +745,10 @@ impl RunWriter {
         }
         let process = process_identity();
         let header = LiveHeader {
-            run_name: &self.name,
+            // One file is for all runs: `meta.json`, which each has, says these of it.
+            run_name: None,
             tags: &BTreeMap::new(),
-            started_at: self.started_at,
+            started_at: None,
             pid: std::process::id(),
             process_start: process.start.as_deref(),
             boot: process.boot.as_deref(),
@@ -740,7 +757,7 @@ impl RunWriter {
         };
         let file_system = self.file_system();
         let path = self.directory.join(LIVE_FILE);
-        let live = LiveFileWriter::create(&file_system, &self.directory, &header);
+        let live = LiveFileWriter::create_shared(&file_system, &self.directory, &header);
         self.live = Some(live.map_err(ImportError::at(&path))?);
         Ok(())
     }

@@ -99,7 +99,8 @@ impl FileSystem for Disk {
         };
         make_private(&mut options);
         let file = options.open(path)?;
-        if !file.metadata()?.is_file() {
+        // What is created here is one.
+        if mode != OpenMode::New && !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         Ok(Box::new(DiskFile {

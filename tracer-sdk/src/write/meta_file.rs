@@ -77,6 +77,18 @@ pub(crate) fn replace_text(file_system: &dyn FileSystem, directory: &Path, text:
     outcome
 }
 
+/// Writes the `meta.json` of a directory that nobody reads yet; when it fails there is none.
+#[cfg(feature = "import")]
+pub(crate) fn write_unread(file_system: &dyn FileSystem, directory: &Path, text: &[u8]) -> io::Result<()> {
+    let path = directory.join(META_FILE);
+    let written = write_new(file_system, &path, text);
+    if written.is_err() {
+        // It may not be there; the error that matters is the first one.
+        let _ = file_system.remove(&path);
+    }
+    written
+}
+
 fn write_new(file_system: &dyn FileSystem, path: &Path, text: &[u8]) -> io::Result<()> {
     let mut file = open_own(file_system, path)?;
     write_all(file.as_mut(), text)

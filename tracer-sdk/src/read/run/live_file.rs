@@ -154,7 +154,8 @@ pub(super) fn read_recorder(directory: &Path) -> RecordingProcess {
 }
 
 fn read(directory: &Path, most: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // As a rule there is a first line and no more: one read, where an empty vector would be filled in five.
+    let mut bytes = Vec::with_capacity(1024);
     let file = file::open(&directory.join(LIVE_FILE)).ok()?;
     file.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)

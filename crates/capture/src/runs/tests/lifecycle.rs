@@ -393,6 +393,54 @@ fn a_process_that_dies_loses_nothing() {
     assert_eq!(bench.staged(), 0);
 }
 
+#[cfg(unix)]
+#[test]
+fn runs_share_one_file_of_their_process_that_is_replaced_when_it_is_lost() {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let bench = Bench::new();
+    let path = |trace: u128, file: &str| {
+        let id = TraceId::from_u128(trace).unwrap().to_string();
+        bench.directory().join("runs").join(id).join(file)
+    };
+    let number = |trace: u128, file: &str| path(trace, file).metadata().unwrap().ino();
+    bench.send(vec![chat(1, 2, 1), chat(2, 2, 1)]);
+    for file in [".live", ".lock"] {
+        assert_eq!(number(1, file), number(2, file), "{file}");
+    }
+    bench.send(vec![agent(2, 1, 0)]);
+    bench.pass(3);
+    assert!(!path(2, ".live").exists() && !path(2, ".lock").exists());
+    // The last name leads nowhere; and then to somebody else's file.
+    bench.send(vec![chat(3, 2, 1)]);
+    std::fs::remove_file(path(3, ".live")).unwrap();
+    std::fs::write(path(3, ".live"), "{}").unwrap();
+    bench.send(vec![chat(4, 2, 1), chat(5, 2, 1)]);
+    assert_eq!(number(4, ".live"), number(5, ".live"));
+    for trace in [4, 5] {
+        let text = std::fs::read_to_string(path(trace, ".live")).unwrap();
+        assert!(
+            text.contains(&format!(r#""pid":{}"#, std::process::id())),
+            "{text}"
+        );
+    }
+    let id = |trace: u128| TraceId::from_u128(trace).unwrap();
+    let runs = RunStore::new(bench.directory()).list().unwrap();
+    for trace in [1, 4, 5] {
+        let run = runs
+            .iter()
+            .find(|run| run.directory.trace_id == id(trace))
+            .unwrap();
+        assert_eq!(run.status(), RunStatus::Running);
+        assert_eq!(
+            run.meta.as_ref().unwrap().run_name.as_deref(),
+            Some("weather-app")
+        );
+    }
+    bench.collector.close();
+    assert_eq!(bench.staged(), 0);
+}
+
 #[test]
 fn a_death_while_a_run_is_begun_stops_no_later_one() {
     let mut bench = Bench::new();
