@@ -745,10 +745,9 @@ impl RunWriter {
         }
         let process = process_identity();
         let header = LiveHeader {
-            // One file is for all runs: `meta.json`, which each has, says these of it.
-            run_name: None,
+            run_name: &self.name,
             tags: &BTreeMap::new(),
-            started_at: None,
+            started_at: self.started_at,
             pid: std::process::id(),
             process_start: process.start.as_deref(),
             boot: process.boot.as_deref(),
@@ -757,7 +756,7 @@ impl RunWriter {
         };
         let file_system = self.file_system();
         let path = self.directory.join(LIVE_FILE);
-        let live = LiveFileWriter::create_shared(&file_system, &self.directory, &header);
+        let live = LiveFileWriter::create(&file_system, &self.directory, &header);
         self.live = Some(live.map_err(ImportError::at(&path))?);
         Ok(())
     }

@@ -25,13 +25,11 @@ const MAX_KEPT_BYTES: usize = 64 * 1024;
 /// The first line: the run, and what tells this process from a later one with its number.
 #[derive(Debug, Serialize)]
 pub(crate) struct LiveHeader<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) run_name: Option<&'a str>,
+    pub(crate) run_name: &'a str,
     /// Its tags, redacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) tags: &'a BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) started_at: Option<Timestamp>,
+    pub(crate) started_at: Timestamp,
     pub(crate) pid: u32,
     /// When the process started, in the system's own unit; `None` where the system does not tell.
     pub(crate) process_start: Option<&'a str>,
@@ -77,42 +75,11 @@ impl LiveFileWriter {
         directory: &Path,
         header: &LiveHeader<'_>,
     ) -> io::Result<Self> {
-        let lock = RunLock::hold(file_system, directory)?;
-        Self::create_own(file_system.as_ref(), directory, header, lock)
-    }
-
-    /// Takes the lock and gives the file of this process a further name, as the lock has one in each run: for runs of which
-    /// it says no more than that this process records them. A file costs more than anything else that is done for a received
-    /// run: ext4 passes over the numbers of files that were removed in the last minutes, one by one, whenever it makes
-    /// one. After some thousands that was half of a receiver's processor time, a millisecond for each file.
-    #[cfg(feature = "import")]
-    pub(crate) fn create_shared(
-        file_system: &Arc<dyn FileSystem>,
-        directory: &Path,
-        header: &LiveHeader<'_>,
-    ) -> io::Result<Self> {
-        let lock = RunLock::hold(file_system, directory)?;
         let path = directory.join(LIVE_FILE);
-        if lock.as_ref().is_some_and(|lock| lock.link_live_file(&path)) {
-            return Ok(Self::new(path, KeptFile::closed(), lock, 0));
-        }
-        let own = Self::create_own(file_system.as_ref(), directory, header, lock)?;
-        if let Some(lock) = &own.lock {
-            lock.share_live_file(&own.path);
-        }
-        Ok(own)
-    }
-
-    fn create_own(
-        file_system: &dyn FileSystem,
-        directory: &Path,
-        header: &LiveHeader<'_>,
-        lock: Option<RunLock>,
-    ) -> io::Result<Self> {
-        let path = directory.join(LIVE_FILE);
+        let lock = RunLock::hold(file_system, directory)?;
         // Filled before it gets its name, so that no reader ever sees it without its first line.
         let temporary = directory.join(format!("{LIVE_FILE}.{}.tmp", header.pid));
-        let mut file = open_own(file_system, &temporary)?;
+        let mut file = open_own(file_system.as_ref(), &temporary)?;
         let mut line = Vec::new();
         let locked = LockedHeader {
             header,
@@ -128,20 +95,16 @@ impl LiveFileWriter {
         }
         let mut file = KeptFile::open(file)?;
         file.release();
-        Ok(Self::new(path, file, lock, line.len() as u64))
-    }
-
-    fn new(path: PathBuf, file: KeptFile, lock: Option<RunLock>, header_length: u64) -> Self {
-        Self {
+        Ok(Self {
             path,
             is_named: true,
             file,
             lock,
-            header_length,
+            header_length: line.len() as u64,
             lines: 0,
             is_torn: false,
             buffer: Vec::new(),
-        }
+        })
     }
 
     /// The name of the lock in the run's directory, where there is one.
@@ -208,10 +171,9 @@ impl LiveFileWriter {
     /// The run's directory has another name now, and all that is in it went along.
     #[cfg(feature = "import")]
     pub(crate) fn moved_to(&mut self, directory: &Path) {
-        let before = std::mem::replace(&mut self.path, directory.join(LIVE_FILE));
+        self.path = directory.join(LIVE_FILE);
         if let Some(lock) = &mut self.lock {
             lock.moved_to(directory);
-            lock.live_file_moved(&before, &self.path);
         }
     }
 

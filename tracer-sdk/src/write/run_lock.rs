@@ -32,18 +32,6 @@ struct HeldLock {
 #[derive(Debug)]
 struct LockedFile {
     file: Box<dyn OpenFile>,
-    #[cfg(feature = "import")]
-    live_file: OwnLock<Option<SharedLiveFile>>,
-    _permit: Permit,
-}
-
-/// A `.live` that tells of nothing but a lock, under many names.
-#[cfg(feature = "import")]
-#[derive(Debug)]
-struct SharedLiveFile {
-    file: Box<dyn OpenFile>,
-    /// The name that it was given last.
-    path: PathBuf,
     _permit: Permit,
 }
 
@@ -121,55 +109,6 @@ impl RunLock {
         &self.path
     }
 
-    /// Gives the `.live` that tells of this lock a further name; `false` when it could not.
-    #[cfg(feature = "import")]
-    pub(super) fn link_live_file(&self, path: &Path) -> bool {
-        let Some(mut shared) = self.lock.live_file.lock() else {
-            return false;
-        };
-        // A name of a removed run leads nowhere, or to what another process made.
-        let Some(live) = shared
-            .as_mut()
-            .filter(|live| self.file_system.link(&live.path, path).is_ok())
-        else {
-            return false;
-        };
-        if live.file.is_at(path).unwrap_or(false) {
-            path.clone_into(&mut live.path);
-            return true;
-        }
-        // The caller puts its own in the place, or fails.
-        let _ = self.file_system.remove(path);
-        false
-    }
-
-    /// From now on this `.live`, which tells of this lock and of nothing else, is given further names, if there is a descriptor
-    /// for it.
-    #[cfg(feature = "import")]
-    pub(super) fn share_live_file(&self, path: &Path) {
-        let Some(mut shared) = self.lock.live_file.lock() else {
-            return;
-        };
-        *shared = Permit::take().and_then(|permit| {
-            let file = self.file_system.open(path, OpenMode::Existing).ok()?;
-            Some(SharedLiveFile {
-                file,
-                path: path.to_owned(),
-                _permit: permit,
-            })
-        });
-    }
-
-    /// A run's directory has another name now, and its `.live` went along.
-    #[cfg(feature = "import")]
-    pub(super) fn live_file_moved(&self, from: &Path, to: &Path) {
-        if let Some(mut shared) = self.lock.live_file.lock()
-            && let Some(live) = shared.as_mut().filter(|live| live.path == from)
-        {
-            to.clone_into(&mut live.path);
-        }
-    }
-
     /// The number of the process's descriptor.
     pub(super) fn descriptor(&self) -> Option<u32> {
         self.lock.file.descriptor()
@@ -228,8 +167,6 @@ fn new(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<LockedFil
         Ok(true) => {
             return Ok(Some(LockedFile {
                 file,
-                #[cfg(feature = "import")]
-                live_file: OwnLock::new(OwnProcess::current(), None),
                 _permit: permit,
             }));
         }

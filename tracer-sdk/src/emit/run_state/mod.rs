@@ -280,9 +280,9 @@ impl RunState {
     pub(crate) fn begin(&self) {
         let process = process_identity();
         let header = LiveHeader {
-            run_name: Some(&self.name),
+            run_name: &self.name,
             tags: self.tags.as_map(),
-            started_at: Some(self.started_at()),
+            started_at: self.started_at(),
             pid: self.process.id(),
             process_start: process.start.as_deref(),
             boot: process.boot.as_deref(),

@@ -395,48 +395,24 @@ fn a_process_that_dies_loses_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn runs_share_one_file_of_their_process_that_is_replaced_when_it_is_lost() {
+fn the_note_that_a_run_has_not_ended_is_a_further_name_of_its_lock() {
     use std::os::unix::fs::MetadataExt as _;
 
     let bench = Bench::new();
-    let path = |trace: u128, file: &str| {
+    let files = |trace: u128| {
         let id = TraceId::from_u128(trace).unwrap().to_string();
-        bench.directory().join("runs").join(id).join(file)
+        let note = bench.directory().join("staging").join(format!("{id}.run"));
+        [note, bench.directory().join("runs").join(id).join(".lock")]
     };
-    let number = |trace: u128, file: &str| path(trace, file).metadata().unwrap().ino();
     bench.send(vec![chat(1, 2, 1), chat(2, 2, 1)]);
-    for file in [".live", ".lock"] {
-        assert_eq!(number(1, file), number(2, file), "{file}");
+    for trace in [1, 2] {
+        let [note, lock] = files(trace).map(|file| file.metadata().unwrap().ino());
+        assert_eq!(note, lock);
     }
     bench.send(vec![agent(2, 1, 0)]);
     bench.pass(3);
-    assert!(!path(2, ".live").exists() && !path(2, ".lock").exists());
-    // The last name leads nowhere; and then to somebody else's file.
-    bench.send(vec![chat(3, 2, 1)]);
-    std::fs::remove_file(path(3, ".live")).unwrap();
-    std::fs::write(path(3, ".live"), "{}").unwrap();
-    bench.send(vec![chat(4, 2, 1), chat(5, 2, 1)]);
-    assert_eq!(number(4, ".live"), number(5, ".live"));
-    for trace in [4, 5] {
-        let text = std::fs::read_to_string(path(trace, ".live")).unwrap();
-        assert!(
-            text.contains(&format!(r#""pid":{}"#, std::process::id())),
-            "{text}"
-        );
-    }
-    let id = |trace: u128| TraceId::from_u128(trace).unwrap();
-    let runs = RunStore::new(bench.directory()).list().unwrap();
-    for trace in [1, 4, 5] {
-        let run = runs
-            .iter()
-            .find(|run| run.directory.trace_id == id(trace))
-            .unwrap();
-        assert_eq!(run.status(), RunStatus::Running);
-        assert_eq!(
-            run.meta.as_ref().unwrap().run_name.as_deref(),
-            Some("weather-app")
-        );
-    }
+    assert!(files(2).iter().all(|file| !file.exists()));
+    assert!(files(1).iter().all(|file| file.exists()));
     bench.collector.close();
     assert_eq!(bench.staged(), 0);
 }
