@@ -16,8 +16,8 @@ use crate::redact::name_words::NameMeaning;
 use crate::redact::names;
 use crate::redact::text::{Text, is_url_safe};
 use crate::redact::values::{
-    MAX_JUDGED, is_code, is_digest, is_number, is_path, is_pattern, is_placeholder, is_plausible,
-    looks_random,
+    MAX_JUDGED, MAX_PHRASE_BYTES, MAX_PHRASE_WORD_BYTES, is_code, is_number, is_path, is_pattern, is_phrase,
+    is_placeholder, is_plausible, looks_random, looks_secret,
 };
 
 /// Shorter numbers are counts.
@@ -245,6 +245,11 @@ fn find_named(
     if gap.has_lines {
         return None;
     }
+    if class == NameMeaning::Code
+        && let Some(end) = phrase_end(text, start)
+    {
+        return Some(SecretPlace::new(start, end));
+    }
     let start = if is_colon {
         block_scalar(text, start).unwrap_or(start)
     } else {
@@ -404,17 +409,11 @@ impl AssignedQuoted {
             _ if self.place == QuotedPlace::Call => {
                 is_plausible(value, 8) && (looks_random(value) || !is_name(value))
             }
-            NameMeaning::Token if is_number(value) => false,
-            NameMeaning::Secret if is_meant => !is_placeholder(value),
-            NameMeaning::Token if is_meant => {
-                (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)
-            }
-            NameMeaning::Secret => is_plausible(value, 6),
-            NameMeaning::Token => is_plausible(value, 8),
             NameMeaning::Key if is_variable => {
                 is_plausible(value, 8) && (looks_random(value) || !is_pattern(value))
             }
-            NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+            class if is_meant => class.hides_meant(value),
+            class => class.hides_likely(value),
         };
         let is_secret = self.quoted.seen > self.quoted.start && is_secret(self.quoted.judged(text));
         is_secret.then(|| SecretPlace::new(self.quoted.start, self.quoted.end(text)))
@@ -495,11 +494,6 @@ fn nested(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPla
     SecretPlace::apart(places)
 }
 
-/// Whether a value is a secret where its place says little.
-fn looks_secret(value: &[u8]) -> bool {
-    looks_random(value) && !is_digest(value) && !is_placeholder(value)
-}
-
 /// What is behind `**` in Markdown, `**Password:** …`, and behind the first two quotes of three.
 fn behind_markup(text: &Text<'_>, start: usize, named: &AssignedName) -> usize {
     if text.has(start, b"\"\"\"") || text.has(start, b"'''") {
@@ -551,9 +545,8 @@ fn in_yaml(text: &Text<'_>, start: usize, has_lines: bool, class: NameMeaning) -
     let is_sure = is_tagged && !has_own_tag && (value.quoted.is_some() || !(has_anchor || gap.has_lines));
     let judged = text.judged(value.start, value.seen);
     let is_plausible = match class {
-        NameMeaning::Secret => is_sure && is_plausible(judged, 6),
-        NameMeaning::Token => is_sure && is_plausible(judged, 8) && !is_number(judged),
-        NameMeaning::Key => false,
+        NameMeaning::Secret | NameMeaning::Token => is_sure && class.hides_likely(judged),
+        NameMeaning::Key | NameMeaning::Code => false,
     };
     (is_plausible || looks_secret(judged)).then(|| SecretPlace::new(value.start, value.end(text)))
 }
@@ -677,6 +670,18 @@ fn block_scalar(text: &Text<'_>, start: usize) -> Option<usize> {
         .map(|gap| gap.end)
 }
 
+/// Where the phrase ends that begins at `start`, if one does.
+fn phrase_end(text: &Text<'_>, start: usize) -> Option<usize> {
+    // Most values are one word.
+    let first = text.run_within(start, MAX_PHRASE_WORD_BYTES + 1, |byte| byte.is_ascii_lowercase());
+    if text.at(first) != b' ' {
+        return None;
+    }
+    let is_in_phrase = |byte: u8| byte.is_ascii_lowercase() || byte == b' ';
+    let end = text.run_within(start, MAX_PHRASE_BYTES, is_in_phrase);
+    is_phrase(text.slice(start, end)).then_some(end)
+}
+
 fn bare(
     text: &Text<'_>,
     start: usize,
@@ -733,9 +738,8 @@ fn bare(
             NameMeaning::Key if is_variable => {
                 is_plausible(value, 8) && (looks_random(value) || !is_pattern(value))
             }
-            NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
-            NameMeaning::Secret => is_plausible(value, 6) && !value.starts_with(b"_"),
-            NameMeaning::Token => is_plausible(value, 8) && !value.starts_with(b"_"),
+            NameMeaning::Secret | NameMeaning::Token => class.hides_likely(value) && !value.starts_with(b"_"),
+            NameMeaning::Key | NameMeaning::Code => class.hides_member(value),
         };
         is_likely && !is_expression()
     };

@@ -6,7 +6,7 @@ use super::{ANY, Beside, SecretPlace, Sign, SignSink};
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::{self, NameMeaning, NameRole};
 use crate::redact::text::Text;
-use crate::redact::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
+use crate::redact::values::MAX_JUDGED;
 
 /// The longest tag, attributes included.
 const MAX_TAG_BYTES: usize = 128;
@@ -89,11 +89,5 @@ fn secret(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPla
     if !is_closed || memchr(b'\0', value).is_some() || is_blank() {
         return None;
     }
-    let is_secret = match class {
-        NameMeaning::Token if is_number(value) => false,
-        NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
-        NameMeaning::Secret => !is_placeholder(value),
-        NameMeaning::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
-    };
-    is_secret.then(|| SecretPlace::new(start, end))
+    class.hides_meant(value).then(|| SecretPlace::new(start, end))
 }

@@ -9,7 +9,7 @@ use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::names;
 use crate::redact::text::Text;
-use crate::redact::values::{is_digest, is_placeholder, is_plausible, looks_random};
+use crate::redact::values::{is_placeholder, is_plausible, looks_random, looks_secret};
 
 /// How far before `BY` the word `IDENTIFIED` is looked for: a plugin may be named between them.
 const MAX_BEFORE_BY: usize = 48;
@@ -43,7 +43,7 @@ const ENDS_OF_NAMES: &[u8] = &{
 const ENDS_OF_WORDS: &[u8] = b"DEYTNSRHL";
 
 /// What the names of functions end with that may take a secret.
-const ENDS_OF_CALLS: &[u8] = b"dnythsrem";
+const ENDS_OF_CALLS: &[u8] = b"dnythsremwkpWK";
 
 pub(super) fn words_noticed_by(notice: &mut SignSink<'_>) {
     // Prose has double quotes behind words, but seldom behind words in capitals.
@@ -141,8 +141,7 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -
         // In a list there are more names than values.
         _ if !is_pair => looks_random(value) && !is_placeholder(value),
         NameMeaning::Key => looks_random(value) && !is_placeholder(value),
-        NameMeaning::Secret => is_plausible(value, 6),
-        NameMeaning::Token => is_plausible(value, 8),
+        class => class.hides_likely(value),
     };
     // Names of secrets in a list are followed by others.
     let judged = value.judged(text);
@@ -186,7 +185,7 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     }
     let value = Quoted::at(text, opening)?;
     // What is called may as well take a name.
-    let must_look_random = is_call && (!is_screaming || class == NameMeaning::Key);
+    let must_look_random = is_call && (!is_screaming || class >= NameMeaning::Key);
     let may_take_key = || {
         text.before(start) == b'.'
             || [&b"set"[..], b"with"]
@@ -197,10 +196,10 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     let is_secret = |value: &[u8]| match class {
         // Identities are looked up by keys.
         NameMeaning::Key if !is_call || !may_take_key() || is_hexadecimal(value) => false,
-        _ if must_look_random => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+        _ if must_look_random => looks_secret(value),
         NameMeaning::Secret if is_by || is_screaming => !is_placeholder(value),
-        NameMeaning::Secret => is_plausible(value, 6),
-        NameMeaning::Key | NameMeaning::Token => is_plausible(value, 8),
+        NameMeaning::Key => is_plausible(value, 8),
+        class => class.hides_likely(value),
     };
     (value.seen > value.start && is_secret(value.judged(text)))
         .then(|| SecretPlace::new(value.start, value.end(text)))

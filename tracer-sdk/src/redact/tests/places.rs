@@ -47,6 +47,17 @@ const NAMES: &[&str] = &[
     "passwordConfirm",
     "privateKeyPem",
     "SECRET_KEY_BASE",
+    "sas_token",
+    "root_pw",
+    "ROOT_PW",
+    "psk",
+    "CREDS",
+    "github_pat",
+    "STRIPE_SK",
+    "storage_key",
+    "account_key",
+    "totp",
+    "seed_phrase",
 ];
 
 /// Those that end in no redact key.
@@ -56,6 +67,16 @@ const NAMED_BY_LAST_WORD: &[&str] = &[
     "passwordConfirm",
     "privateKeyPem",
     "SECRET_KEY_BASE",
+    "root_pw",
+    "ROOT_PW",
+    "psk",
+    "CREDS",
+    "github_pat",
+    "STRIPE_SK",
+    "storage_key",
+    "account_key",
+    "totp",
+    "seed_phrase",
 ];
 
 /// Places for a name (`§`) and a value (`¤`) in a text.
@@ -489,6 +510,37 @@ fn a_secret_that_begins_with_a_sign_goes_without_quotes() {
         let clean = redactor.text(&text.replace('¤', "Hunter2xyz9")).into_owned();
         assert_eq!(clean, text.replace('¤', "__REDACTED__"));
     }
+}
+
+#[test]
+fn short_names_and_what_people_type_count_where_their_values_look_like_it() {
+    let redactor = redactor();
+    let phrase = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+    for (text, secret) in [
+        ("pw=¤", "hunter2xyz"),
+        ("root_pw: ¤", "hunter2xyz"),
+        ("ROOT_PW=¤", "hunter"),
+        ("{\"pw\": \"¤\"}", "hunter2xyz"),
+        ("psk=\"¤\"", "hunter2xyz"),
+        ("CREDS=¤", "ada/hunter2"),
+        ("{\"pat\": \"¤\"}", "kv9ZpL2mQ8xW4tR7aB3d"),
+        ("{\"pin\": \"¤\"}", "4821"),
+        ("card_pin=¤", "4821"),
+        ("Your OTP: ¤.", "493021"),
+        ("{\"otp_code\":\"¤\"}", "493021"),
+        ("mnemonic: ¤", phrase),
+        ("seed_phrase = \"¤\"", phrase),
+        ("{\"recovery_phrase\": \"¤\"}", phrase),
+    ] {
+        let expected = text.replace('¤', "__REDACTED__");
+        assert_eq!(redactor.text(&text.replace('¤', secret)), expected);
+        assert_eq!(redactor.text(&expected), expected);
+    }
+    let mut written = Vec::new();
+    let given = json!({"mnemonic": phrase, "otp": "493021", "pat": "*.rs", "pin": "D13"});
+    write_json(&given, &redactor, &mut written);
+    let expected = json!({"mnemonic": "__REDACTED__", "otp": "__REDACTED__", "pat": "*.rs", "pin": "D13"});
+    assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), expected);
 }
 
 /// An object whose members stay in their order.
