@@ -2,7 +2,7 @@
 
 use super::MAX_NAME_BYTES;
 use super::assignments::begins_line;
-use super::value_places::{Gap, Quoted};
+use super::value_places::{COLOUR, Gap, Quoted};
 use super::{Beside, SecretPlace, Sign, SignSink};
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
@@ -133,7 +133,8 @@ fn option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
         command.is_attached
     };
     let is_value = |byte: u8| {
-        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|' | b'&')
+        !byte.is_ascii_whitespace()
+            && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|' | b'&' | COLOUR)
     };
     let seen = text.run_within(start, MAX_JUDGED, is_value);
     if !fits || seen == start || text.at(start) == b'-' {

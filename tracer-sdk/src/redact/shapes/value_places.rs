@@ -10,6 +10,9 @@ pub(super) const MAX_BLANKS: usize = 24;
 /// The most blanks and line breaks between them.
 pub(super) const MAX_BLANK_LINES: usize = 128;
 
+/// What the colour of a terminal begins with, which is no part of a value.
+pub(super) const COLOUR: u8 = 0x1b;
+
 /// Blanks and line breaks; a line break may be spelled `\n`.
 pub(super) struct Gap {
     pub(super) end: usize,

@@ -102,6 +102,18 @@ const PIECES: &[&str] = &[
     "\"label\":\"token\",",
     "null",
     "set_key(\"",
+    "\x1b[3m",
+    "\x1b[",
+    "&quot;",
+    "&amp;",
+    "&#34;",
+    "%22",
+    "%3D",
+    "%25",
+    "%",
+    "\\u0022",
+    "\\u003d",
+    "\\u0070assword",
 ];
 
 /// Text around a secret: what ends before it ends a word, in several scripts.

@@ -315,6 +315,119 @@ fn a_random_value_survives_in_no_text_that_names_it() {
     assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
 }
 
+/// Ways of writing a text otherwise.
+const WRITINGS: [(&str, fn(&str, &str, &str) -> String); 5] = [
+    ("HTML", |place, name, value| {
+        let mut text = place.replace('&', "&amp;");
+        for (sign, entity) in [
+            ('"', "&quot;"),
+            ('\'', "&#39;"),
+            ('<', "&lt;"),
+            ('>', "&#x3e;"),
+            ('=', "&#61;"),
+        ] {
+            text = text.replace(sign, entity);
+        }
+        filled(&text, name, value)
+    }),
+    ("percent", |place, name, value| {
+        percent_encoded(&filled(place, name, value))
+    }),
+    ("percent twice", |place, name, value| {
+        percent_encoded(&percent_encoded(&filled(place, name, value)))
+    }),
+    ("JSON", |place, name, value| {
+        let is_escaped = |sign: char| matches!(sign, '"' | '\'' | '<' | '>' | '&' | '=' | ':' | 'a' | 'o');
+        let escape = |sign: char| format!("\\u{:04x}", u32::from(sign));
+        let escaped = |text: &str| {
+            let signs = text.chars();
+            signs
+                .map(|sign| {
+                    if is_escaped(sign) {
+                        escape(sign)
+                    } else {
+                        sign.to_string()
+                    }
+                })
+                .collect::<String>()
+        };
+        filled(&escaped(place), &escaped(name), value)
+    }),
+    ("colours", |place, name, value| {
+        let mut text = place.to_owned();
+        for sign in ["=", ": "] {
+            text = text.replace(sign, &format!("\x1b[2m{sign}\x1b[0m"));
+        }
+        filled(
+            &text,
+            &format!("\x1b[3m{name}\x1b[0m"),
+            &format!("\x1b[1;36m{value}\x1b[0m"),
+        )
+    }),
+];
+
+fn filled(place: &str, name: &str, value: &str) -> String {
+    place.replace('§', name).replace('¤', value)
+}
+
+fn percent_encoded(text: &str) -> String {
+    let signs = text.chars();
+    signs
+        .map(|sign| match u8::try_from(sign) {
+            Ok(byte) if byte.is_ascii() && !byte.is_ascii_alphanumeric() => format!("%{byte:02X}"),
+            _ => sign.to_string(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_random_value_survives_nowhere_however_signs_are_written() {
+    let redactor = redactor();
+    let mut dice = Dice::new(26);
+    let mut failures = Vec::new();
+    let names = ["password", "API_KEY", "access_token", "GITHUB_PAT"];
+    for (writing, write) in WRITINGS {
+        for (number, place) in TEXTS.iter().chain(OTHER_TEXTS).enumerate() {
+            let (secret, name) = (value(&mut dice), names[number % names.len()]);
+            let text = format!("before\n{}\nafter", write(place, name, &secret));
+            let clean = redactor.text(&text);
+            if leak(&secret, &clean).is_some() || redactor.text(&clean) != clean {
+                failures.push(format!("{writing}: {text:?} -> {clean:?}").replace(&secret, "(secret)"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn what_is_written_otherwise_stays_but_for_the_secret() {
+    let redactor = redactor();
+    for text in [
+        "\x1b[33mpassword\x1b[0m=\x1b[36m¤\x1b[0m port=\x1b[36m80\x1b[0m",
+        "\x1b[3mpassword\x1b[0m\x1b[2m=\x1b[0m\"¤\" \x1b[3mport\x1b[0m\x1b[2m=\x1b[0m80",
+        "\\u001b[33mpassword\\u001b[0m=\\u001b[36m¤\\u001b[0m",
+        "{&quot;password&quot;:&quot;¤&quot;,&quot;port&quot;:80}",
+        "{&#34;password&#34;: &#34;¤&#34;}",
+        "?q=%7B%22password%22%3A%22¤%22%7D&page=2",
+        "?next=%2Fx%3Fpassword%3D¤%26page%3D2",
+        "{\\u0022password\\u0022:\\u0022¤\\u0022}",
+        "password\\u003d¤\\u0026page\\u003d2",
+        "{\"\\u0070assword\":\"¤\"}",
+    ] {
+        for secret in ["tr0ub4dor!", "kv9ZpL2mQ8xW4tR7"] {
+            let expected = text.replace('¤', "__REDACTED__");
+            assert_eq!(redactor.text(&text.replace('¤', secret)), expected);
+            assert_eq!(redactor.text(&expected), expected);
+        }
+    }
+    for text in [
+        "100%25 of %20 a&amp;b \x1b[1mpassword\x1b[0m: \x1b[2mrequired\x1b[0m",
+        "&lt;password&gt;…&lt;/password&gt; \\u0022token\\u0022: 5 %22max_tokens%22%3A4096",
+    ] {
+        assert_eq!(redactor.text(text), text);
+    }
+}
+
 /// Places for a name and a value in a structure.
 fn structures(name: &str, value: &str) -> Vec<Value> {
     vec![
