@@ -306,7 +306,7 @@ impl Decoded {
         )
     }
 
-    /// As [`around_signs`](Self::around_signs), because of what changed in these regions of the text before `edits` were made.
+    /// Those of them where something changed these regions of the text before `edits` were made, or in those again.
     pub(super) fn around_changes(
         &self,
         regions: &[Range<usize>],
@@ -324,7 +324,13 @@ impl Decoded {
             })
             .collect();
         around.sort_unstable_by_key(|region| region.start);
-        joined(around.into_iter())
+        let near = self.around_signs();
+        let mut near = near.iter().peekable();
+        let both = joined(around.into_iter()).into_iter().filter(|region| {
+            while near.next_if(|near| near.end < region.start).is_some() {}
+            near.peek().is_some_and(|near| near.start < region.end)
+        });
+        both.collect()
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) enum NameMeaning {
     Key,
     /// It names a code that people type, of digits or of words, or what such codes are made from.
     Code,
+    /// It is a word that means other things, too: a secret when its value looks like a password.
+    Word,
 }
 
 impl NameMeaning {
@@ -28,7 +30,7 @@ impl NameMeaning {
             Self::Secret => true,
             Self::Token => !is_number(value) && !matches!(value, b"true" | b"false"),
             Self::Key => looks_random(value),
-            Self::Code => self.hides_member(value),
+            Self::Code | Self::Word => self.hides_member(value),
         }
     }
 
@@ -36,7 +38,7 @@ impl NameMeaning {
     pub(crate) fn hides_neighbour(self, value: &[u8]) -> bool {
         match self {
             Self::Secret | Self::Token => !is_placeholder(value),
-            Self::Key | Self::Code => self.hides_member(value),
+            Self::Key | Self::Code | Self::Word => self.hides_member(value),
         }
     }
 
@@ -48,7 +50,7 @@ impl NameMeaning {
     /// Whether `value` goes where it is a member of JSON and no redact key says so.
     pub(crate) fn hides_member(self, value: &[u8]) -> bool {
         match self {
-            Self::Secret | Self::Token => is_plausible(value, 6),
+            Self::Secret | Self::Token | Self::Word => is_plausible(value, 6),
             Self::Key => looks_secret(value),
             Self::Code => is_code_number(value) || is_phrase(value) || looks_secret(value),
         }
@@ -63,7 +65,7 @@ impl NameMeaning {
             Self::Token => {
                 !is_number(value) && (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)
             }
-            Self::Key | Self::Code => self.hides_member(value),
+            Self::Key | Self::Code | Self::Word => self.hides_member(value),
         }
     }
 
@@ -72,7 +74,7 @@ impl NameMeaning {
         match self {
             Self::Secret => is_plausible(value, 6),
             Self::Token => !is_number(value) && is_plausible(value, 8),
-            Self::Key | Self::Code => self.hides_member(value),
+            Self::Key | Self::Code | Self::Word => self.hides_member(value),
         }
     }
 }
@@ -98,7 +100,7 @@ const KEY_WORDS: [&[u8]; 3] = words_backwards![b"key", b"pat", b"sk"];
 const PAT: &[u8] = &backwards(b"pat");
 
 /// Words that say so alone.
-const WORDS: [&[u8]; 12] = words_backwards![
+const WORDS: [&[u8]; 10] = words_backwards![
     b"passwd",
     b"passphrase",
     b"passcode",
@@ -109,9 +111,10 @@ const WORDS: [&[u8]; 12] = words_backwards![
     b"passwordplain",
     b"privatekeypem",
     b"credentialsjson",
-    b"pw",
-    b"psk",
 ];
+
+/// Those that say so only where their values do, but for the last of several.
+const SHORT_WORDS: [&[u8]; 2] = words_backwards![b"pw", b"psk"];
 
 /// The same, of names that may as well say how to sign in.
 const TOKEN_WORDS: [&[u8]; 2] = words_backwards![b"creds", b"cred"];
@@ -372,7 +375,7 @@ pub(super) fn other_names() -> impl Iterator<Item = &'static [u8]> {
 /// Those of them that count everywhere.
 fn words() -> impl Iterator<Item = &'static [u8]> {
     let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
-    words.chain(TOKEN_WORDS).chain(CODE_WORDS)
+    words.chain(SHORT_WORDS).chain(TOKEN_WORDS).chain(CODE_WORDS)
 }
 
 /// These tails and those of the words with a role.
@@ -406,6 +409,13 @@ pub(super) fn by_last_word_of(name: &FoldedName) -> Option<NameMeaning> {
         (NameMeaning::Token, word, start)
     } else if let Some((word, start)) = spelled(name, end, &CODE_WORDS) {
         (NameMeaning::Code, word, start)
+    } else if let Some((word, start)) = spelled(name, end, &SHORT_WORDS) {
+        let meaning = if is_one_of_more(&start) {
+            NameMeaning::Secret
+        } else {
+            NameMeaning::Word
+        };
+        (meaning, word, start)
     } else {
         let (word, start) = spelled(name, end, &LAST_WORDS)
             .filter(|(_, start)| is_one_of_more(start))

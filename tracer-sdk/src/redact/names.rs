@@ -113,6 +113,6 @@ pub(super) fn looks_up(name: &[u8], says: NameMeaning) -> bool {
     let is_lookup = VERBS.iter().any(|verb| begins_with(name, verb));
     match says {
         NameMeaning::Key | NameMeaning::Code => is_lookup || is_by,
-        NameMeaning::Secret | NameMeaning::Token => is_lookup && !is_by,
+        NameMeaning::Secret | NameMeaning::Token | NameMeaning::Word => is_lookup && !is_by,
     }
 }

@@ -75,7 +75,7 @@ impl OptionArgument {
         let value = text.judged(self.start, self.seen);
         match name {
             NameMeaning::Token if is_number(value) => false,
-            NameMeaning::Key | NameMeaning::Code => name.hides(value),
+            NameMeaning::Key | NameMeaning::Code | NameMeaning::Word => name.hides(value),
             NameMeaning::Secret | NameMeaning::Token if self.quote.is_some() => !is_placeholder(value),
             NameMeaning::Secret | NameMeaning::Token => is_plausible(value, 6),
         }

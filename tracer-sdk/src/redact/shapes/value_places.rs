@@ -82,11 +82,24 @@ impl Quoted {
         // Mostly it begins at once, or with something else.
         let (start, quote_at) = match text.at(start) {
             b'"' | b'\'' | b'`' => (start, start),
-            b'\\' | b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'N' | b'@' => {
+            b'\\' | b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'N' | b'@' | b'E' | b'L'
+            | b'c' | b'$' => {
                 let letters = text.run_within(start, 3, |byte| {
                     matches!(
                         byte,
-                        b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'N' | b'@'
+                        b'b' | b'r'
+                            | b'f'
+                            | b'u'
+                            | b'B'
+                            | b'R'
+                            | b'F'
+                            | b'U'
+                            | b'N'
+                            | b'@'
+                            | b'E'
+                            | b'L'
+                            | b'c'
+                            | b'$'
                     )
                 });
                 let start = if letters - start <= 2 { letters } else { start };

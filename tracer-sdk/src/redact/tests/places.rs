@@ -218,6 +218,41 @@ const TEXTS: &[&str] = &[
     "**§:** ¤",
     "**§**: ¤",
     "- **§:** `¤`",
+    // Forms of several parts.
+    "--b\r\nContent-Disposition: form-data; name=\"§\"\r\n\r\n¤\r\n--b--",
+    "--b\nContent-Disposition: form-data; name=\"§\"\nContent-Type: text/plain\n\n¤\n--b",
+    r#"--b\r\nContent-Disposition: form-data; name=\"§\"\r\n\r\n¤\r\n--b"#,
+    // Elements and attributes.
+    "<property name=\"§\">¤</property>",
+    "<property value=\"¤\" name=\"§\"/>",
+    "<input type=\"hidden\" value='¤' name='§'>",
+    "<entry key=\"§\" type=\"text\">¤</entry>",
+    "<string name=\"§\"><![CDATA[¤]]></string>",
+    "<setting name=\"§\" serializeAs=\"String\">\n  <value>¤</value>\n</setting>",
+    // Assignments of other languages.
+    "§ ?= ¤",
+    "§ ::= ¤",
+    "§ += ¤",
+    "§: Optional[str] = \"¤\"",
+    "§: str | None = '¤'",
+    "private §?: string = '¤';",
+    "var § string = \"¤\"",
+    "char §[] = \"¤\";",
+    "char §[64] = \"¤\";",
+    "[\"§\"]=>\n  string(40) \"¤\"",
+    "a:1:{s:8:\"§\";s:40:\"¤\";}",
+    "§ = E'¤'",
+    "§=$'¤'",
+    "§ = \"\"\"\n¤\n\"\"\"",
+    "§ = '''\\\n  ¤'''",
+    // Tables.
+    "| § | ¤ |",
+    "|§|¤|",
+    "| user | ada |\n| **§** | `¤` |\n| port | 1 |",
+    "§ | ¤",
+    // Members below.
+    "§:\n  value: ¤\n",
+    "§:\n  user: ada\n  value: \"¤\"\n",
     // Calls.
     ".§(\"¤\")",
     "with_§('¤')",
@@ -230,6 +265,12 @@ const OTHER_TEXTS: &[&str] = &[
     "create user a identified by '¤';",
     "IDENTIFIED WITH mysql_native_password BY '¤'",
     "SET PASSWORD FOR 'a'@'h' = PASSWORD('¤');",
+    "SET PASSWORD FOR ada = '¤';",
+    "SET PASSWORD FOR 'ada'@'h' = '¤';",
+    "set password for ada@h='¤'",
+    "ALTER USER ada PASSWORD E'¤'",
+    "ALTER USER ada PASSWORD $$¤$$",
+    "ALTER USER ada PASSWORD $tag$¤$tag$",
     "CREATE ROLE a LOGIN ENCRYPTED PASSWORD '¤'",
     "machine h login u password ¤\n",
     "machine h\n  login u\n  password ¤\n",
@@ -313,6 +354,24 @@ fn a_random_value_survives_in_no_text_that_names_it() {
         check(&place.replace('¤', &secret), &secret);
     }
     assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn short_values_go_where_their_place_says_that_they_are_meant() {
+    let redactor = redactor();
+    for text in [
+        "name=\"password\"\r\n\r\nno form\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n¤\r\n--b--",
+        "Content-Disposition: form-data; name=\"a\"\r\n\r\nx\r\nContent-Disposition: form-data; name=\"passwd\"\r\n\r\n¤",
+        "<property name=\"password\">¤</property><property name=\"port\">80</property>",
+        "<entry key=\"db.password\">¤</entry>",
+        "[\"password\"]=>\n  string(6) \"¤\"\n  [\"port\"]=>\n  int(80)",
+        "s:8:\"password\";s:6:\"¤\";s:4:\"port\";i:80;",
+        "SET PASSWORD FOR ada = '¤'",
+    ] {
+        let expected = text.replace('¤', "__REDACTED__");
+        assert_eq!(redactor.text(&text.replace('¤', "hunter")), expected);
+        assert_eq!(redactor.text(&expected), expected);
+    }
 }
 
 /// Ways of writing a text otherwise.
