@@ -261,8 +261,12 @@ impl Scanner {
                     position = result.copied;
                     continue;
                 }
-                pass.is_encoded = pass.is_encoded || (bits & ENCODED != 0 && decoded::is_at(bytes, at));
-                let bits = bits & !ENCODED;
+                let bits = if bits & ENCODED == 0 {
+                    bits
+                } else {
+                    pass.is_encoded = pass.is_encoded || decoded::is_at(bytes, at);
+                    bits & !ENCODED
+                };
                 if bits == 0 {
                     position = at + 1;
                     continue;

@@ -56,7 +56,7 @@ pub(super) fn words_noticed_by(notice: &mut SignSink<'_>) {
         }
     }
     // Strings of PostgreSQL and others.
-    for before in b"EeNn$" {
+    for before in b"EN$" {
         notice(Sign {
             pair: [*before, b'\''],
             beside: Beside::Before(b" "),
