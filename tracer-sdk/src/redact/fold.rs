@@ -9,7 +9,11 @@ const MAX_LETTERS: usize = 64;
 /// A word as names are compared: from its last letter to its first.
 pub(super) const fn backwards<const LENGTH: usize>(word: &[u8; LENGTH]) -> [u8; LENGTH] {
     let mut reversed = *word;
-    reversed.reverse();
+    let mut position = 0;
+    while position < LENGTH {
+        reversed[position] = word[LENGTH - 1 - position];
+        position += 1;
+    }
     reversed
 }
 

@@ -116,11 +116,10 @@ struct RedactKey {
     verdict: KeyVerdict,
     /// What it says in a text.
     name: NameMeaning,
-    /// `tokens` are what models count.
-    has_plural: bool,
     is_unmistakable: bool,
     /// Words before it may say that the value is none of a secret.
     is_default: bool,
+    /// `tokens` are what models count: it has no plural.
     is_token: bool,
 }
 
@@ -142,7 +141,6 @@ impl RedactKey {
             } else {
                 NameMeaning::Secret
             },
-            has_plural: !is_token,
             is_default,
             is_token,
             is_unmistakable: UNMISTAKABLE.iter().any(|word| spells(word)),
@@ -227,7 +225,7 @@ impl RedactKeys {
                 let Some(key) = self.list.get(usize::from(*number)) else {
                     continue;
                 };
-                let fits = !is_plural || (key.has_plural && (ending == Some(1) || last == b'h'));
+                let fits = !is_plural || (!key.is_token && (ending == Some(1) || last == b'h'));
                 if fits
                     && key.is_spelled(name, from)
                     && best.is_none_or(|best| best.verdict != KeyVerdict::Secret)

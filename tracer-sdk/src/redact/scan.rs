@@ -129,7 +129,8 @@ impl Scanner {
             limit: FIRST_PASS,
             is_encoded: false,
         };
-        let first = self.pass(&mut pass, seen, keep, !whole, &[0..seen.len()]);
+        let everything = 0..seen.len();
+        let first = self.pass(&mut pass, seen, keep, !whole, std::slice::from_ref(&everything));
         pass.limit = LATER_PASSES;
         let (replaced, mut redacted, mut again) = match first {
             Some(first) => (Some(first.text), first.count, first.again),
@@ -191,13 +192,13 @@ impl Scanner {
             spent: 0,
             regions,
         };
-        let (plain, spent) = self.replace(pass, seen, keep, &start, |limit, at| limit.at(at));
+        let (plain, spent) = self.replace(pass, seen, keep, &start, WorkLimit::at);
         if !pass.is_encoded {
             return plain;
         }
         // A secret that goes on behind what is kept is seen whole.
         let (plain, spent) = if keep < seen.len() {
-            self.replace(pass, seen, seen.len(), &start, |limit, at| limit.at(at))
+            self.replace(pass, seen, seen.len(), &start, WorkLimit::at)
         } else {
             (plain, spent)
         };

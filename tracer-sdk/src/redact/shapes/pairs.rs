@@ -110,8 +110,8 @@ fn form_field(text: &Text<'_>, member: usize, behind: usize, says: NameMeaning) 
             position = gap.end;
             continue;
         }
-        let is_value =
-            |byte: u8| !matches!(byte, b'\n' | b'\r') && !(is_escaped && matches!(byte, b'\\' | b'"'));
+        let ends = |byte: u8| matches!(byte, b'\n' | b'\r') || (is_escaped && matches!(byte, b'\\' | b'"'));
+        let is_value = |byte: u8| !ends(byte);
         let seen = text.run_within(gap.end, MAX_JUDGED, is_value);
         let is_secret =
             seen > gap.end && !text.has(gap.end, b"--") && says.hides_meant(text.judged(gap.end, seen));

@@ -186,7 +186,7 @@ fn set_for_user(text: &Text<'_>, equals: usize, opening: usize) -> Option<Secret
         .then(|| SecretPlace::new(value.start, value.end(text)))
 }
 
-/// The text between dollars in PostgreSQL, `$$…$$` or `$tag$…$tag$`: where it begins and ends.
+/// The text between dollars in SQL, `$$…$$` or `$tag$…$tag$`: where it begins and ends.
 fn between_dollars(text: &Text<'_>, opening: usize) -> Option<(usize, usize)> {
     let tag = text.run_within(opening + 1, MAX_TAG_BYTES, |byte| {
         byte.is_ascii_alphanumeric() || byte == b'_'

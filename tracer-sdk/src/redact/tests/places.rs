@@ -374,8 +374,10 @@ fn short_values_go_where_their_place_says_that_they_are_meant() {
     }
 }
 
-/// Ways of writing a text otherwise.
-const WRITINGS: [(&str, fn(&str, &str, &str) -> String); 5] = [
+/// Fills a place with a name and a value, and writes it otherwise.
+type Writing = fn(&str, &str, &str) -> String;
+
+const WRITINGS: [(&str, Writing); 5] = [
     ("HTML", |place, name, value| {
         let mut text = place.replace('&', "&amp;");
         for (sign, entity) in [
