@@ -205,6 +205,11 @@ impl Decoded {
             text: String::new(),
             pieces: Vec::new(),
         };
+        // Only a text with such a sign takes memory.
+        let reserve = |decoded: &mut Self| {
+            decoded.text.reserve(text.len());
+            decoded.pieces.reserve(text.len() / 16);
+        };
         // Copied up to here, and looked at.
         let (mut copied, mut position) = (0, 0);
         while let Some(offset) = bytes.get(position..).and_then(|rest| {
@@ -216,6 +221,9 @@ impl Decoded {
                 position += run_of(bytes, position, |byte| byte == b'\\').max(1);
                 continue;
             };
+            if copied == 0 {
+                reserve(&mut decoded);
+            }
             decoded.push(text, copied..position);
             if let Some(sign) = written.sign {
                 decoded.pieces.push(Piece {
@@ -334,8 +342,8 @@ impl Decoded {
     }
 }
 
-/// Those that overlap as one.
-fn joined(regions: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+/// These regions, which come in their order, those that overlap as one.
+pub(super) fn joined(regions: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     for region in regions {
         match joined.last_mut() {

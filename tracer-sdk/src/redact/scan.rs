@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::Cleaned;
 use super::cut::{character_boundary, cut, prefix};
-use super::decoded::{self, Decoded};
+use super::decoded::{self, Decoded, joined};
 use super::edits::{Edit, Edits};
 use super::environment::EnvironmentSecrets;
 use super::keys::RedactKeys;
@@ -58,8 +58,12 @@ const MAX_BEHIND: usize = 32;
 /// How far before the place where it is noticed a secret may begin.
 const MAX_LOOK_BEHIND: usize = 512;
 
-/// The work of replacing a secret.
+/// The work of replacing a secret, and one that was decoded.
 const FOUND_WORK: usize = 40;
+const DECODED_WORK: usize = 3 * FOUND_WORK;
+
+/// How many bytes are decoded for the work of one.
+const DECODED_FOR_WORK: usize = 3;
 
 /// The bit of the environment's values; that of what is written otherwise and those of shapes are below.
 const ENVIRONMENT: u16 = 1 << 15;
@@ -213,9 +217,15 @@ impl Scanner {
             } else {
                 decoded.around_signs()
             };
+            // Decoding takes work, too; a text is decoded again when little was left to do.
+            let decoding = if was_encoded {
+                0
+            } else {
+                plain.text.len() / DECODED_FOR_WORK
+            };
             let start = Start {
                 goes_on,
-                spent,
+                spent: spent + decoding,
                 regions: &regions,
             };
             // What is left of the work that the text may take.
@@ -249,6 +259,8 @@ impl Scanner {
             regions,
         } = *start;
         let (keys, limit) = (pass.keys, pass.limit);
+        // What was done before was done in the text as it stands.
+        let found_work = if spent > 0 { DECODED_WORK } else { FOUND_WORK };
         let text = Text::new(seen.as_bytes(), goes_on);
         let mut result = Replaced::default();
         let mut position = 0;
@@ -290,14 +302,14 @@ impl Scanner {
                     }
                 };
                 if !found.apart.is_empty() {
-                    text.spend(FOUND_WORK * found.apart.len());
+                    text.spend(found_work * found.apart.len());
                     result.look_ahead(found.apart.into_iter().filter(|secret| secret.start < keep));
                     result.push_ahead(seen, at);
                     continue;
                 }
                 result.push_ahead(seen, found.start);
                 if result.push_redacted(seen, found.start..found.end, found.quotes) {
-                    text.spend(FOUND_WORK);
+                    text.spend(found_work);
                     position = found.end;
                 }
             }
@@ -409,13 +421,14 @@ impl Replaced {
         }
         all.text.push_str(self.text.get(all.copied..).unwrap_or_default());
         let in_text = |at: usize| all.edits.after(decoded.start_in_text(found.edits.before(at)));
-        let of_found = found
-            .again
-            .iter()
+        // Most of them overlap.
+        let of_found = joined(found.again.iter().cloned());
+        let of_found = of_found
+            .into_iter()
             .map(|region| in_text(region.start)..in_text(region.end) + 2);
-        let of_text = self
-            .again
-            .iter()
+        let of_text = joined(self.again.iter().cloned());
+        let of_text = of_text
+            .into_iter()
             .map(|region| all.edits.after(region.start)..all.edits.after(region.end));
         let mut again: Vec<Range<usize>> = of_found.chain(of_text).collect();
         again.sort_unstable_by_key(|region| (region.start, region.end));
