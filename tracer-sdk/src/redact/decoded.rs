@@ -20,11 +20,11 @@ const ESCAPE: u8 = 0x1b;
 /// A text without such signs.
 pub(super) struct Decoded {
     pub(super) text: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<DecodedPiece>,
 }
 
 /// A part of the decoded text: bytes that stand in the text as they are, or one sign.
-struct Piece {
+struct DecodedPiece {
     /// Where it begins in the decoded text.
     at: usize,
     /// Where it stands in the text.
@@ -56,16 +56,16 @@ pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
 
 /// Whether a sign that is written otherwise begins at `at`.
 pub(super) fn is_at(bytes: &[u8], at: usize) -> bool {
-    Written::at(bytes, at).is_some()
+    WrittenSign::at(bytes, at).is_some()
 }
 
 /// A sign that is written otherwise, or a colour.
-struct Written {
+struct WrittenSign {
     end: usize,
     sign: Option<u8>,
 }
 
-impl Written {
+impl WrittenSign {
     fn at(bytes: &[u8], at: usize) -> Option<Self> {
         match bytes.get(at)? {
             &ESCAPE => Self::colour(bytes, at + 1),
@@ -217,7 +217,7 @@ impl Decoded {
                 .position(|byte| matches!(*byte, ESCAPE | b'%' | b'&' | b'\\'))
         }) {
             position += offset;
-            let Some(written) = Written::at(bytes, position) else {
+            let Some(written) = WrittenSign::at(bytes, position) else {
                 position += run_of(bytes, position, |byte| byte == b'\\').max(1);
                 continue;
             };
@@ -226,7 +226,7 @@ impl Decoded {
             }
             decoded.push(text, copied..position);
             if let Some(sign) = written.sign {
-                decoded.pieces.push(Piece {
+                decoded.pieces.push(DecodedPiece {
                     at: decoded.text.len(),
                     start: position,
                     end: written.end,
@@ -248,7 +248,7 @@ impl Decoded {
         let Some(verbatim) = text.get(part.clone()).filter(|part| !part.is_empty()) else {
             return;
         };
-        self.pieces.push(Piece {
+        self.pieces.push(DecodedPiece {
             at: self.text.len(),
             start: part.start,
             end: part.end,

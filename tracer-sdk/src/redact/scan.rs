@@ -63,7 +63,7 @@ const FOUND_WORK: usize = 40;
 const DECODED_WORK: usize = 3 * FOUND_WORK;
 
 /// How many bytes are decoded for the work of one.
-const DECODED_FOR_WORK: usize = 3;
+const DECODED_FOR_WORK: usize = 2;
 
 /// The bit of the environment's values; that of what is written otherwise and those of shapes are below.
 const ENVIRONMENT: u16 = 1 << 15;
@@ -277,6 +277,7 @@ impl Scanner {
                 let bits = if bits & ENCODED == 0 {
                     bits
                 } else {
+                    text.spend(0);
                     pass.is_encoded = pass.is_encoded || decoded::is_at(bytes, at);
                     bits & !ENCODED
                 };
