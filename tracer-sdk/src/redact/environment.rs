@@ -110,7 +110,8 @@ fn is_secret(name: &str, value: &str, keys: &RedactKeys) -> bool {
     // `SERVICE_AUTH` may as well say how to sign in.
     let is_word =
         || is_placeholder(value.as_bytes()) || MODES.iter().any(|mode| value.eq_ignore_ascii_case(mode));
-    !(is_harmless || is_number_of(class, value) || (class == NameMeaning::Token && is_word()))
+    let is_no_code = class == NameMeaning::Code && !class.hides_member(value.as_bytes());
+    !(is_harmless || is_no_code || is_number_of(class, value) || (class == NameMeaning::Token && is_word()))
 }
 
 /// Whether the value is a number under a name that says that a token is meant: `AUTH_TOKEN=12345678` is a secret,

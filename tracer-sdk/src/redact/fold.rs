@@ -6,6 +6,28 @@
 /// How many letters at the end of a name are compared; no redact key is longer.
 const MAX_LETTERS: usize = 64;
 
+/// A word as names are compared: from its last letter to its first.
+pub(super) const fn backwards<const LENGTH: usize>(word: &[u8; LENGTH]) -> [u8; LENGTH] {
+    let mut reversed = *word;
+    let mut position = 0;
+    while position < LENGTH {
+        reversed[position] = word[LENGTH - 1 - position];
+        position += 1;
+    }
+    reversed
+}
+
+/// Words, each [`backwards`].
+macro_rules! words_backwards {
+    ($($word:literal),* $(,)?) => {
+        [$({
+            const WORD: [u8; $word.len()] = $crate::redact::fold::backwards($word);
+            WORD.as_slice()
+        }),*]
+    };
+}
+pub(super) use words_backwards;
+
 /// The end of a name, reversed.
 pub(super) struct FoldedName {
     letters: [u8; MAX_LETTERS],

@@ -7,7 +7,7 @@
 use crate::process::Computed;
 use crate::settings::DEFAULT_REDACT_KEYS;
 
-use super::fold::{FoldedName, plural_endings};
+use super::fold::{FoldedName, backwards, plural_endings, words_backwards};
 use super::name_words::{self, NameMeaning};
 use super::tails::Tails;
 
@@ -39,14 +39,14 @@ const OFTEN_WORDS: [&str; 8] = [
 pub(super) static DEFAULTS: Computed<RedactKeys> =
     Computed::new(|| RedactKeys::new(&DEFAULT_REDACT_KEYS.map(str::to_owned)));
 
-/// Words that may follow a redact key without making it harmless, reversed.
-const FOLLOWING_WORDS: [&[u8]; 4] = [b"eulav", b"yek", b"hsah", b"redaeh"];
+/// Words that may follow a redact key without making it harmless.
+const FOLLOWING_WORDS: [&[u8]; 4] = words_backwards![b"value", b"key", b"hash", b"header"];
 
 /// Redact keys that no other word ends in: they count without a boundary before them, as in `PGPASSWORD`.
 const UNMISTAKABLE: [&str; 4] = ["password", "passwd", "passphrase", "apikey"];
 
 /// What the other redact keys may be joined to without a boundary, as in `sshpass` and `authtoken`.
-const JOINED_TO: [&str; 45] = [
+const JOINED_TO: [&str; 47] = [
     "access",
     "admin",
     "api",
@@ -72,6 +72,7 @@ const JOINED_TO: [&str; 45] = [
     "ldap",
     "login",
     "mail",
+    "master",
     "mongo",
     "my",
     "mysql",
@@ -82,6 +83,7 @@ const JOINED_TO: [&str; 45] = [
     "proxy",
     "redis",
     "refresh",
+    "require",
     "root",
     "secret",
     "session",
@@ -114,9 +116,11 @@ struct RedactKey {
     verdict: KeyVerdict,
     /// What it says in a text.
     name: NameMeaning,
-    /// `tokens` are what models count.
-    has_plural: bool,
     is_unmistakable: bool,
+    /// Words before it may say that the value is none of a secret.
+    is_default: bool,
+    /// `tokens` are what models count: it has no plural.
+    is_token: bool,
 }
 
 impl RedactKey {
@@ -124,7 +128,7 @@ impl RedactKey {
         let folded = FoldedName::new(key.as_bytes());
         let spells = |word: &str| reversed(word) == folded.from(0);
         let is_default = DEFAULT_REDACT_KEYS.iter().any(|key| spells(key));
-        let is_token = folded.spelled(0, b"nekot").is_some();
+        let is_token = folded.spelled(0, &backwards(b"token")).is_some();
         let reversed = folded.from(0).to_vec();
         (!reversed.is_empty()).then_some(Self {
             verdict: if is_token || is_default {
@@ -137,7 +141,8 @@ impl RedactKey {
             } else {
                 NameMeaning::Secret
             },
-            has_plural: !is_token,
+            is_default,
+            is_token,
             is_unmistakable: UNMISTAKABLE.iter().any(|word| spells(word)),
             reversed,
         })
@@ -220,7 +225,7 @@ impl RedactKeys {
                 let Some(key) = self.list.get(usize::from(*number)) else {
                     continue;
                 };
-                let fits = !is_plural || (key.has_plural && (ending == Some(1) || last == b'h'));
+                let fits = !is_plural || (!key.is_token && (ending == Some(1) || last == b'h'));
                 if fits
                     && key.is_spelled(name, from)
                     && best.is_none_or(|best| best.verdict != KeyVerdict::Secret)
@@ -236,7 +241,9 @@ impl RedactKeys {
 impl RedactKey {
     fn is_spelled(&self, name: &FoldedName, position: usize) -> bool {
         let end = position + self.reversed.len();
-        if !name.from(position).starts_with(&self.reversed) {
+        if !name.from(position).starts_with(&self.reversed)
+            || (self.is_default && name_words::is_harmless_before(name, end, self.is_token))
+        {
             return false;
         }
         name.is_word_start(end) || self.is_unmistakable || {

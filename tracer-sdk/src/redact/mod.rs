@@ -6,6 +6,8 @@
 
 mod arguments;
 mod cut;
+mod decoded;
+mod edits;
 mod environment;
 mod fold;
 mod harmless;

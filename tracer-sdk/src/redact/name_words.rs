@@ -2,9 +2,11 @@
 
 use crate::process::Computed;
 
-use super::fold::FoldedName;
+use super::fold::{FoldedName, backwards, words_backwards};
 use super::tails::Tails;
-use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
+use super::values::{
+    is_code_number, is_number, is_phrase, is_placeholder, is_plausible, looks_random, looks_secret,
+};
 
 /// How much a name says, the most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +17,10 @@ pub(crate) enum NameMeaning {
     Token,
     /// It names a key: a secret when its value looks like one.
     Key,
+    /// It names a code that people type, of digits or of words, or what such codes are made from.
+    Code,
+    /// It is a word that means other things, too: a secret when its value looks like a password.
+    Word,
 }
 
 impl NameMeaning {
@@ -24,6 +30,7 @@ impl NameMeaning {
             Self::Secret => true,
             Self::Token => !is_number(value) && !matches!(value, b"true" | b"false"),
             Self::Key => looks_random(value),
+            Self::Code | Self::Word => self.hides_member(value),
         }
     }
 
@@ -31,7 +38,7 @@ impl NameMeaning {
     pub(crate) fn hides_neighbour(self, value: &[u8]) -> bool {
         match self {
             Self::Secret | Self::Token => !is_placeholder(value),
-            Self::Key => self.hides_member(value),
+            Self::Key | Self::Code | Self::Word => self.hides_member(value),
         }
     }
 
@@ -43,119 +50,205 @@ impl NameMeaning {
     /// Whether `value` goes where it is a member of JSON and no redact key says so.
     pub(crate) fn hides_member(self, value: &[u8]) -> bool {
         match self {
-            Self::Secret | Self::Token => is_plausible(value, 6),
-            Self::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+            Self::Secret | Self::Token | Self::Word => is_plausible(value, 6),
+            Self::Key => looks_secret(value),
+            Self::Code => is_code_number(value) || is_phrase(value) || looks_secret(value),
         }
     }
 }
 
-/// Last words of secret-like names of two words or more, beside `key` and `pat`, reversed.
-const LAST_WORDS: [&[u8]; 8] = [
-    TOKEN,
-    b"terces",
-    b"drowssap",
-    b"dwssap",
-    b"esarhpssap",
-    b"dwp",
-    b"laitnederc",
-    b"slaitnederc",
+impl NameMeaning {
+    /// Whether `value` goes where a value is surely meant: in JSON, in an element, in an environment variable.
+    pub(super) fn hides_meant(self, value: &[u8]) -> bool {
+        match self {
+            Self::Secret => !is_placeholder(value),
+            Self::Token => {
+                !is_number(value) && (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)
+            }
+            Self::Key | Self::Code | Self::Word => self.hides_member(value),
+        }
+    }
+
+    /// Whether `value` goes where code or prose are as likely.
+    pub(super) fn hides_likely(self, value: &[u8]) -> bool {
+        match self {
+            Self::Secret => is_plausible(value, 6),
+            Self::Token => !is_number(value) && is_plausible(value, 8),
+            Self::Key | Self::Code | Self::Word => self.hides_member(value),
+        }
+    }
+}
+
+/// Last words of secret-like names of two words or more, beside `key` and `pat`.
+const LAST_WORDS: [&[u8]; 8] = words_backwards![
+    b"token",
+    b"secret",
+    b"password",
+    b"passwd",
+    b"passphrase",
+    b"pwd",
+    b"credential",
+    b"credentials"
 ];
 
-const TOKEN: &[u8] = b"nekot";
+const TOKEN: &[u8] = &backwards(b"token");
 
 /// Last words of names whose values are secrets when they look like one, reversed: `key` and `pat`.
-const KEY_WORDS: [&[u8]; 2] = [b"yek", b"tap"];
+const KEY_WORDS: [&[u8]; 3] = words_backwards![b"key", b"pat", b"sk"];
 
-/// Words that say so alone, reversed.
-const WORDS: [&[u8]; 10] = [
-    b"dwssap",
-    b"esarhpssap",
-    b"edocssap",
-    b"esabyekterces",
-    b"noitamrifnocdrowssap",
-    b"mrifnocdrowssap",
-    b"niagadrowssap",
-    b"nialpdrowssap",
-    b"mepyeketavirp",
-    b"nosjslaitnederc",
+/// The one of them that says so alone.
+const PAT: &[u8] = &backwards(b"pat");
+
+/// Words that say so alone.
+const WORDS: [&[u8]; 10] = words_backwards![
+    b"passwd",
+    b"passphrase",
+    b"passcode",
+    b"secretkeybase",
+    b"passwordconfirmation",
+    b"passwordconfirm",
+    b"passwordagain",
+    b"passwordplain",
+    b"privatekeypem",
+    b"credentialsjson",
 ];
 
-/// Names in the query of a URL that the key rule does not know, reversed.
-pub(super) const QUERY_NAMES: [&[u8]; 3] = [b"gis", b"erutangis", b"yek"];
+/// Those that say so only where their values do, but for the last of several.
+const SHORT_WORDS: [&[u8]; 2] = words_backwards![b"pw", b"psk"];
 
-/// Names of a member that names what another member holds: `{"name": "password", "value": …}`; reversed.
-const NAME_WORDS: [&[u8]; 15] = [
-    b"eman",
-    b"yek",
-    b"redaeh",
-    b"dleif",
-    b"elbairav",
-    b"rav",
-    b"marap",
-    b"retemarap",
-    b"ytreporp",
-    b"gnittes",
-    b"noitpo",
-    b"etubirtta",
-    b"vne",
-    b"di",
-    b"k",
+/// The same, of names that may as well say how to sign in.
+const TOKEN_WORDS: [&[u8]; 2] = words_backwards![b"creds", b"cred"];
+
+/// Last words of names of codes.
+const CODE_WORDS: [&[u8]; 13] = words_backwards![
+    b"pin",
+    b"otp",
+    b"totp",
+    b"otpcode",
+    b"totpcode",
+    b"mfacode",
+    b"pincode",
+    b"recoverycode",
+    b"backupcode",
+    b"mnemonic",
+    b"seedphrase",
+    b"recoveryphrase",
+    b"seedwords",
 ];
 
-/// The name of a member that does so for people, who read other things there, too; reversed.
-const LABEL_WORD: &[u8] = b"lebal";
+/// Words before `token` that say that it is a place in a list, or one of a model's vocabulary.
+const HARMLESS_TOKENS: [&[u8]; 25] = words_backwards![
+    b"next",
+    b"page",
+    b"previous",
+    b"prev",
+    b"continuation",
+    b"continue",
+    b"pagination",
+    b"cursor",
+    b"sync",
+    b"resume",
+    b"eos",
+    b"bos",
+    b"pad",
+    b"padding",
+    b"unk",
+    b"unknown",
+    b"sep",
+    b"cls",
+    b"mask",
+    b"special",
+    b"start",
+    b"end",
+    b"stop",
+    b"first",
+    b"last",
+];
 
-/// Names of the member that holds it, reversed.
-const VALUE_WORDS: [&[u8]; 4] = [b"eulav", b"seulav", b"lav", b"v"];
+/// Words before the name of a secret that ask whether there is one.
+const QUESTIONS: [&[u8]; 6] = words_backwards![b"has", b"is", b"needs", b"requires", b"show", b"hide"];
 
-/// The name of a member that may hold it, and often says what it is, reversed.
-const DEFAULT_WORD: &[u8] = b"tluafed";
+/// Whether what is before `start` in a name that ends in a word for a secret, a token or another one, says that it holds none.
+pub(super) fn is_harmless_before(name: &FoldedName, start: usize, is_token: bool) -> bool {
+    if name.is_at_beginning(start) {
+        return false;
+    }
+    let is = |word: &&[u8]| name.spelled(start, word).is_some();
+    QUESTIONS.iter().any(is) || (is_token && HARMLESS_TOKENS.iter().any(is))
+}
+
+/// Names in the query of a URL that the key rule does not know.
+pub(super) const QUERY_NAMES: [&[u8]; 3] = words_backwards![b"sig", b"signature", b"key"];
+
+/// Names of a member that names what another member holds: `{"name": "password", "value": …}`.
+const NAME_WORDS: [&[u8]; 15] = words_backwards![
+    b"name",
+    b"key",
+    b"header",
+    b"field",
+    b"variable",
+    b"var",
+    b"param",
+    b"parameter",
+    b"property",
+    b"setting",
+    b"option",
+    b"attribute",
+    b"env",
+    b"id",
+    b"k"
+];
+
+/// The name of a member that does so for people, who read other things there, too.
+const LABEL_WORD: &[u8] = &backwards(b"label");
+
+/// Names of the member that holds it.
+const VALUE_WORDS: [&[u8]; 4] = words_backwards![b"value", b"values", b"val", b"v"];
+
+/// The name of a member that may hold it, and often says what it is.
+const DEFAULT_WORD: &[u8] = &backwards(b"default");
 
 /// Names of a member that hold it in markup only, reversed: `<meta name="csrf-token" content="…">`.
-const CONTENT_WORD: &[u8] = b"tnetnoc";
+const CONTENT_WORD: &[u8] = &backwards(b"content");
 
 /// The tails of all of them.
-static TAILS: Computed<Tails> = Computed::new(|| {
-    let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
-    words.fold(Tails::none(), Tails::and)
-});
+static TAILS: Computed<Tails> = Computed::new(|| words().fold(Tails::none(), Tails::and));
 
 /// The tails of those and of the names in queries.
 pub(super) static OTHER_TAILS: Computed<Tails> =
     Computed::new(|| other_names().fold(Tails::none(), Tails::and));
 
-/// Words before `key` that make a name harmless, reversed.
-const HARMLESS_KEYS: [&[u8]; 30] = [
-    b"yramirp",
-    b"ngierof",
-    b"cilbup",
-    b"tros",
-    b"noititrap",
-    b"ehcac",
-    b"ycnetopmedi",
-    b"wor",
-    b"xedni",
-    b"drahs",
-    b"gnituor",
-    b"puorg",
-    b"tcejbo",
-    b"euqinu",
-    b"etisopmoc",
-    b"pam",
-    b"tcid",
-    b"yrtsiger",
-    b"toh",
-    b"pukool",
-    b"redro",
-    b"egnar",
-    b"epuded",
-    b"puded",
-    b"larutan",
-    b"etadidnac",
-    b"nioj",
-    b"egarots",
-    b"hsah",
-    b"gifnoc",
+/// Words before `key` that make a name harmless.
+const HARMLESS_KEYS: [&[u8]; 29] = words_backwards![
+    b"primary",
+    b"foreign",
+    b"public",
+    b"sort",
+    b"partition",
+    b"cache",
+    b"idempotency",
+    b"row",
+    b"index",
+    b"shard",
+    b"routing",
+    b"group",
+    b"object",
+    b"unique",
+    b"composite",
+    b"map",
+    b"dict",
+    b"registry",
+    b"hot",
+    b"lookup",
+    b"order",
+    b"range",
+    b"dedupe",
+    b"dedup",
+    b"natural",
+    b"candidate",
+    b"join",
+    b"hash",
+    b"config"
 ];
 
 /// What the name of a member says about itself and its neighbours.
@@ -274,10 +367,15 @@ pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> NameRole {
     }
 }
 
-/// The words, reversed, beside the redact keys that a name in a text may end in and say something of its value.
+/// The words beside the redact keys that a name in a text may end in and say something of its value.
 pub(super) fn other_names() -> impl Iterator<Item = &'static [u8]> {
+    words().chain(QUERY_NAMES)
+}
+
+/// Those of them that count everywhere.
+fn words() -> impl Iterator<Item = &'static [u8]> {
     let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
-    words.chain(QUERY_NAMES)
+    words.chain(SHORT_WORDS).chain(TOKEN_WORDS).chain(CODE_WORDS)
 }
 
 /// These tails and those of the words with a role.
@@ -299,26 +397,45 @@ pub(super) fn by_last_word(name: &[u8]) -> Option<NameMeaning> {
 pub(super) fn by_last_word_of(name: &FoldedName) -> Option<NameMeaning> {
     let end = name.without_number(0);
     let is_one_of_more = |start: &usize| !name.is_at_beginning(name.without_number(*start));
-    let key = KEY_WORDS.iter().find_map(|word| name.spelled(end, word));
-    if let Some(start) = key.filter(is_one_of_more) {
+    let is_kept = |start: usize, is_token| is_harmless_before(name, name.without_number(start), is_token);
+    if let Some((word, start)) = spelled(name, end, &KEY_WORDS)
+        && (is_one_of_more(&start) || word == PAT)
+    {
         let before = name.without_number(start);
-        let is_harmless = HARMLESS_KEYS
-            .iter()
-            .any(|word| name.spelled(before, word).is_some());
+        let is_harmless = spelled(name, before, &HARMLESS_KEYS).is_some() || is_kept(start, false);
         return (!is_harmless).then_some(NameMeaning::Key);
     }
-    let says_more = || {
-        LAST_WORDS
-            .iter()
-            .any(|word| name.spelled(end, word).as_ref().is_some_and(is_one_of_more))
-    };
-    let says_alone = || WORDS.iter().any(|word| name.spelled(end, word).is_some());
-    if !says_more() && !says_alone() {
-        return None;
-    }
-    Some(if name.spelled(end, TOKEN).is_some() {
-        NameMeaning::Token
+    let (meaning, word, start) = if let Some((word, start)) = spelled(name, end, &TOKEN_WORDS) {
+        (NameMeaning::Token, word, start)
+    } else if let Some((word, start)) = spelled(name, end, &CODE_WORDS) {
+        (NameMeaning::Code, word, start)
+    } else if let Some((word, start)) = spelled(name, end, &SHORT_WORDS) {
+        let meaning = if is_one_of_more(&start) {
+            NameMeaning::Secret
+        } else {
+            NameMeaning::Word
+        };
+        (meaning, word, start)
     } else {
-        NameMeaning::Secret
-    })
+        let (word, start) = spelled(name, end, &LAST_WORDS)
+            .filter(|(_, start)| is_one_of_more(start))
+            .or_else(|| spelled(name, end, &WORDS))?;
+        let is_token = word == TOKEN;
+        (
+            if is_token {
+                NameMeaning::Token
+            } else {
+                NameMeaning::Secret
+            },
+            word,
+            start,
+        )
+    };
+    (!is_kept(start, word == TOKEN)).then_some(meaning)
+}
+
+/// The first of `words` that the words of `name` at `position` spell, and where they begin.
+fn spelled(name: &FoldedName, position: usize, words: &[&'static [u8]]) -> Option<(&'static [u8], usize)> {
+    let mut words = words.iter();
+    words.find_map(|word| name.spelled(position, word).map(|start| (*word, start)))
 }

@@ -1,6 +1,6 @@
 //! What a name in a text says about the value after it: by the key rule, or as `NAME_KEY`, `NAME_TOKEN`, `NAME_PWD`.
 
-use super::fold::FoldedName;
+use super::fold::{FoldedName, backwards};
 use super::keys::{KeyVerdict, RedactKeys};
 use super::name_words::{
     NameMeaning, NameRole, OTHER_TAILS, QUERY_NAMES, ROLE_TAILS, by_last_word_of, role_of,
@@ -18,10 +18,11 @@ pub(super) enum Header {
 impl Header {
     /// The header that `name` names.
     pub(super) fn named(name: &FoldedName) -> Option<Self> {
-        if name.spelled(0, b"noitazirohtua").is_some() {
+        if name.spelled(0, &backwards(b"authorization")).is_some() {
             Some(Self::Authorization)
         } else {
-            name.spelled_or_plural(0, b"eikooc").map(|_| Self::Cookie)
+            name.spelled_or_plural(0, &backwards(b"cookie"))
+                .map(|_| Self::Cookie)
         }
     }
 }
@@ -111,7 +112,7 @@ pub(super) fn looks_up(name: &[u8], says: NameMeaning) -> bool {
     });
     let is_lookup = VERBS.iter().any(|verb| begins_with(name, verb));
     match says {
-        NameMeaning::Key => is_lookup || is_by,
-        NameMeaning::Secret | NameMeaning::Token => is_lookup && !is_by,
+        NameMeaning::Key | NameMeaning::Code => is_lookup || is_by,
+        NameMeaning::Secret | NameMeaning::Token | NameMeaning::Word => is_lookup && !is_by,
     }
 }

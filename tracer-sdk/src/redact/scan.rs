@@ -2,6 +2,7 @@
 //!
 //! Every shape names the pairs of neighbouring bytes that it is noticed by; ordinary text has few of them. Where one is,
 //! a recogniser decides and tells where the secret begins and ends.
+//! What is written otherwise is looked for in the [decoded](super::decoded) text.
 //! Markers are never part of a secret, so that cleaning a cleaned text changes nothing.
 
 use std::borrow::Cow;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 
 use super::Cleaned;
 use super::cut::{character_boundary, cut, prefix};
+use super::decoded::{self, Decoded, joined};
+use super::edits::{Edit, Edits};
 use super::environment::EnvironmentSecrets;
 use super::keys::RedactKeys;
 use super::noticed::Noticed;
@@ -53,11 +56,18 @@ const MAX_BEHIND: usize = 32;
 /// How far before the place where it is noticed a secret may begin.
 const MAX_LOOK_BEHIND: usize = 512;
 
-/// The work of replacing a secret.
+/// The work of replacing a secret, and one that was decoded.
 const FOUND_WORK: usize = 40;
+const DECODED_WORK: usize = 3 * FOUND_WORK;
 
-/// The bit of the environment's values; shapes have the bits below.
+/// How many bytes are decoded for the work of one.
+const DECODED_FOR_WORK: usize = 2;
+
+/// The bit of the environment's values; that of what is written otherwise and those of shapes are below.
 const ENVIRONMENT: u16 = 1 << 15;
+
+/// That of what is written otherwise.
+const ENCODED: u16 = 1 << 14;
 
 /// What the shapes are noticed by.
 static SHAPES_NOTICED: Computed<Arc<Noticed>> = Computed::new(|| {
@@ -65,6 +75,7 @@ static SHAPES_NOTICED: Computed<Arc<Noticed>> = Computed::new(|| {
     for (number, shape) in SHAPES.iter().enumerate() {
         (shape.noticed_by)(&mut |sign| noticed.add(&sign, 1 << number));
     }
+    decoded::noticed_by(&mut |sign| noticed.add(&sign, ENCODED));
     Arc::new(noticed)
 });
 
@@ -115,14 +126,13 @@ impl Scanner {
             character_boundary(seen, max_bytes)
         };
 
-        let first = self.replace(
-            seen,
-            keep,
-            !whole,
+        let mut pass = Pass {
             keys,
-            std::iter::once(0..seen.len()),
-            FIRST_PASS,
-        );
+            limit: FIRST_PASS,
+            is_encoded: false,
+        };
+        let everything = 0..seen.len();
+        let first = self.pass(&mut pass, seen, keep, !whole, std::slice::from_ref(&everything));
         let (replaced, mut redacted, mut again) = match first {
             Some(first) => (Some(first.text), first.count, first.again),
             None => (None, 0, Vec::new()),
@@ -142,14 +152,13 @@ impl Scanner {
         if truncated {
             look_around_cut(&mut again, &text);
         }
-        let mut limit = FIRST_PASS;
         for _ in 1..MAX_PASSES {
-            limit = limit.of_next_pass();
+            pass.limit = pass.limit.of_next_pass();
             if again.is_empty() {
                 break;
             }
             let length = text.len();
-            let Some(next) = self.replace(&text, length, false, keys, again.into_iter(), limit) else {
+            let Some(next) = self.pass(&mut pass, &text, length, false, &again) else {
                 break;
             };
             redacted += next.count;
@@ -169,16 +178,87 @@ impl Scanner {
         }
     }
 
-    /// `seen[..keep]` with the secrets replaced that are noticed in `regions`, or nothing when there are none.
-    fn replace(
+    /// `seen[..keep]` with the secrets replaced that are noticed in `regions`, as it stands and decoded, or nothing when there are
+    /// none.
+    fn pass(
         &self,
+        pass: &mut Pass<'_>,
         seen: &str,
         keep: usize,
         goes_on: bool,
-        keys: &RedactKeys,
-        regions: impl Iterator<Item = Range<usize>>,
-        limit: WorkLimit,
+        regions: &[Range<usize>],
     ) -> Option<Replaced> {
+        let was_encoded = pass.is_encoded;
+        let start = Start {
+            goes_on,
+            spent: 0,
+            regions,
+        };
+        let (plain, spent) = self.replace(pass, seen, keep, &start, WorkLimit::at);
+        if !pass.is_encoded {
+            return plain;
+        }
+        // A secret that goes on behind what is kept is seen whole.
+        let (plain, spent) = if keep < seen.len() {
+            self.replace(pass, seen, seen.len(), &start, WorkLimit::at)
+        } else {
+            (plain, spent)
+        };
+        let plain = plain.unwrap_or_else(|| Replaced {
+            text: seen.to_owned(),
+            ..Replaced::default()
+        });
+        let keep = plain.edits.after(keep);
+        let found = Decoded::of(&plain.text).and_then(|decoded| {
+            let regions = if was_encoded {
+                decoded.around_changes(regions, &plain.edits, &plain.again)
+            } else {
+                decoded.around_signs()
+            };
+            // Decoding takes work, too; a text is decoded again when little was left to do.
+            let decoding = if was_encoded {
+                0
+            } else {
+                plain.text.len() / DECODED_FOR_WORK
+            };
+            let start = Start {
+                goes_on,
+                spent: spent + decoding,
+                regions: &regions,
+            };
+            // What is left of the work that the text may take.
+            let length = plain.text.len();
+            let found = self
+                .replace(pass, &decoded.text, decoded.position(keep), &start, |limit, _| {
+                    limit.at(length)
+                })
+                .0?;
+            Some(plain.with(&decoded, &found))
+        });
+        let keep = found.as_ref().map_or(keep, |found| found.edits.after(keep));
+        let mut all = found.unwrap_or(plain);
+        all.text.truncate(prefix(&all.text, keep).len());
+        all.again.retain(|region| region.start < keep);
+        (all.count > 0).then_some(all)
+    }
+
+    /// `seen[..keep]` with the secrets replaced that are noticed where `start` says, or nothing when there are none, and the work.
+    fn replace(
+        &self,
+        pass: &mut Pass<'_>,
+        seen: &str,
+        keep: usize,
+        start: &Start<'_>,
+        most: impl Fn(WorkLimit, usize) -> usize,
+    ) -> (Option<Replaced>, usize) {
+        let Start {
+            goes_on,
+            spent,
+            regions,
+        } = *start;
+        let (keys, limit) = (pass.keys, pass.limit);
+        // What was done before was done in the text as it stands.
+        let found_work = if spent > 0 { DECODED_WORK } else { FOUND_WORK };
         let text = Text::new(seen.as_bytes(), goes_on);
         let mut result = Replaced::default();
         let mut position = 0;
@@ -192,10 +272,21 @@ impl Scanner {
                     position = result.copied;
                     continue;
                 }
+                let bits = if bits & ENCODED == 0 {
+                    bits
+                } else {
+                    text.spend(0);
+                    pass.is_encoded = pass.is_encoded || decoded::is_at(bytes, at);
+                    bits & !ENCODED
+                };
+                if bits == 0 {
+                    position = at + 1;
+                    continue;
+                }
                 position = at + 1;
                 let before = text.work();
                 let (recognised, tried) = self.recognise(&text, at, bits, keys);
-                if text.work() > limit.at(at) {
+                if spent + text.work() > most(limit, at) {
                     let rest = prefix(seen, at.saturating_sub(MAX_LOOK_BEHIND)).len();
                     result.push_redacted(seen, rest..keep, 0..0);
                     break 'regions;
@@ -210,14 +301,14 @@ impl Scanner {
                     }
                 };
                 if !found.apart.is_empty() {
-                    text.spend(FOUND_WORK * found.apart.len());
+                    text.spend(found_work * found.apart.len());
                     result.look_ahead(found.apart.into_iter().filter(|secret| secret.start < keep));
                     result.push_ahead(seen, at);
                     continue;
                 }
                 result.push_ahead(seen, found.start);
                 if result.push_redacted(seen, found.start..found.end, found.quotes) {
-                    text.spend(FOUND_WORK);
+                    text.spend(found_work);
                     position = found.end;
                 }
             }
@@ -225,12 +316,14 @@ impl Scanner {
         result.push_ahead(seen, keep);
         #[cfg(test)]
         work::add(text.all_work());
-        (result.count > 0).then(|| {
+        let work = spent + text.work();
+        let replaced = (result.count > 0).then(|| {
             result
                 .text
                 .push_str(seen.get(result.copied..keep).unwrap_or_default());
             result
-        })
+        });
+        (replaced, work)
     }
 
     /// The secret that is noticed at `at` by these bits, and how many shapes were tried.
@@ -263,6 +356,23 @@ impl Scanner {
     }
 }
 
+/// How a text is passed.
+struct Pass<'k> {
+    keys: &'k RedactKeys,
+    limit: WorkLimit,
+    /// Whether something was seen that is written otherwise.
+    is_encoded: bool,
+}
+
+/// Where one begins.
+struct Start<'r> {
+    /// The text goes on.
+    goes_on: bool,
+    /// The work that was done before.
+    spent: usize,
+    regions: &'r [Range<usize>],
+}
+
 /// A text with some secrets replaced.
 #[derive(Default)]
 struct Replaced {
@@ -279,9 +389,49 @@ struct Replaced {
     reach: usize,
     /// Where secrets are in the original that are replaced when what is before them was looked at, the first last.
     ahead: Vec<Range<usize>>,
+    /// What was replaced.
+    edits: Edits,
 }
 
 impl Replaced {
+    /// This, and what was found when it was decoded.
+    fn with(&self, decoded: &Decoded, found: &Self) -> Self {
+        let mut all = Self {
+            count: self.count + found.count,
+            ..Self::default()
+        };
+        for edit in found.edits.iter() {
+            let (old, quotes) = (decoded.in_text(&edit.old), decoded.in_text(&edit.quotes));
+            let start = old.start.max(all.copied);
+            all.text
+                .push_str(self.text.get(all.copied..start).unwrap_or_default());
+            let from = all.text.len();
+            let around = self.text.get(quotes.clone()).unwrap_or_default();
+            all.text.extend([around, REDACTED, around]);
+            all.copied = old.end.max(start);
+            all.edits.push(Edit {
+                old: start..all.copied,
+                new: from..all.text.len(),
+                quotes,
+            });
+        }
+        all.text.push_str(self.text.get(all.copied..).unwrap_or_default());
+        let in_text = |at: usize| all.edits.after(decoded.start_in_text(found.edits.before(at)));
+        // Most of them overlap.
+        let of_found = joined(found.again.iter().cloned());
+        let of_found = of_found
+            .into_iter()
+            .map(|region| in_text(region.start)..in_text(region.end) + 2);
+        let of_text = joined(self.again.iter().cloned());
+        let of_text = of_text
+            .into_iter()
+            .map(|region| all.edits.after(region.start)..all.edits.after(region.end));
+        let mut again: Vec<Range<usize>> = of_found.chain(of_text).collect();
+        again.sort_unstable_by_key(|region| (region.start, region.end));
+        all.again = again;
+        all
+    }
+
     /// Takes secrets that are ahead, until what is before them was looked at.
     fn look_ahead(&mut self, secrets: impl Iterator<Item = Range<usize>>) {
         self.ahead.extend(secrets);
@@ -350,8 +500,13 @@ impl Replaced {
         self.rejected = secret.end..secret.end;
         self.text.push_str(before);
         let from = self.text.len();
-        let quotes = seen.get(quotes).unwrap_or_default();
-        self.text.extend([quotes, REDACTED, quotes]);
+        let around = seen.get(quotes.clone()).unwrap_or_default();
+        self.text.extend([around, REDACTED, around]);
+        self.edits.push(Edit {
+            old: start..secret.end,
+            new: from..self.text.len(),
+            quotes,
+        });
         self.look_again(from.saturating_sub(2)..self.text.len() + 2);
         self.copied = secret.end;
         self.count += 1;

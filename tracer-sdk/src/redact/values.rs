@@ -237,6 +237,39 @@ pub(super) fn is_number(value: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_'))
 }
 
+/// Whether `value` looks like a secret wherever it stands: random, and no identity.
+pub(super) fn looks_secret(value: &[u8]) -> bool {
+    looks_random(value) && !is_digest(value) && !is_placeholder(value) && !is_pattern(value)
+}
+
+/// Whether `value` is a code as people type them: four to ten digits.
+pub(super) fn is_code_number(value: &[u8]) -> bool {
+    (4..=10).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
+}
+
+/// The words of a phrase that a wallet is restored from (BIP 39), and how long they are.
+const PHRASE_WORDS: [usize; 5] = [12, 15, 18, 21, 24];
+const MIN_PHRASE_WORD_BYTES: usize = 3;
+pub(super) const MAX_PHRASE_WORD_BYTES: usize = 8;
+
+/// The longest phrase.
+pub(super) const MAX_PHRASE_BYTES: usize = 24 * (MAX_PHRASE_WORD_BYTES + 1);
+
+/// Whether `value` is such a phrase, or the beginning of one that is longer than what is judged.
+pub(super) fn is_phrase(value: &[u8]) -> bool {
+    let is_cut = value.len() >= MAX_JUDGED;
+    let mut words = 0;
+    for word in value.split(|byte| *byte == b' ') {
+        if !(MIN_PHRASE_WORD_BYTES..=MAX_PHRASE_WORD_BYTES).contains(&word.len())
+            || !word.iter().all(u8::is_ascii_lowercase)
+        {
+            return is_cut && words >= PHRASE_WORDS[0] && word.iter().all(u8::is_ascii_lowercase);
+        }
+        words += 1;
+    }
+    PHRASE_WORDS.contains(&words) || (is_cut && words >= PHRASE_WORDS[0])
+}
+
 /// Whether `value` is a UUID or a hexadecimal digest: an identity, seldom a secret.
 pub(super) fn is_digest(value: &[u8]) -> bool {
     let value = judged(value);

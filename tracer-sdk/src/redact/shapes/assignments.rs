@@ -16,8 +16,8 @@ use crate::redact::name_words::NameMeaning;
 use crate::redact::names;
 use crate::redact::text::{Text, is_url_safe};
 use crate::redact::values::{
-    MAX_JUDGED, is_code, is_digest, is_number, is_path, is_pattern, is_placeholder, is_plausible,
-    looks_random,
+    MAX_JUDGED, MAX_PHRASE_BYTES, MAX_PHRASE_WORD_BYTES, is_code, is_number, is_path, is_pattern, is_phrase,
+    is_placeholder, is_plausible, looks_random, looks_secret,
 };
 
 /// Shorter numbers are counts.
@@ -39,7 +39,7 @@ const MAX_COMMENT_BYTES: usize = 64;
 const END_OF_NAME: usize = 12;
 
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
-    let ends = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"'` \t\n\r]*:";
+    let ends = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"'` \t\n\r]*:?+";
     // What characters outside ASCII end with.
     for first in ends.iter().copied().chain(0x80..=0xbf) {
         for separator in b"=:" {
@@ -112,8 +112,8 @@ struct AssignedName {
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let last = match (text.at(at), text.at(at + 1)) {
         (b':', b':') => return None,
-        // The name is before all of `:=`.
-        (b':', _) => at.checked_sub(1)?,
+        // The name is before all of `:=`, `::=`, `?=` and `+=`.
+        (b':' | b'?' | b'+', _) => at.checked_sub(1 + usize::from(text.before(at) == b':'))?,
         // An operator, or the beginning of a URL.
         (_, b':') if matches!(text.at(at + 2), b':' | b'/') => return None,
         _ => at,
@@ -126,8 +126,13 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
             text.before(last),
             b'"' | b'\'' | b'`' | b']' | b' ' | b'\t' | b'\n' | b'\r'
         ),
-        b']' => matches!(text.before(last), b'"' | b'\'') || may_say_something(text, last, keys),
-        b' ' if text.before(last).is_ascii_alphanumeric() => may_say_something(text, last, keys),
+        b']' => {
+            matches!(text.before(last), b'"' | b'\'' | b'[' | b'0'..=b'9')
+                || may_say_something(text, last, keys)
+        }
+        b' ' if text.before(last).is_ascii_alphanumeric() => {
+            may_say_something(text, last, keys) || is_type(text, last)
+        }
         b'"' | b'\'' | b'`' => return find_behind_quote(text, at, last, keys),
         b' ' | b'\t' | b'*' => true,
         byte if byte.is_ascii_alphanumeric() => may_say_something(text, last + 1, keys),
@@ -215,6 +220,9 @@ fn find_named(
     {
         return headers::find(header, text, start);
     }
+    if let Some(line) = behind_quotes(text, start) {
+        return in_lines(text, start, line, class);
+    }
     let start = behind_markup(text, start, &named);
     let is_name = |value: &[u8]| names::class(value, keys).is_some();
     let quoted = Quoted::at(text, start)
@@ -227,6 +235,7 @@ fn find_named(
             quoted,
             place: QuotedPlace::Plain,
         })
+        .or_else(|| dumped(text, start))
         .or_else(|| wrapped(text, start, class));
     if let Some(quoted) = quoted {
         return quoted.find(text, class, &named, is_colon, is_name);
@@ -244,6 +253,11 @@ fn find_named(
     }
     if gap.has_lines {
         return None;
+    }
+    if class == NameMeaning::Code
+        && let Some(end) = phrase_end(text, start)
+    {
+        return Some(SecretPlace::new(start, end));
     }
     let start = if is_colon {
         block_scalar(text, start).unwrap_or(start)
@@ -274,7 +288,7 @@ struct EndOfName {
 #[inline]
 fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
     let mut end = separator;
-    if text.before(end) == b':' {
+    while matches!(text.before(end), b':' | b'?' | b'+') && separator - end < 2 {
         end -= 1;
     }
     let mut has_lines = false;
@@ -289,6 +303,21 @@ fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
     let is_tight = end == separator;
     while text.before(end) == b'*' && separator - end < MAX_BLANKS {
         end -= 1;
+    }
+    // A type in Go, and a length in C.
+    if is_type(text, end) {
+        end -= TYPE.len();
+    }
+    if text.before(end) == b']' {
+        let length = text.slice(end.saturating_sub(MAX_LENGTH_BYTES), end - 1);
+        let digits = length
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        if text.before(end - 1 - digits) == b'[' {
+            end -= digits + 2;
+        }
     }
     let is_index = text.before(end) == b']' && text.before(end - 1).is_ascii_alphanumeric();
     if is_index || text.before(end) == b']' && matches!(text.before(end - 1), b'"' | b'\'') {
@@ -312,6 +341,19 @@ fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
         is_tight,
         is_index,
     })
+}
+
+/// A type that is written between a name and `=`: `var password string = "…"`.
+const TYPE: &[u8] = b" string";
+
+/// The longest length of an array, with its brackets.
+const MAX_LENGTH_BYTES: usize = 6;
+
+fn is_type(text: &Text<'_>, end: usize) -> bool {
+    text.before(end) == b'g'
+        && end
+            .checked_sub(TYPE.len())
+            .is_some_and(|start| text.has(start, TYPE))
 }
 
 /// What names are made of; those in quotes have blanks, too.
@@ -401,20 +443,17 @@ impl AssignedQuoted {
         let is_variable = !is_colon && is_screaming(text.slice(named.start, named.end));
         let is_meant = (named.is_quoted && is_colon) || is_variable || self.place == QuotedPlace::Option;
         let is_secret = |value: &[u8]| match class {
+            NameMeaning::Key if self.place == QuotedPlace::Call => {
+                looks_random(value) && !is_placeholder(value) && !is_pattern(value)
+            }
             _ if self.place == QuotedPlace::Call => {
                 is_plausible(value, 8) && (looks_random(value) || !is_name(value))
             }
-            NameMeaning::Token if is_number(value) => false,
-            NameMeaning::Secret if is_meant => !is_placeholder(value),
-            NameMeaning::Token if is_meant => {
-                (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)
-            }
-            NameMeaning::Secret => is_plausible(value, 6),
-            NameMeaning::Token => is_plausible(value, 8),
             NameMeaning::Key if is_variable => {
                 is_plausible(value, 8) && (looks_random(value) || !is_pattern(value))
             }
-            NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+            class if is_meant => class.hides_meant(value),
+            class => class.hides_likely(value),
         };
         let is_secret = self.quoted.seen > self.quoted.start && is_secret(self.quoted.judged(text));
         is_secret.then(|| SecretPlace::new(self.quoted.start, self.quoted.end(text)))
@@ -495,9 +534,36 @@ fn nested(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPla
     SecretPlace::apart(places)
 }
 
-/// Whether a value is a secret where its place says little.
-fn looks_secret(value: &[u8]) -> bool {
-    looks_random(value) && !is_digest(value) && !is_placeholder(value)
+/// The line below three quotes at `start`, if that is where a value begins.
+fn behind_quotes(text: &Text<'_>, start: usize) -> Option<usize> {
+    if !text.has(start, b"\"\"\"") && !text.has(start, b"'''") {
+        return None;
+    }
+    // A backslash may escape the line break.
+    let line = start + 3 + usize::from(text.has(start + 3, b"\\\n"));
+    Gap::from(text, line)
+        .filter(|gap| gap.has_lines)
+        .map(|gap| gap.end)
+}
+
+/// The value that begins at `value`, below the three quotes at `start`: `api_key = """`, a line break, the value.
+fn in_lines(text: &Text<'_>, start: usize, value: usize, class: NameMeaning) -> Option<SecretPlace> {
+    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
+    let seen = text.run_within(value, MAX_JUDGED, is_value);
+    if seen == value || !class.hides_likely(text.judged(value, seen)) {
+        return None;
+    }
+    let end = text.run(seen, is_value);
+    // It may have several lines.
+    let rest = text.slice(end, text.len().min(end + MAX_NESTED_BYTES));
+    let closing = memchr::memmem::find(rest, text.slice(start, start + 3))
+        .map_or(end, |offset| text.before_marker(end, end + offset));
+    let blanks = text
+        .slice(end, closing)
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_whitespace());
+    Some(SecretPlace::new(value, closing - blanks.count()))
 }
 
 /// What is behind `**` in Markdown, `**Password:** …`, and behind the first two quotes of three.
@@ -541,6 +607,12 @@ fn in_yaml(text: &Text<'_>, start: usize, has_lines: bool, class: NameMeaning) -
     if gap.has_lines && text.has(gap.end, b"- ") {
         return yaml_items(text, gap.end);
     }
+    if gap.has_lines
+        && matches!(text.before(gap.end), b' ' | b'\t')
+        && let Some(place) = pairs::below(text, gap.end, class)
+    {
+        return Some(place);
+    }
     let value = if is_tagged {
         YamlScalar::at(text, block_scalar(text, gap.end).unwrap_or(gap.end))
     } else if gap.has_lines && matches!(text.before(start), b' ' | b'\t') {
@@ -551,9 +623,8 @@ fn in_yaml(text: &Text<'_>, start: usize, has_lines: bool, class: NameMeaning) -
     let is_sure = is_tagged && !has_own_tag && (value.quoted.is_some() || !(has_anchor || gap.has_lines));
     let judged = text.judged(value.start, value.seen);
     let is_plausible = match class {
-        NameMeaning::Secret => is_sure && is_plausible(judged, 6),
-        NameMeaning::Token => is_sure && is_plausible(judged, 8) && !is_number(judged),
-        NameMeaning::Key => false,
+        NameMeaning::Secret | NameMeaning::Token => is_sure && class.hides_likely(judged),
+        NameMeaning::Key | NameMeaning::Code | NameMeaning::Word => false,
     };
     (is_plausible || looks_secret(judged)).then(|| SecretPlace::new(value.start, value.end(text)))
 }
@@ -629,15 +700,28 @@ impl YamlScalar {
     }
 }
 
-/// The literal in `api_key: &str = "…"`.
+/// The literal in `api_key: &str = "…"`, `api_key: Optional[str] = "…"`.
 fn after_type(text: &Text<'_>, start: usize) -> Option<Quoted> {
-    let is_type =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'&' | b'<' | b'>' | b'\'' | b' ');
+    let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"_&<>' []|.?:".contains(&byte);
     let end = text.run_within(start, MAX_TYPE_BYTES + 1, is_type);
     if end == start || end - start > MAX_TYPE_BYTES || text.at(end) != b'=' {
         return None;
     }
     Quoted::at(text, text.run_within(end + 1, MAX_BLANKS, |byte| byte == b' '))
+}
+
+/// The text that PHP dumps as `string(12) "…"`.
+fn dumped(text: &Text<'_>, start: usize) -> Option<AssignedQuoted> {
+    const TYPE: &[u8] = b"string(";
+    if !text.has(start, TYPE) {
+        return None;
+    }
+    let end = text.run_within(start + TYPE.len(), MAX_LENGTH_BYTES, |byte| byte.is_ascii_digit());
+    let quoted = text.has(end, b") ").then(|| Quoted::at(text, end + 2))??;
+    Some(AssignedQuoted {
+        quoted,
+        place: QuotedPlace::Option,
+    })
 }
 
 /// The text in `Some("…")`, `SecretString::from("…")`, `Some(Token("…"))`.
@@ -675,6 +759,18 @@ fn block_scalar(text: &Text<'_>, start: usize) -> Option<usize> {
     Gap::from(text, style)
         .filter(|gap| gap.has_lines)
         .map(|gap| gap.end)
+}
+
+/// Where the phrase ends that begins at `start`, if one does.
+fn phrase_end(text: &Text<'_>, start: usize) -> Option<usize> {
+    // Most values are one word.
+    let first = text.run_within(start, MAX_PHRASE_WORD_BYTES + 1, |byte| byte.is_ascii_lowercase());
+    if text.at(first) != b' ' {
+        return None;
+    }
+    let is_in_phrase = |byte: u8| byte.is_ascii_lowercase() || byte == b' ';
+    let end = text.run_within(start, MAX_PHRASE_BYTES, is_in_phrase);
+    is_phrase(text.slice(start, end)).then_some(end)
 }
 
 fn bare(
@@ -733,9 +829,8 @@ fn bare(
             NameMeaning::Key if is_variable => {
                 is_plausible(value, 8) && (looks_random(value) || !is_pattern(value))
             }
-            NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
-            NameMeaning::Secret => is_plausible(value, 6) && !value.starts_with(b"_"),
-            NameMeaning::Token => is_plausible(value, 8) && !value.starts_with(b"_"),
+            NameMeaning::Secret | NameMeaning::Token => class.hides_likely(value) && !value.starts_with(b"_"),
+            NameMeaning::Key | NameMeaning::Code | NameMeaning::Word => class.hides_member(value),
         };
         is_likely && !is_expression()
     };

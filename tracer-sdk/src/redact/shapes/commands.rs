@@ -2,12 +2,12 @@
 
 use super::MAX_NAME_BYTES;
 use super::assignments::begins_line;
-use super::value_places::{Gap, Quoted};
+use super::value_places::{COLOUR, Gap, Quoted};
 use super::{Beside, SecretPlace, Sign, SignSink};
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::text::{Text, is_url_safe};
-use crate::redact::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
+use crate::redact::values::{MAX_JUDGED, is_placeholder, is_plausible};
 
 /// How far before an option its command is looked for.
 const MAX_COMMAND_BYTES: usize = 256;
@@ -100,10 +100,8 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &RedactKeys) -> Option<Se
         .filter(|gap| !gap.has_lines && gap.end > name_end)?
         .end;
     let is_secret = |value: &[u8]| match class {
-        NameMeaning::Token if is_number(value) => false,
-        NameMeaning::Secret => !is_placeholder(value),
-        NameMeaning::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
         NameMeaning::Key => is_plausible(value, 8),
+        class => class.hides_meant(value),
     };
     if let Some(quoted) = Quoted::at(text, start) {
         return is_secret(quoted.judged(text)).then(|| SecretPlace::new(quoted.start, quoted.end(text)));
@@ -135,7 +133,8 @@ fn option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
         command.is_attached
     };
     let is_value = |byte: u8| {
-        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|' | b'&')
+        !byte.is_ascii_whitespace()
+            && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|' | b'&' | COLOUR)
     };
     let seen = text.run_within(start, MAX_JUDGED, is_value);
     if !fits || seen == start || text.at(start) == b'-' {

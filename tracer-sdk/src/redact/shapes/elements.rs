@@ -6,7 +6,7 @@ use super::{ANY, Beside, SecretPlace, Sign, SignSink};
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::{self, NameMeaning, NameRole};
 use crate::redact::text::Text;
-use crate::redact::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
+use crate::redact::values::MAX_JUDGED;
 
 /// The longest tag, attributes included.
 const MAX_TAG_BYTES: usize = 128;
@@ -54,13 +54,62 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
             let content = text.run_within(end + 1, MAX_NAME_BYTES, is_name);
             let class = text.class(end + 1, content, keys)?;
             let close = text.run_within(content, MAX_NAME_BYTES, |byte| byte != b'>');
-            let open = text.run_within(close + 1, MAX_NAME_BYTES, |byte| byte.is_ascii_whitespace());
-            let is_next = text.has(content, b"</") && text.at(open) == b'<' && text.at(open + 1) != b'/';
-            let value = text.run_within(open, MAX_NAME_BYTES, |byte| byte != b'>');
-            (is_next && text.at(value) == b'>').then(|| secret(text, value + 1, class))?
+            if !text.has(content, b"</") {
+                return None;
+            }
+            within_next(text, close + 1, class)
         }
         None => None,
     }
+}
+
+/// The text of the element that begins at `position`, behind blanks.
+fn within_next(text: &Text<'_>, position: usize, class: NameMeaning) -> Option<SecretPlace> {
+    let open = text.run_within(position, MAX_NAME_BYTES, |byte| byte.is_ascii_whitespace());
+    let is_next = text.at(open) == b'<' && !matches!(text.at(open + 1), b'/' | b'!');
+    let tag = text.run_within(open, MAX_NAME_BYTES, |byte| byte != b'>');
+    (is_next && text.at(tag) == b'>').then(|| secret(text, tag + 1, class))?
+}
+
+/// Elements of configurations, whose text is what an attribute names.
+const PROPERTIES: [&[u8]; 7] = [
+    b"property",
+    b"prop",
+    b"entry",
+    b"string",
+    b"setting",
+    b"param",
+    b"parameter",
+];
+
+/// What the attribute at `attribute` names, in the text behind its tag, which is closed at `close`, or in that of the element there:
+/// `<property name="password">…`.
+pub(super) fn behind_tag(
+    text: &Text<'_>,
+    attribute: usize,
+    close: usize,
+    class: NameMeaning,
+) -> Option<SecretPlace> {
+    if text.at(close) != b'>' || text.before(close) == b'/' {
+        return None;
+    }
+    let tag = text.slice(attribute.saturating_sub(MAX_TAG_BYTES), attribute);
+    text.spend(tag.len() / 8);
+    let open = attribute - tag.len() + memchr::memrchr(b'<', tag)? + 1;
+    let name = text.slice(open, text.run_within(open, MAX_NAME_BYTES, is_name));
+    let inner = text.run_within(close + 1, MAX_NAME_BYTES, |byte| byte.is_ascii_whitespace());
+    let inner_name = text.slice(inner + 1, text.run_within(inner + 1, MAX_NAME_BYTES, is_name));
+    let found = if text.at(inner) == b'<' && text.at(inner + 1) != b'!' {
+        (name_words::role_of_member(inner_name, true) == NameRole::Value)
+            .then(|| within_next(text, close + 1, class))??
+    } else {
+        secret(text, close + 1, class)?
+    };
+    // Other elements have text for people.
+    let is_property = PROPERTIES
+        .iter()
+        .any(|property| name.eq_ignore_ascii_case(property));
+    (is_property || class.hides_likely(text.judged(found.start, found.end))).then_some(found)
 }
 
 fn is_name(byte: u8) -> bool {
@@ -89,11 +138,5 @@ fn secret(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPla
     if !is_closed || memchr(b'\0', value).is_some() || is_blank() {
         return None;
     }
-    let is_secret = match class {
-        NameMeaning::Token if is_number(value) => false,
-        NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
-        NameMeaning::Secret => !is_placeholder(value),
-        NameMeaning::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
-    };
-    is_secret.then(|| SecretPlace::new(start, end))
+    class.hides_meant(value).then(|| SecretPlace::new(start, end))
 }

@@ -72,7 +72,7 @@ pub(super) enum Beside<'a> {
 }
 
 /// Every byte.
-const ANY: [u8; 256] = {
+pub(super) const ANY: [u8; 256] = {
     let mut all = [0; 256];
     let mut byte = u8::MAX;
     while byte > 0 {
@@ -93,7 +93,7 @@ pub(super) struct SecretShape {
     pub(super) find: fn(&Text<'_>, usize, &RedactKeys) -> Option<SecretPlace>,
 }
 
-/// Every shape, the one that takes most first. At most 15: each is a bit in the scanner's table.
+/// Every shape, the one that takes most first. At most 14: each is a bit in the scanner's table.
 pub(super) const SHAPES: &[SecretShape] = &[
     SecretShape {
         noticed_by: private_keys::noticed_by,

@@ -3,7 +3,7 @@
 
 use super::MAX_NAME_BYTES;
 use super::commands;
-use super::value_places::quoted_end;
+use super::value_places::{COLOUR, quoted_end};
 use super::{Beside, SecretPlace, Sign, SignSink};
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
@@ -67,7 +67,7 @@ fn value_after(text: &Text<'_>, name_end: usize) -> Option<OptionArgument> {
 }
 
 fn is_bare(byte: u8) -> bool {
-    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|')
+    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|' | COLOUR)
 }
 
 impl OptionArgument {
@@ -75,7 +75,7 @@ impl OptionArgument {
         let value = text.judged(self.start, self.seen);
         match name {
             NameMeaning::Token if is_number(value) => false,
-            NameMeaning::Key => looks_random(value),
+            NameMeaning::Key | NameMeaning::Code | NameMeaning::Word => name.hides(value),
             NameMeaning::Secret | NameMeaning::Token if self.quote.is_some() => !is_placeholder(value),
             NameMeaning::Secret | NameMeaning::Token => is_plausible(value, 6),
         }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::MAX_NAME_BYTES;
 use super::SecretPlace;
+use super::elements;
 use super::value_places::{Gap, Quoted};
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::{self, NameMeaning, NameRole};
@@ -22,6 +23,10 @@ const MAX_ROLE_BYTES: usize = 24;
 
 /// The longest value that is looked for before its name.
 const MAX_BEFORE_BYTES: usize = 200;
+
+/// How many headers of a part of a form are passed, and how long they are.
+const MAX_HEADERS: usize = 4;
+const MAX_HEADER_BYTES: usize = 128;
 
 /// The values beside the name that is at `start`, the value of the member `named`.
 pub(super) fn find(
@@ -51,10 +56,68 @@ pub(super) fn find(
         says,
     };
     let mut places = Vec::new();
-    naming.values_before(text, named.start, &mut places);
+    naming.values_before(text, named.start, is_markup, &mut places);
     places.reverse();
-    naming.values_after(text, behind, is_markup, &mut places);
+    let end = naming.values_after(text, behind, is_markup, &mut places);
+    if is_markup {
+        let close = text.run_within(end, MAX_BETWEEN, |byte| byte.is_ascii_whitespace());
+        let content = elements::behind_tag(text, named.start, close, says)
+            .or_else(|| form_field(text, named.start, behind, says));
+        places.extend(content.map(|content| content.start..content.end));
+    }
     SecretPlace::apart(places)
+}
+
+/// The values in YAML that are below the name of a secret: `credentials:` before `value: …`, which begins at `start`.
+pub(super) fn below(text: &Text<'_>, start: usize, says: NameMeaning) -> Option<SecretPlace> {
+    let naming = NamingMember {
+        key: b"",
+        role: NameRole::Name,
+        says,
+    };
+    let mut places = Vec::new();
+    naming.values_after(text, start, false, &mut places);
+    SecretPlace::apart(places)
+}
+
+/// The value of a field of a form that consists of parts: `Content-Disposition: form-data; name="password"`, an empty line, the
+/// value. `member` is where `name` begins, and `behind` where its value has ended.
+fn form_field(text: &Text<'_>, member: usize, behind: usize, says: NameMeaning) -> Option<SecretPlace> {
+    const KIND: &[u8] = b"form-data; ";
+    if !member
+        .checked_sub(KIND.len())
+        .is_some_and(|start| text.has_ignoring_case(start, KIND))
+    {
+        return None;
+    }
+    let mut position = behind;
+    for _ in 0..MAX_HEADERS {
+        let end = text.run_within(position, MAX_HEADER_BYTES, |byte| {
+            !matches!(byte, b'\n' | b'\r' | b'\\')
+        });
+        let is_escaped = text.at(end) == b'\\';
+        let gap = Gap::from(text, end).filter(|gap| gap.has_lines)?;
+        let (line_break, breaks) = if is_escaped {
+            (&b"\\n"[..], 2)
+        } else {
+            (&b"\n"[..], 1)
+        };
+        let lines = text
+            .slice(end, gap.end)
+            .windows(breaks)
+            .filter(|part| *part == line_break);
+        if lines.count() < 2 {
+            position = gap.end;
+            continue;
+        }
+        let ends = |byte: u8| matches!(byte, b'\n' | b'\r') || (is_escaped && matches!(byte, b'\\' | b'"'));
+        let is_value = |byte: u8| !ends(byte);
+        let seen = text.run_within(gap.end, MAX_JUDGED, is_value);
+        let is_secret =
+            seen > gap.end && !text.has(gap.end, b"--") && says.hides_meant(text.judged(gap.end, seen));
+        return is_secret.then(|| SecretPlace::new(gap.end, text.run(seen, is_value)));
+    }
+    None
 }
 
 /// A member whose text names what a neighbour holds.
@@ -69,23 +132,30 @@ fn is_bare_name(byte: u8) -> bool {
 }
 
 impl NamingMember<'_> {
-    /// The secrets in the members that begin at `behind`.
-    fn values_after(&self, text: &Text<'_>, behind: usize, is_markup: bool, places: &mut Vec<Range<usize>>) {
+    /// The secrets in the members that begin at `behind`, and where those end that were passed.
+    fn values_after(
+        &self,
+        text: &Text<'_>,
+        behind: usize,
+        is_markup: bool,
+        places: &mut Vec<Range<usize>>,
+    ) -> usize {
         let mut position = behind;
         for _ in 0..MAX_MEMBERS {
             // Behind another one of the same name is what that names.
             let Some(after) = MemberAfter::find(text, position).filter(|after| after.key != self.key) else {
-                return;
+                return position;
             };
             let role = name_words::role_of_member(after.key, is_markup);
             if role.is_value() {
                 places.extend(self.secret_in(text, &after, role));
             }
             let Some(behind) = after.behind(text) else {
-                return;
+                return position;
             };
             position = behind;
         }
+        position
     }
 
     /// The secret that is the value of `member`, which has this role.
@@ -115,10 +185,10 @@ impl NamingMember<'_> {
     }
 
     /// The secrets in the members before the one whose name begins at `member`, the last first.
-    fn values_before(&self, text: &Text<'_>, member: usize, places: &mut Vec<Range<usize>>) {
+    fn values_before(&self, text: &Text<'_>, member: usize, is_markup: bool, places: &mut Vec<Range<usize>>) {
         let mut member = member;
         for _ in 0..MAX_MEMBERS_BEFORE {
-            let Some(before) = MemberBefore::find(text, member) else {
+            let Some(before) = MemberBefore::find(text, member, is_markup) else {
                 return;
             };
             let key = text.slice(before.name.start, before.name.end);
@@ -183,7 +253,7 @@ struct MemberBefore {
 }
 
 impl MemberBefore {
-    fn find(text: &Text<'_>, member: usize) -> Option<Self> {
+    fn find(text: &Text<'_>, member: usize, is_markup: bool) -> Option<Self> {
         let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
             let mut start = from;
             while start > 0 && from - start < most && belongs(text.before(start)) {
@@ -193,11 +263,17 @@ impl MemberBefore {
             start
         };
         let is_around = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\');
-        let comma = back(member, MAX_BETWEEN, &is_around);
-        if text.before(comma) != b',' {
-            return None;
-        }
-        let value_end = back(comma - 1, MAX_BETWEEN, &|byte| byte.is_ascii_whitespace());
+        // Attributes are separated by blanks.
+        let blanks = back(member, MAX_BETWEEN, &|byte| byte.is_ascii_whitespace());
+        let value_end = if is_markup && blanks < member && matches!(text.before(blanks), b'"' | b'\'') {
+            blanks
+        } else {
+            let comma = back(blanks, MAX_BETWEEN, &is_around);
+            if text.before(comma) != b',' {
+                return None;
+            }
+            back(comma - 1, MAX_BETWEEN, &|byte| byte.is_ascii_whitespace())
+        };
         let quote = text.before(value_end);
         let (value_start, value) = if matches!(quote, b'"' | b'\'') {
             let end = back(value_end - 1, 8, &|byte| byte == b'\\');

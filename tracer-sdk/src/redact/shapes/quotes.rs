@@ -9,7 +9,7 @@ use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::names;
 use crate::redact::text::Text;
-use crate::redact::values::{is_digest, is_placeholder, is_plausible, looks_random};
+use crate::redact::values::{MAX_JUDGED, is_placeholder, is_plausible, looks_random, looks_secret};
 
 /// How far before `BY` the word `IDENTIFIED` is looked for: a plugin may be named between them.
 const MAX_BEFORE_BY: usize = 48;
@@ -43,7 +43,7 @@ const ENDS_OF_NAMES: &[u8] = &{
 const ENDS_OF_WORDS: &[u8] = b"DEYTNSRHL";
 
 /// What the names of functions end with that may take a secret.
-const ENDS_OF_CALLS: &[u8] = b"dnythsrem";
+const ENDS_OF_CALLS: &[u8] = b"dnythsremwkpWK";
 
 pub(super) fn words_noticed_by(notice: &mut SignSink<'_>) {
     // Prose has double quotes behind words, but seldom behind words in capitals.
@@ -55,6 +55,17 @@ pub(super) fn words_noticed_by(notice: &mut SignSink<'_>) {
             });
         }
     }
+    // Strings of PostgreSQL and others.
+    for before in b"EN$" {
+        notice(Sign {
+            pair: [*before, b'\''],
+            beside: Beside::Before(b" "),
+        });
+    }
+    notice(Sign {
+        pair: *b" $",
+        beside: Beside::Before(ENDS_OF_WORDS),
+    });
     for quote in b"\"'\\" {
         notice(Sign {
             pair: [b'(', *quote],
@@ -64,10 +75,12 @@ pub(super) fn words_noticed_by(notice: &mut SignSink<'_>) {
 }
 
 pub(super) fn single_quotes_noticed_by(notice: &mut SignSink<'_>) {
-    notice(Sign {
-        pair: *b" '",
-        beside: Beside::After(&ANY),
-    });
+    for before in b" =" {
+        notice(Sign {
+            pair: [*before, b'\''],
+            beside: Beside::After(&ANY),
+        });
+    }
 }
 
 pub(super) fn lists_noticed_by(notice: &mut SignSink<'_>) {
@@ -78,6 +91,53 @@ pub(super) fn lists_noticed_by(notice: &mut SignSink<'_>) {
             beside: Beside::Before(ENDS_OF_NAMES),
         });
     }
+    // What PHP serialises.
+    notice(Sign {
+        pair: *b"\";",
+        beside: Beside::Before(ENDS_OF_NAMES),
+    });
+    // Cells of a table.
+    for before in ENDS_OF_NAMES.iter().chain(b"*` ") {
+        notice(Sign {
+            pair: [*before, b'|'],
+            beside: Beside::After(&ANY),
+        });
+    }
+}
+
+/// The text in the cell behind the one that ends at `bar`, when that holds a name: `| password | … |`.
+fn find_in_table(text: &Text<'_>, bar: usize, keys: &RedactKeys) -> Option<SecretPlace> {
+    let back = |from: usize, signs: &[u8]| {
+        let mut start = from;
+        while from - start < MAX_BLANKS && signs.contains(&text.before(start)) {
+            start -= 1;
+        }
+        start
+    };
+    let end = back(bar, b" \t*`");
+    if !keys.may_name(text.slice(end.saturating_sub(END_OF_NAME), end)) {
+        return None;
+    }
+    let mut start = end;
+    while is_name(text.before(start)) && text.before(start) != b' ' {
+        start -= 1;
+        if end - start > MAX_NAME_BYTES {
+            return None;
+        }
+    }
+    text.spend(bar - start);
+    let begin = back(start, b" \t*`");
+    let begins_cell = matches!(text.before(begin), b'|' | b'\n' | 0)
+        || text.slice(begin.saturating_sub(2), begin) == b"\\n";
+    if !begins_cell {
+        return None;
+    }
+    let class = text.class(start, end, keys)?;
+    let start = text.run_within(bar + 1, MAX_BLANKS, |byte| matches!(byte, b' ' | b'\t' | b'`'));
+    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'|' | b'`' | b'\\' | b'"');
+    let seen = text.run_within(start, MAX_JUDGED, is_value);
+    let is_secret = seen > start && class.hides_likely(text.judged(start, seen));
+    is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
 }
 
 /// The text in the quotes at `at + 1`, behind a word.
@@ -87,16 +147,69 @@ pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &RedactKeys) ->
         end -= 1;
     }
     text.spend(at - end);
-    if text.before(end).is_ascii_alphanumeric() {
+    if text.at(at) == b'=' || text.before(end) == b'=' {
+        set_for_user(text, end - usize::from(text.before(end) == b'='), at + 1)
+    } else if text.before(end).is_ascii_alphanumeric() {
         behind_word(text, end, at + 1, keys)
     } else {
         None
     }
 }
 
+/// The longest name of a user.
+const MAX_USER_BYTES: usize = 64;
+
+/// The password in `SET PASSWORD FOR 'ada'@'host' = '…'`, where the sign of equality is at `equals`.
+fn set_for_user(text: &Text<'_>, equals: usize, opening: usize) -> Option<SecretPlace> {
+    const SET: &[u8] = b"password for";
+    let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
+        let mut start = from;
+        while start > 0 && from - start < most && belongs(text.before(start)) {
+            start -= 1;
+        }
+        text.spend((from - start) / 2);
+        start
+    };
+    let is_blank = |byte: u8| matches!(byte, b' ' | b'\t');
+    let user_end = back(equals, MAX_BLANKS, &is_blank);
+    let user = back(user_end, MAX_USER_BYTES, &|byte| {
+        byte.is_ascii_alphanumeric() || b"_-.'\"@%`".contains(&byte)
+    });
+    let words = back(user, MAX_BLANKS, &is_blank);
+    let is_set = user < user_end
+        && words < user
+        && words
+            .checked_sub(SET.len())
+            .is_some_and(|start| text.has_ignoring_case(start, SET));
+    let value = is_set.then(|| Quoted::at(text, opening))??;
+    (value.seen > value.start && !is_placeholder(value.judged(text)))
+        .then(|| SecretPlace::new(value.start, value.end(text)))
+}
+
+/// The text between dollars in SQL, `$$…$$` or `$tag$…$tag$`: where it begins and ends.
+fn between_dollars(text: &Text<'_>, opening: usize) -> Option<(usize, usize)> {
+    let tag = text.run_within(opening + 1, MAX_TAG_BYTES, |byte| {
+        byte.is_ascii_alphanumeric() || byte == b'_'
+    });
+    if text.at(opening) != b'$' || text.at(tag) != b'$' {
+        return None;
+    }
+    let start = tag + 1;
+    let end = text.run_within(start, MAX_DOLLAR_BYTES, |byte| !matches!(byte, b'$' | b'\n'));
+    text.has(end, text.slice(opening, start)).then_some((start, end))
+}
+
+/// The longest tag of such a text, and how long it may be.
+const MAX_TAG_BYTES: usize = 16;
+const MAX_DOLLAR_BYTES: usize = 256;
+
 /// The text behind the one that the quote at `closing` closes, when that is a name: a pair, or a call.
 pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let quote = text.at(closing);
+    if text.at(closing + 1) == b'|' {
+        return find_in_table(text, closing + 1, keys);
+    }
+    let is_serialised = text.at(closing + 1) == b';';
     let mut end = closing;
     while text.before(end) == b'\\' && closing - end < MAX_BACKSLASHES {
         end -= 1;
@@ -126,6 +239,9 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -
         position
     };
     let list = before_blanks(opening);
+    if is_serialised {
+        return serialised(text, list, closing, text.class(start, end, keys)?);
+    }
     if !matches!(text.before(list), b'(' | b'[' | b',') {
         return None;
     }
@@ -141,12 +257,22 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -
         // In a list there are more names than values.
         _ if !is_pair => looks_random(value) && !is_placeholder(value),
         NameMeaning::Key => looks_random(value) && !is_placeholder(value),
-        NameMeaning::Secret => is_plausible(value, 6),
-        NameMeaning::Token => is_plausible(value, 8),
+        class => class.hides_likely(value),
     };
     // Names of secrets in a list are followed by others.
     let judged = value.judged(text);
     (is_secret(judged) && !looks_like_name(judged, keys))
+        .then(|| SecretPlace::new(value.start, value.end(text)))
+}
+
+/// The text behind a name that PHP serialised: `s:8:"password";s:12:"…"`.
+fn serialised(text: &Text<'_>, opening: usize, closing: usize, class: NameMeaning) -> Option<SecretPlace> {
+    let length = text.run_within(closing + 4, MAX_BLANKS, |byte| byte.is_ascii_digit());
+    if text.before(opening) != b':' || !text.has(closing + 2, b"s:") || text.at(length) != b':' {
+        return None;
+    }
+    let value = Quoted::at(text, length + 1)?;
+    (value.seen > value.start && class.hides_meant(value.judged(text)))
         .then(|| SecretPlace::new(value.start, value.end(text)))
 }
 
@@ -184,6 +310,13 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     if is_call && names::looks_up(word, class) {
         return None;
     }
+    if text.at(opening) == b'$'
+        && let Some((start, end)) = between_dollars(text, opening)
+    {
+        return class
+            .hides_likely(text.judged(start, end))
+            .then(|| SecretPlace::new(start, end));
+    }
     let value = Quoted::at(text, opening)?;
     // What is called may as well take a name.
     let must_look_random = is_call && (!is_screaming || class == NameMeaning::Key);
@@ -197,10 +330,10 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     let is_secret = |value: &[u8]| match class {
         // Identities are looked up by keys.
         NameMeaning::Key if !is_call || !may_take_key() || is_hexadecimal(value) => false,
-        _ if must_look_random => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+        _ if must_look_random => looks_secret(value),
         NameMeaning::Secret if is_by || is_screaming => !is_placeholder(value),
-        NameMeaning::Secret => is_plausible(value, 6),
-        NameMeaning::Key | NameMeaning::Token => is_plausible(value, 8),
+        NameMeaning::Key => is_plausible(value, 8),
+        class => class.hides_likely(value),
     };
     (value.seen > value.start && is_secret(value.judged(text)))
         .then(|| SecretPlace::new(value.start, value.end(text)))

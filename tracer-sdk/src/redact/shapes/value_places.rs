@@ -10,6 +10,9 @@ pub(super) const MAX_BLANKS: usize = 24;
 /// The most blanks and line breaks between them.
 pub(super) const MAX_BLANK_LINES: usize = 128;
 
+/// What the colour of a terminal begins with, which is no part of a value.
+pub(super) const COLOUR: u8 = 0x1b;
+
 /// Blanks and line breaks; a line break may be spelled `\n`.
 pub(super) struct Gap {
     pub(super) end: usize,
@@ -79,11 +82,24 @@ impl Quoted {
         // Mostly it begins at once, or with something else.
         let (start, quote_at) = match text.at(start) {
             b'"' | b'\'' | b'`' => (start, start),
-            b'\\' | b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'N' | b'@' => {
+            b'\\' | b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'N' | b'@' | b'E' | b'L'
+            | b'c' | b'$' => {
                 let letters = text.run_within(start, 3, |byte| {
                     matches!(
                         byte,
-                        b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'N' | b'@'
+                        b'b' | b'r'
+                            | b'f'
+                            | b'u'
+                            | b'B'
+                            | b'R'
+                            | b'F'
+                            | b'U'
+                            | b'N'
+                            | b'@'
+                            | b'E'
+                            | b'L'
+                            | b'c'
+                            | b'$'
                     )
                 });
                 let start = if letters - start <= 2 { letters } else { start };

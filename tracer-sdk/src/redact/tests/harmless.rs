@@ -36,6 +36,9 @@ passageway password_hint password_strength passkey_supported passive passes pass
 trespass underpass overpass encompass compass_heading pwd_changed_at dsname dsn_count jwt_claims jwt_algorithm jwtIssuer
 credential_type credential_id credentialsProvider credentialed accredited private_key_id privateKeyPath access_key_name
 public_keys accessKeyId encryption_key_version signing_key_rotation encryption_algorithm signing_method keyboard_layout
+next_token nextToken page_token nextPageToken next_page_token continuation_token ContinuationToken pagination_token
+sync_token resume_token eos_token bos_token pad_token unk_token sep_token cls_token mask_token stop_token first_token
+has_password hasPassword is_secret needs_token requires_auth show_password hide_secret has_api_key is_token user.hasPassword
 accessible access_level accessory private_repo privacy secretariat_name cookie_count pat pattern path patch compat expat
 ";
 
@@ -137,6 +140,19 @@ const TEXTS: &[&str] = &[
     "{\"name\":\"password\",\"type\":\"string\",\"default\":\"required text\"}",
     "{\"name\":\"password\",\"default\":\"\"}",
     "'token': [\n  (r'^a|b$', Text, ('#pop', 'name')),  # aren't\n  (r'[a-z]+', using(this))]",
+    "{\"next_token\": \"CAESBgoEAbCdEf12345\", \"nextPageToken\": \"CAESBgoEAbCdEf12345\"}",
+    "next_token=CAESBgoEAbCdEf12345 https://x.y/?pageToken=CAESBgoEAbCdEf12345",
+    "\"eos_token\": \"<|endoftext1|>\", \"pad_token\": \"[PAD]x1234567\", \"unk_token\": \"unk12345678\"",
+    "has_password: hunter2xyz, requires_auth=yes12345 \"has_api_key\": \"as of 2024-01\"",
+    "pin: 17, \"pin\": \"D13\", otp: 26.1, pat = \"*.tar.gz\", \"sk\": \"ORDER#12\", cred: none, pw: wide",
+    "FW=PW=INFINITY pat = Pattern::new(\"some/**/needle2.txt\") x = 'aB3dE5fG7hI9' where password = ''",
+    "| password | required |\n|---|---|\n| token | string |\n| api_key | The key of the API | secret | yes |",
+    "<a name=\"password\">Reset it</a> <input name=\"token\"> <p name=\"author\">Ada 1843</p>",
+    "Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhunter2xyz\r\n",
+    "password: Optional[str] = None, token: str | None = None, secret?: string; let pass += 1",
+    "password = \"\"\"\nThe text says what a password is.\n\"\"\" echo $$ PASSWORD $HOME $$",
+    "secrets:\n  value: required\ntoken:\n  description: text\nother: aB3dE5fG7hI9",
+    "mnemonic: mov, \"mnemonic\": \"vaddps\", storage_key: user/uploads/report-2024.pdf",
     "ENV PATH /usr/local/bin:$PATH\nENV TOKEN_LIMIT 4096",
 ];
 

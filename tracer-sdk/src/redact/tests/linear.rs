@@ -130,6 +130,16 @@ fn ordinary_texts_of_any_length_stay_whole() {
         prose(500_000),
         json(500_000),
         json(500_000).replace('"', "\\\""),
+        json(500_000).replace('"', "&quot;"),
+        json(500_000).replace('"', "\\u0022"),
+        json(500_000)
+            .replace('"', "%22")
+            .replace(':', "%3A")
+            .replace(',', "%2C")
+            .replace(' ', "%20"),
+        json(500_000)
+            .replace('"', "\x1b[33m\"\x1b[0m")
+            .replace(':', "\x1b[2m:\x1b[0m"),
         "A".repeat(500_000),
         "<td class=\"name\">Ada</td>\n".repeat(20_000),
         "\"id\":1,\"n\":2,".repeat(20_000),

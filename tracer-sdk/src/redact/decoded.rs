@@ -1,0 +1,398 @@
+//! What a text says once signs that are written otherwise are read: colours of a terminal are nothing, `&quot;`, `%22` and `\u0022` are
+//! quotes. Secrets are looked for in that, too, and replaced in the text as it stands.
+
+use std::ops::Range;
+
+use super::edits::Edits;
+use super::shapes::{ANY, Beside, Sign, SignSink};
+
+/// How far around such a sign, in the decoded text, something may be noticed because of it.
+const AROUND: usize = 128;
+
+/// How far around what changed it may be.
+const AROUND_CHANGE: usize = 32;
+
+/// The longest parameters of a colour.
+const MAX_COLOUR_BYTES: usize = 24;
+
+const ESCAPE: u8 = 0x1b;
+
+/// A text without such signs.
+pub(super) struct Decoded {
+    pub(super) text: String,
+    pieces: Vec<DecodedPiece>,
+}
+
+/// A part of the decoded text: bytes that stand in the text as they are, or one sign.
+struct DecodedPiece {
+    /// Where it begins in the decoded text.
+    at: usize,
+    /// Where it stands in the text.
+    start: usize,
+    end: usize,
+    is_sign: bool,
+}
+
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
+    let pairs = [
+        *b"\x1b[", *b"\x1b(", *b"%2", *b"%3", *b"%4", *b"%5", *b"%6", *b"%7", *b"&#", *b"&q", *b"&a", *b"&l",
+        *b"&g",
+    ];
+    for pair in pairs {
+        // Their first bytes are rare.
+        notice(Sign {
+            pair,
+            beside: Beside::Before(&ANY),
+        });
+    }
+    // Backslashes are not.
+    for (letter, after) in [(b'u', &b"0"[..]), (b'x', b"1234567"), (b'e', b"["), (b'0', b"3")] {
+        notice(Sign {
+            pair: [b'\\', letter],
+            beside: Beside::After(after),
+        });
+    }
+}
+
+/// Whether a sign that is written otherwise begins at `at`.
+pub(super) fn is_at(bytes: &[u8], at: usize) -> bool {
+    WrittenSign::at(bytes, at).is_some()
+}
+
+/// A sign that is written otherwise, or a colour.
+struct WrittenSign {
+    end: usize,
+    sign: Option<u8>,
+}
+
+impl WrittenSign {
+    fn at(bytes: &[u8], at: usize) -> Option<Self> {
+        match bytes.get(at)? {
+            &ESCAPE => Self::colour(bytes, at + 1),
+            b'%' => Self::percent(bytes, at + 1),
+            b'&' => Self::entity(bytes, at + 1),
+            b'\\' => Self::backslash(bytes, at + run_of(bytes, at, |byte| byte == b'\\')),
+            _ => None,
+        }
+    }
+
+    /// Only signs of ASCII count.
+    fn new(sign: u8, end: usize) -> Option<Self> {
+        matches!(sign, b' '..=b'~' | b'\n' | b'\r' | b'\t').then_some(Self {
+            end,
+            sign: Some(sign),
+        })
+    }
+
+    fn colour(bytes: &[u8], start: usize) -> Option<Self> {
+        let end = match bytes.get(start)? {
+            b'(' => start + 1,
+            b'[' => {
+                let parameters = bytes.get(start + 1..)?;
+                let length = parameters
+                    .iter()
+                    .take(MAX_COLOUR_BYTES)
+                    .take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b':' | b'?'));
+                start + 1 + length.count()
+            }
+            _ => return None,
+        };
+        bytes.get(end)?.is_ascii_alphabetic().then_some(Self {
+            end: end + 1,
+            sign: None,
+        })
+    }
+
+    /// `%22`, also within another URL: `%2522`.
+    fn percent(bytes: &[u8], start: usize) -> Option<Self> {
+        let (start, is_nested) = behind_repeated(bytes, start, b"25");
+        match hexadecimal(bytes, start) {
+            Some(sign) => Self::new(sign, start + 2),
+            None => is_nested.then_some(Self {
+                end: start,
+                sign: Some(b'%'),
+            }),
+        }
+    }
+
+    /// `&quot;`, `&#34;`, `&#x22;`, also within another page: `&amp;quot;`.
+    fn entity(bytes: &[u8], start: usize) -> Option<Self> {
+        const NAMED: [(&[u8], u8); 6] = [
+            (b"quot;", b'"'),
+            (b"apos;", b'\''),
+            (b"lt;", b'<'),
+            (b"gt;", b'>'),
+            (b"nbsp;", b' '),
+            (b"equals;", b'='),
+        ];
+        let (start, is_nested) = behind_repeated(bytes, start, b"amp;");
+        let rest = bytes.get(start..)?;
+        if let [b'#', number @ ..] = rest {
+            let (digits, radix) = match number {
+                [b'x' | b'X', digits @ ..] => (digits, 16),
+                digits => (digits, 10),
+            };
+            let length = digits
+                .iter()
+                .take(6)
+                .take_while(|byte| byte.is_ascii_hexdigit())
+                .count();
+            let (digits, behind) = digits.split_at_checked(length)?;
+            let sign = u8::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()?;
+            return Self::new(sign, bytes.len() - behind.len() + 1).filter(|_| behind.first() == Some(&b';'));
+        }
+        NAMED
+            .iter()
+            .find(|(name, _)| rest.starts_with(name))
+            .map(|(name, sign)| Self {
+                end: start + name.len(),
+                sign: Some(*sign),
+            })
+            .or(is_nested.then_some(Self {
+                end: start,
+                sign: Some(b'&'),
+            }))
+    }
+
+    /// `\u0022`, `\x22`, `\e[0m`, behind the backslashes.
+    fn backslash(bytes: &[u8], start: usize) -> Option<Self> {
+        let rest = bytes.get(start..)?;
+        let (sign, end) = match rest {
+            [b'u', b'0', b'0', ..] => (hexadecimal(bytes, start + 3)?, start + 5),
+            [b'x', ..] => (hexadecimal(bytes, start + 1)?, start + 3),
+            [b'0', b'3', b'3', ..] => (ESCAPE, start + 3),
+            [b'e', b'[', ..] => (ESCAPE, start + 1),
+            _ => return None,
+        };
+        if sign == ESCAPE {
+            Self::colour(bytes, end)
+        } else {
+            Self::new(sign, end)
+        }
+    }
+}
+
+/// How many bytes from `at` on `belongs` accepts.
+fn run_of(bytes: &[u8], at: usize, belongs: impl Fn(u8) -> bool) -> usize {
+    bytes
+        .get(at..)
+        .unwrap_or_default()
+        .iter()
+        .take_while(|byte| belongs(**byte))
+        .count()
+}
+
+/// The position behind all `repeated` at `start`, and whether there is one.
+fn behind_repeated(bytes: &[u8], start: usize, repeated: &[u8]) -> (usize, bool) {
+    let mut end = start;
+    while bytes.get(end..).is_some_and(|rest| rest.starts_with(repeated)) {
+        end += repeated.len();
+    }
+    (end, end > start)
+}
+
+/// The byte that two hexadecimal digits at `start` write.
+fn hexadecimal(bytes: &[u8], start: usize) -> Option<u8> {
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    u8::try_from(digit(start)? * 16 + digit(start + 1)?).ok()
+}
+
+impl Decoded {
+    /// `text` decoded, if there is anything to decode.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let mut decoded = Self {
+            text: String::new(),
+            pieces: Vec::new(),
+        };
+        // Only a text with such a sign takes memory.
+        let reserve = |decoded: &mut Self| {
+            decoded.text.reserve(text.len());
+            decoded.pieces.reserve(text.len() / 16);
+        };
+        // Copied up to here, and looked at.
+        let (mut copied, mut position) = (0, 0);
+        while let Some(offset) = bytes.get(position..).and_then(|rest| {
+            rest.iter()
+                .position(|byte| matches!(*byte, ESCAPE | b'%' | b'&' | b'\\'))
+        }) {
+            position += offset;
+            let Some(written) = WrittenSign::at(bytes, position) else {
+                position += run_of(bytes, position, |byte| byte == b'\\').max(1);
+                continue;
+            };
+            if copied == 0 {
+                reserve(&mut decoded);
+            }
+            decoded.push(text, copied..position);
+            if let Some(sign) = written.sign {
+                decoded.pieces.push(DecodedPiece {
+                    at: decoded.text.len(),
+                    start: position,
+                    end: written.end,
+                    is_sign: true,
+                });
+                decoded.text.push(char::from(sign));
+            }
+            position = written.end;
+            copied = position;
+        }
+        if copied == 0 {
+            return None;
+        }
+        decoded.push(text, copied..bytes.len());
+        Some(decoded)
+    }
+
+    fn push(&mut self, text: &str, part: Range<usize>) {
+        let Some(verbatim) = text.get(part.clone()).filter(|part| !part.is_empty()) else {
+            return;
+        };
+        self.pieces.push(DecodedPiece {
+            at: self.text.len(),
+            start: part.start,
+            end: part.end,
+            is_sign: false,
+        });
+        self.text.push_str(verbatim);
+    }
+
+    /// Where the byte at `at` in the decoded text begins in the text.
+    pub(super) fn start_in_text(&self, at: usize) -> usize {
+        match self
+            .pieces
+            .partition_point(|piece| piece.at <= at)
+            .checked_sub(1)
+            .and_then(|last| self.pieces.get(last))
+        {
+            Some(piece) => (piece.start + (at - piece.at)).min(piece.end),
+            None => 0,
+        }
+    }
+
+    /// Where the byte before `end` in the decoded text ends in the text.
+    fn end_in_text(&self, end: usize) -> usize {
+        match self
+            .pieces
+            .partition_point(|piece| piece.at < end)
+            .checked_sub(1)
+            .and_then(|last| self.pieces.get(last))
+        {
+            Some(piece) if piece.is_sign => piece.end,
+            Some(piece) => (piece.start + (end - piece.at)).min(piece.end),
+            None => 0,
+        }
+    }
+
+    /// The place in the text of one in the decoded text.
+    pub(super) fn in_text(&self, place: &Range<usize>) -> Range<usize> {
+        let start = self.start_in_text(place.start);
+        start..self.end_in_text(place.end).max(start)
+    }
+
+    /// Where what is at `position` in the text is in the decoded text.
+    pub(super) fn position(&self, position: usize) -> usize {
+        match self
+            .pieces
+            .partition_point(|piece| piece.start <= position)
+            .checked_sub(1)
+            .and_then(|last| self.pieces.get(last))
+        {
+            Some(piece) if piece.is_sign => piece.at + usize::from(position >= piece.end),
+            Some(piece) => piece.at + (position.min(piece.end) - piece.start),
+            None => 0,
+        }
+    }
+
+    /// The parts of the decoded text in which something may be noticed that was not in the text.
+    pub(super) fn around_signs(&self) -> Vec<Range<usize>> {
+        let starts = self.pieces.iter().map(|piece| piece.at);
+        joined(
+            starts
+                .chain([self.text.len()])
+                .map(|at| at.saturating_sub(AROUND)..at + AROUND),
+        )
+    }
+
+    /// Those of them where something changed these regions of the text before `edits` were made, or in those again.
+    pub(super) fn around_changes(
+        &self,
+        regions: &[Range<usize>],
+        edits: &Edits,
+        again: &[Range<usize>],
+    ) -> Vec<Range<usize>> {
+        let moved = regions
+            .iter()
+            .map(|region| edits.after(region.start)..edits.after(region.end));
+        let mut around: Vec<Range<usize>> = moved
+            .chain(again.iter().cloned())
+            .map(|region| {
+                self.position(region.start).saturating_sub(AROUND_CHANGE)
+                    ..self.position(region.end) + AROUND_CHANGE
+            })
+            .collect();
+        around.sort_unstable_by_key(|region| region.start);
+        let near = self.around_signs();
+        let mut near = near.iter().peekable();
+        let both = joined(around.into_iter()).into_iter().filter(|region| {
+            while near.next_if(|near| near.end < region.start).is_some() {}
+            near.peek().is_some_and(|near| near.start < region.end)
+        });
+        both.collect()
+    }
+}
+
+/// These regions, which come in their order, those that overlap as one.
+pub(super) fn joined(regions: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for region in regions {
+        match joined.last_mut() {
+            Some(last) if region.start <= last.end => last.end = last.end.max(region.end),
+            _ => joined.push(region),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_read_however_they_are_written_and_found_again() {
+        for (text, expected) in [
+            ("\x1b[3ma\x1b[0m\x1b[2m=\x1b[0m1\x1b(B", "a=1"),
+            ("\\u001b[33ma\\x1b[0m\\033[1;38:2m=\\e[mb", "a=b"),
+            (
+                "&quot;a&#34;&#x3D;&#X3d;&lt;b&amp;quot;&amp;&amp;amp;c",
+                "\"a\"==<b\"&&c",
+            ),
+            ("%22a%3d%253A%2525b%25", "\"a=:%b%"),
+            ("\\u0022\\\\u0070\\x3d", "\"p="),
+        ] {
+            assert_eq!(Decoded::of(text).unwrap().text, expected, "{text}");
+        }
+        for text in [
+            "",
+            "a & b % c \\ d",
+            "&quo; %zz %c3%a9 \\u12 \\n \\u00e9",
+            "100% of &str \\\\server",
+        ] {
+            assert!(Decoded::of(text).is_none(), "{text}");
+        }
+        let text = "é\x1b[3mab\x1b[0m%3D&quot;x";
+        let decoded = Decoded::of(text).unwrap();
+        assert_eq!(decoded.text, "éab=\"x");
+        for (place, expected) in [
+            (2..4, "ab"),
+            (3..5, "b\x1b[0m%3D"),
+            (4..5, "%3D"),
+            (5..6, "&quot;"),
+            (5..7, "&quot;x"),
+        ] {
+            let found = decoded.in_text(&place);
+            assert_eq!(&text[found.clone()], expected);
+            assert_eq!(decoded.position(found.start), place.start);
+        }
+    }
+}
