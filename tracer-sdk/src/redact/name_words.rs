@@ -137,9 +137,11 @@ const CODE_WORDS: [&[u8]; 13] = words_backwards![
 ];
 
 /// Words before `token` that say that it is a place in a list, or one of a model's vocabulary.
-const HARMLESS_TOKENS: [&[u8]; 25] = words_backwards![
+const HARMLESS_TOKENS: [&[u8]; 27] = words_backwards![
     b"next",
     b"page",
+    b"input",
+    b"output",
     b"previous",
     b"prev",
     b"continuation",

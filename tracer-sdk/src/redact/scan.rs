@@ -39,13 +39,19 @@ const NEAR: usize = 8;
 /// How far before a cut something else may be noticed because of it, in bytes.
 const AROUND_CUT: usize = 400;
 
-/// The work that any text may take, and what it may take for its length: none of 10,000 real files comes to it. What takes
-/// more is redacted from there on: to stop looking would let a secret through, and to go on would stall the program.
+/// The work that any text may take, and what it may take for its length: of 20,000 real files six come to it, tables of
+/// page tokens and schemas full of patterns. What takes more is redacted from there on: to stop looking would let a
+/// secret through, and to go on would stall the program.
 const FIRST_PASS: WorkLimit = WorkLimit {
-    free: 3_000,
-    per_64_bytes: 96,
+    free: 4_500,
+    per_64_bytes: 76,
 };
-/// Each pass may take this part of what the one before it may: it looks at what changed only.
+const SECOND_PASS: WorkLimit = WorkLimit {
+    free: 2_000,
+    per_64_bytes: 24,
+};
+
+/// Each pass behind them may take this part of what the one before it may: it looks at what changed only.
 const PART_FOR_NEXT_PASS: usize = 3;
 
 /// The most bytes around a place that are examined for the work of one, and those that are examined for none.
@@ -60,8 +66,8 @@ const MAX_LOOK_BEHIND: usize = 512;
 const FOUND_WORK: usize = 40;
 const DECODED_WORK: usize = 3 * FOUND_WORK;
 
-/// How many bytes are decoded for the work of one.
-const DECODED_FOR_WORK: usize = 2;
+/// The work of noticing a sign that is written otherwise, and of decoding it.
+const ENCODED_WORK: usize = 2;
 
 /// The bit of the environment's values; that of what is written otherwise and those of shapes are below.
 const ENVIRONMENT: u16 = 1 << 15;
@@ -129,6 +135,7 @@ impl Scanner {
         let mut pass = Pass {
             keys,
             limit: FIRST_PASS,
+            spent: 0,
             is_encoded: false,
         };
         let everything = 0..seen.len();
@@ -152,8 +159,8 @@ impl Scanner {
         if truncated {
             look_around_cut(&mut again, &text);
         }
+        pass.limit = SECOND_PASS;
         for _ in 1..MAX_PASSES {
-            pass.limit = pass.limit.of_next_pass();
             if again.is_empty() {
                 break;
             }
@@ -161,6 +168,7 @@ impl Scanner {
             let Some(next) = self.pass(&mut pass, &text, length, false, &again) else {
                 break;
             };
+            pass.limit = pass.limit.of_next_pass();
             redacted += next.count;
             again = next.again;
             let (shorter, cut_again) = cut(Cow::Owned(next.text), max_bytes);
@@ -191,18 +199,20 @@ impl Scanner {
         let was_encoded = pass.is_encoded;
         let start = Start {
             goes_on,
-            spent: 0,
+            found_work: FOUND_WORK,
             regions,
         };
-        let (plain, spent) = self.replace(pass, seen, keep, &start, WorkLimit::at);
+        pass.spent = 0;
+        let plain = self.replace(pass, seen, keep, &start, WorkLimit::at);
         if !pass.is_encoded {
             return plain;
         }
         // A secret that goes on behind what is kept is seen whole.
-        let (plain, spent) = if keep < seen.len() {
+        let plain = if keep < seen.len() {
+            pass.spent = 0;
             self.replace(pass, seen, seen.len(), &start, WorkLimit::at)
         } else {
-            (plain, spent)
+            plain
         };
         let plain = plain.unwrap_or_else(|| Replaced {
             text: seen.to_owned(),
@@ -215,24 +225,16 @@ impl Scanner {
             } else {
                 decoded.around_signs()
             };
-            // Decoding takes work, too; a text is decoded again when little was left to do.
-            let decoding = if was_encoded {
-                0
-            } else {
-                plain.text.len() / DECODED_FOR_WORK
-            };
             let start = Start {
                 goes_on,
-                spent: spent + decoding,
+                found_work: DECODED_WORK,
                 regions: &regions,
             };
             // What is left of the work that the text may take.
             let length = plain.text.len();
-            let found = self
-                .replace(pass, &decoded.text, decoded.position(keep), &start, |limit, _| {
-                    limit.at(length)
-                })
-                .0?;
+            let found = self.replace(pass, &decoded.text, decoded.position(keep), &start, |limit, _| {
+                limit.at(length)
+            })?;
             Some(plain.with(&decoded, &found))
         });
         let keep = found.as_ref().map_or(keep, |found| found.edits.after(keep));
@@ -242,7 +244,7 @@ impl Scanner {
         (all.count > 0).then_some(all)
     }
 
-    /// `seen[..keep]` with the secrets replaced that are noticed where `start` says, or nothing when there are none, and the work.
+    /// `seen[..keep]` with the secrets replaced that are noticed where `start` says, or nothing when there are none.
     fn replace(
         &self,
         pass: &mut Pass<'_>,
@@ -250,15 +252,13 @@ impl Scanner {
         keep: usize,
         start: &Start<'_>,
         most: impl Fn(WorkLimit, usize) -> usize,
-    ) -> (Option<Replaced>, usize) {
+    ) -> Option<Replaced> {
         let Start {
             goes_on,
-            spent,
+            found_work,
             regions,
         } = *start;
         let (keys, limit) = (pass.keys, pass.limit);
-        // What was done before was done in the text as it stands.
-        let found_work = if spent > 0 { DECODED_WORK } else { FOUND_WORK };
         let text = Text::new(seen.as_bytes(), goes_on);
         let mut result = Replaced::default();
         let mut position = 0;
@@ -275,7 +275,7 @@ impl Scanner {
                 let bits = if bits & ENCODED == 0 {
                     bits
                 } else {
-                    text.spend(0);
+                    text.spend(ENCODED_WORK);
                     pass.is_encoded = pass.is_encoded || decoded::is_at(bytes, at);
                     bits & !ENCODED
                 };
@@ -286,7 +286,7 @@ impl Scanner {
                 position = at + 1;
                 let before = text.work();
                 let (recognised, tried) = self.recognise(&text, at, bits, keys);
-                if spent + text.work() > most(limit, at) {
+                if pass.spent + text.work() > most(limit, at) {
                     let rest = prefix(seen, at.saturating_sub(MAX_LOOK_BEHIND)).len();
                     result.push_redacted(seen, rest..keep, 0..0);
                     break 'regions;
@@ -316,14 +316,13 @@ impl Scanner {
         result.push_ahead(seen, keep);
         #[cfg(test)]
         work::add(text.all_work());
-        let work = spent + text.work();
-        let replaced = (result.count > 0).then(|| {
+        pass.spent += text.work();
+        (result.count > 0).then(|| {
             result
                 .text
                 .push_str(seen.get(result.copied..keep).unwrap_or_default());
             result
-        });
-        (replaced, work)
+        })
     }
 
     /// The secret that is noticed at `at` by these bits, and how many shapes were tried.
@@ -360,6 +359,8 @@ impl Scanner {
 struct Pass<'k> {
     keys: &'k RedactKeys,
     limit: WorkLimit,
+    /// The work that the pass took so far.
+    spent: usize,
     /// Whether something was seen that is written otherwise.
     is_encoded: bool,
 }
@@ -368,8 +369,8 @@ struct Pass<'k> {
 struct Start<'r> {
     /// The text goes on.
     goes_on: bool,
-    /// The work that was done before.
-    spent: usize,
+    /// The work of replacing a secret.
+    found_work: usize,
     regions: &'r [Range<usize>],
 }
 

@@ -59,6 +59,9 @@ pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
 
 /// The full-width forms of the separators are these two bytes and one of the next two.
 const WIDE: [u8; 2] = [0xef, 0xbc];
+
+/// The work that one of them takes beyond that of another one: what is before it is looked at byte by byte.
+const WIDE_WORK: usize = 12;
 const WIDE_COLON: u8 = 0x9a;
 const WIDE_EQUALS: u8 = 0x9d;
 
@@ -110,6 +113,9 @@ struct AssignedName {
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
+    if text.at(at) == WIDE[1] && text.before(at) == WIDE[0] {
+        text.spend(WIDE_WORK);
+    }
     let last = match (text.at(at), text.at(at + 1)) {
         (b':', b':') => return None,
         // The name is before all of `:=`, `::=`, `?=` and `+=`.
