@@ -106,7 +106,7 @@ pub(super) fn is_blank(value: &[u8]) -> bool {
 fn has_crosses(value: &[u8]) -> bool {
     const CROSSES: usize = 8;
     let is_cross = |byte: &u8| byte.eq_ignore_ascii_case(&b'x');
-    // One of so many neighbours has a number that they divide: hardly any value is looked at whole.
+    // Of eight neighbours one is at a multiple of eight: hardly any value is looked at whole.
     value.iter().step_by(CROSSES).any(is_cross)
         && value
             .windows(CROSSES)
