@@ -255,16 +255,32 @@ impl<T> PerProcess<T> {
 /// [`Instant::now`](std::time::Instant::now).
 #[cfg(target_os = "linux")]
 pub(crate) fn coarse_now() -> Duration {
-    use rustix::time::{ClockId, clock_gettime};
-    let now = clock_gettime(ClockId::MonotonicCoarse);
-    let nanoseconds = u32::try_from(now.tv_nsec).unwrap_or(0);
-    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), nanoseconds)
+    read_clock(rustix::time::ClockId::MonotonicCoarse)
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn coarse_now() -> Duration {
     static START: Computed<std::time::Instant> = Computed::new(std::time::Instant::now);
     START.elapsed()
+}
+
+/// How much time has passed since a time of [`coarse_now`], or some milliseconds more: never less.
+#[cfg(all(feature = "tracing", target_os = "linux"))]
+pub(crate) fn since_coarse(time: Duration) -> Duration {
+    // The coarse clock is this one as it was at its last step.
+    read_clock(rustix::time::ClockId::Monotonic).saturating_sub(time)
+}
+
+#[cfg(all(feature = "tracing", not(target_os = "linux")))]
+pub(crate) fn since_coarse(time: Duration) -> Duration {
+    coarse_now().saturating_sub(time)
+}
+
+#[cfg(target_os = "linux")]
+fn read_clock(clock: rustix::time::ClockId) -> Duration {
+    let now = rustix::time::clock_gettime(clock);
+    let nanoseconds = u32::try_from(now.tv_nsec).unwrap_or(0);
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), nanoseconds)
 }
 
 /// A constant that takes work to make. Threads that need it first together both make it, so that none waits.

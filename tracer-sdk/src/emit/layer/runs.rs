@@ -16,7 +16,7 @@ use crate::emit::run_state::RunState;
 use crate::emit::site::Site;
 use crate::emit::start::{Started, start_run_since};
 use crate::format::EventType;
-use crate::process::{OwnLock, OwnProcess, coarse_now};
+use crate::process::{OwnLock, OwnProcess, coarse_now, since_coarse};
 use crate::settings::Config;
 use crate::write::files::{Disk, FileSystem};
 
@@ -40,9 +40,7 @@ pub(super) fn start_run(
     let path = metadata.file().unwrap_or_default();
     let site = Site::new(Some(name.into()), path, "", metadata.line().unwrap_or_default());
     let disk: Arc<dyn FileSystem> = Arc::new(Disk);
-    let ago = since
-        .map(|since| coarse_now().saturating_sub(since))
-        .unwrap_or_default();
+    let ago = since.map(since_coarse).unwrap_or_default();
     let Some(started) = start_run_since(&site, config, &GivenTags::default(), &disk, ago) else {
         report::recording_is_off();
         return None;
@@ -96,7 +94,7 @@ impl Drop for LiveContext {
 /// Nearly none becomes one: what that takes is made when it is needed.
 #[derive(Debug)]
 pub(super) struct OutermostSpan {
-    /// By the coarse clock, which costs such a span a tenth less than the exact one: its run may begin some milliseconds off.
+    /// By the coarse clock, which costs such a span a tenth less than the exact one: its run may begin some milliseconds early.
     since: Duration,
     metadata: &'static Metadata<'static>,
     run: OnceBox<OutermostRunPlace>,
