@@ -12,8 +12,6 @@ const WRAPPERS: [&str; 4] = [
     "tokio::runtime::Builder::new_current_thread().",
     "Ok::<(), ",
 ];
-/// Build output, and dependencies of the page.
-const SKIPPED: [&str; 2] = ["target", "node_modules"];
 /// Words after the fence of a block that is an example all the same.
 const OF_AN_EXAMPLE: [&str; 4] = ["rust", "no_run", "should_panic", "compile_fail"];
 
@@ -105,21 +103,6 @@ fn check_source(root: &Path, path: &Path, count: &mut usize, problems: &mut Vec<
     }
 }
 
-fn check_folder(root: &Path, folder: &Path, count: &mut usize, problems: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy();
-        if name.starts_with('.') || SKIPPED.contains(&name.as_ref()) {
-            continue;
-        }
-        if path.is_dir() {
-            check_folder(root, &path, count, problems);
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            check_source(root, &path, count, problems);
-        }
-    }
-}
-
 #[test]
 fn documentation_examples_hide_no_name() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -127,7 +110,9 @@ fn documentation_examples_hide_no_name() {
         .canonicalize()
         .unwrap();
     let (mut count, mut problems) = (0, Vec::new());
-    check_folder(&root, &root, &mut count, &mut problems);
+    for path in tracer_floors::files(&root, &["rs"], &[]).unwrap() {
+        check_source(&root, &path, &mut count, &mut problems);
+    }
     assert!(count > 500, "{count} examples were found");
     assert!(
         problems.is_empty(),
