@@ -257,14 +257,15 @@ impl Decoded {
         self.text.push_str(verbatim);
     }
 
+    /// The last of the pieces that begin so.
+    fn last_piece(&self, begins: impl FnMut(&DecodedPiece) -> bool) -> Option<&DecodedPiece> {
+        let count = self.pieces.partition_point(begins);
+        self.pieces.get(count.checked_sub(1)?)
+    }
+
     /// Where the byte at `at` in the decoded text begins in the text.
     pub(super) fn start_in_text(&self, at: usize) -> usize {
-        match self
-            .pieces
-            .partition_point(|piece| piece.at <= at)
-            .checked_sub(1)
-            .and_then(|last| self.pieces.get(last))
-        {
+        match self.last_piece(|piece| piece.at <= at) {
             Some(piece) => (piece.start + (at - piece.at)).min(piece.end),
             None => 0,
         }
@@ -272,12 +273,7 @@ impl Decoded {
 
     /// Where the byte before `end` in the decoded text ends in the text.
     fn end_in_text(&self, end: usize) -> usize {
-        match self
-            .pieces
-            .partition_point(|piece| piece.at < end)
-            .checked_sub(1)
-            .and_then(|last| self.pieces.get(last))
-        {
+        match self.last_piece(|piece| piece.at < end) {
             Some(piece) if piece.is_sign => piece.end,
             Some(piece) => (piece.start + (end - piece.at)).min(piece.end),
             None => 0,
@@ -292,12 +288,7 @@ impl Decoded {
 
     /// Where what is at `position` in the text is in the decoded text.
     pub(super) fn position(&self, position: usize) -> usize {
-        match self
-            .pieces
-            .partition_point(|piece| piece.start <= position)
-            .checked_sub(1)
-            .and_then(|last| self.pieces.get(last))
-        {
+        match self.last_piece(|piece| piece.start <= position) {
             Some(piece) if piece.is_sign => piece.at + usize::from(position >= piece.end),
             Some(piece) => piece.at + (position.min(piece.end) - piece.start),
             None => 0,
@@ -343,7 +334,7 @@ impl Decoded {
 }
 
 /// These regions, which come in their order, those that overlap as one.
-pub(super) fn joined(regions: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+fn joined(regions: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     for region in regions {
         match joined.last_mut() {

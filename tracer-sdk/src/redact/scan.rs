@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::Cleaned;
 use super::cut::{character_boundary, cut, prefix};
-use super::decoded::{self, Decoded, joined};
+use super::decoded::{self, Decoded};
 use super::edits::{Edit, Edits};
 use super::environment::EnvironmentSecrets;
 use super::keys::RedactKeys;
@@ -418,15 +418,10 @@ impl Replaced {
         }
         all.text.push_str(self.text.get(all.copied..).unwrap_or_default());
         let in_text = |at: usize| all.edits.after(decoded.start_in_text(found.edits.before(at)));
-        // Most of them overlap.
-        let of_found = joined(found.again.iter().cloned());
-        let of_found = of_found
-            .into_iter()
-            .map(|region| in_text(region.start)..in_text(region.end) + 2);
-        let of_text = joined(self.again.iter().cloned());
-        let of_text = of_text
-            .into_iter()
-            .map(|region| all.edits.after(region.start)..all.edits.after(region.end));
+        let of_found = found.again.iter();
+        let of_found = of_found.map(|region| in_text(region.start)..in_text(region.end) + 2);
+        let of_text = self.again.iter();
+        let of_text = of_text.map(|region| all.edits.after(region.start)..all.edits.after(region.end));
         let mut again: Vec<Range<usize>> = of_found.chain(of_text).collect();
         again.sort_unstable_by_key(|region| (region.start, region.end));
         all.again = again;
