@@ -70,10 +70,19 @@ class Store:
     def start_volume(self, number):
         folder = self.folder / f"volume{number}"
         folder.mkdir(exist_ok=True)
+        # Without a limit of our own the server takes nothing on a disk of which less than a hundredth is free, however large that is.
         self.start(f"volume{number}", "volume", "-ip=127.0.0.1", f"-port={self.volumes[number]}", f"-dir={folder}", "-max=20",
-                   f"-master=127.0.0.1:{self.master}")
+                   "-minFreeSpace=64MiB", f"-master=127.0.0.1:{self.master}")
 
     def __enter__(self):
+        try:
+            self.bring_up()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
+        return self
+
+    def bring_up(self):
         (self.folder / "master").mkdir()
         self.start("master", "master", "-ip=127.0.0.1", f"-port={self.master}", f"-mdir={self.folder / 'master'}",
                    "-volumeSizeLimitMB=64", "-defaultReplication=001", "-peers=none")
@@ -84,7 +93,6 @@ class Store:
                    str(self.s3), "-s3.port.iceberg", "0", "-s3.port.lance", "0", "-s3.config", str(self.folder / "s3.json"),
                    f"-defaultStoreDir={self.folder / 'filer'}")
         self.until("the store", lambda: self.put_file("/buckets/team/ready", b"ready") and self.answers(self.s3))
-        return self
 
     def __exit__(self, kind, *_):
         if kind is not None:
