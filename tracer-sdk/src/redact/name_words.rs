@@ -211,7 +211,7 @@ const VALUE_WORDS: [&[u8]; 4] = words_backwards![b"value", b"values", b"val", b"
 const DEFAULT_WORD: &[u8] = &backwards(b"default");
 
 /// Names of a member that hold it in markup only, reversed: `<meta name="csrf-token" content="…">`.
-const CONTENT_WORD: &[u8] = &backwards(b"content");
+pub(super) const CONTENT_WORD: &[u8] = &backwards(b"content");
 
 /// The tails of all of them.
 static TAILS: Computed<Tails> = Computed::new(|| words().fold(Tails::none(), Tails::and));
@@ -324,22 +324,20 @@ impl Neighbours {
 
 /// The role of the member `name`.
 pub(super) fn role(name: &[u8]) -> NameRole {
-    role_of_member(name, false)
-}
-
-/// As [`role`], in markup or not.
-pub(super) fn role_of_member(name: &[u8], is_markup: bool) -> NameRole {
-    // Longer names are none of these words.
-    let may_have_one = name.len() <= MAX_BYTES_WITH_ROLE && (is_markup || ROLE_TAILS.may_match(name));
-    if may_have_one {
-        role_of(&FoldedName::new(name), is_markup)
+    if may_have_role(name) {
+        role_of(&FoldedName::new(name))
     } else {
         NameRole::Other
     }
 }
 
+/// Whether the member `name` may have one: longer names are none of these words.
+pub(super) fn may_have_role(name: &[u8]) -> bool {
+    name.len() <= MAX_BYTES_WITH_ROLE && ROLE_TAILS.may_match(name)
+}
+
 /// The longest name of a member with a role.
-const MAX_BYTES_WITH_ROLE: usize = 24;
+pub(super) const MAX_BYTES_WITH_ROLE: usize = 24;
 
 /// The words with a role.
 static ROLE_WORDS: Computed<Vec<&[u8]>> = Computed::new(|| {
@@ -351,12 +349,12 @@ static ROLE_WORDS: Computed<Vec<&[u8]>> = Computed::new(|| {
 pub(super) static ROLE_TAILS: Computed<Tails> = Computed::new(|| with_roles(Tails::none()));
 
 /// The role of a member by its last word; a single letter must be the whole name.
-pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> NameRole {
+pub(super) fn role_of(name: &FoldedName) -> NameRole {
     let is = |word: &&[u8]| {
         name.spelled(0, word)
             .is_some_and(|end| word.len() > 1 || name.is_at_beginning(end))
     };
-    if VALUE_WORDS.iter().any(is) || is_markup && is(&CONTENT_WORD) {
+    if VALUE_WORDS.iter().any(is) {
         NameRole::Value
     } else if NAME_WORDS.iter().any(is) {
         NameRole::Name

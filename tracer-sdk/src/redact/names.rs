@@ -3,7 +3,7 @@
 use super::fold::{FoldedName, backwards};
 use super::keys::{KeyVerdict, RedactKeys};
 use super::name_words::{
-    NameMeaning, NameRole, OTHER_TAILS, QUERY_NAMES, ROLE_TAILS, by_last_word_of, role_of,
+    CONTENT_WORD, NameMeaning, NameRole, OTHER_TAILS, QUERY_NAMES, ROLE_TAILS, by_last_word_of, role_of,
 };
 
 /// What a header line holds.
@@ -40,6 +40,8 @@ pub(super) struct Said {
     pub(super) header: Option<Header>,
     /// Of its neighbours.
     pub(super) role: NameRole,
+    /// As the name of an element or attribute: that it holds the content.
+    is_content: bool,
 }
 
 impl Said {
@@ -61,16 +63,25 @@ impl Said {
                         .is_some_and(|end| known.len() > 3 || name.is_at_beginning(end))
                 }),
             header: class.and_then(|_| Header::named(&name)),
-            role: if class.is_none() && may_have_role {
-                role_of(&name, false)
+            role: if may_have_role {
+                role_of(&name)
             } else {
                 NameRole::Other
             },
+            is_content: name.spelled(0, CONTENT_WORD).is_some(),
         }
     }
 
     pub(super) fn class(self) -> Option<NameMeaning> {
         self.class
+    }
+
+    /// Its role in markup.
+    pub(super) fn role_in_markup(self) -> NameRole {
+        match self.role {
+            NameRole::Other if self.is_content => NameRole::Value,
+            role => role,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use memchr::memmem::Finder;
 
 use super::keys::RedactKeys;
-use super::name_words::NameMeaning;
+use super::name_words::{MAX_BYTES_WITH_ROLE, NameMeaning, NameRole, may_have_role};
 use super::names::Said;
 use super::values::MAX_JUDGED;
 use crate::format::names::markers::{REDACTED, TRUNCATED};
@@ -294,6 +294,18 @@ impl<'a> Text<'a> {
                 }));
                 said
             }
+        }
+    }
+
+    /// What the member whose name is `start..end` says of its neighbours, in markup or not.
+    pub(super) fn role(&self, start: usize, end: usize, is_markup: bool, keys: &RedactKeys) -> NameRole {
+        let name = self.slice(start, end);
+        if is_markup && name.len() <= MAX_BYTES_WITH_ROLE {
+            self.said_by(start, end, keys).role_in_markup()
+        } else if may_have_role(name) {
+            self.said_by(start, end, keys).role
+        } else {
+            NameRole::Other
         }
     }
 

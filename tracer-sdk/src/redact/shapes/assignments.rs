@@ -32,6 +32,9 @@ const MAX_TYPE_BYTES: usize = 32;
 /// How much of a JSON array or object under a name is looked at.
 const MAX_NESTED_BYTES: usize = 512;
 
+/// The work that a text in it takes beside what is judged of it.
+const ITEM_WORK: usize = 10;
+
 /// How much of what is behind an item in YAML is passed.
 const MAX_COMMENT_BYTES: usize = 64;
 
@@ -230,7 +233,6 @@ fn find_named(
         return in_lines(text, start, line, class);
     }
     let start = behind_markup(text, start, &named);
-    let is_name = |value: &[u8]| names::class(value, keys).is_some();
     let quoted = Quoted::at(text, start)
         .or_else(|| {
             (is_colon && !named.is_quoted)
@@ -244,7 +246,7 @@ fn find_named(
         .or_else(|| dumped(text, start))
         .or_else(|| wrapped(text, start, class));
     if let Some(quoted) = quoted {
-        return quoted.find(text, class, &named, is_colon, is_name);
+        return quoted.find(text, class, &named, is_colon, keys);
     }
     if named.is_quoted && is_colon {
         return number(text, start, &named)
@@ -253,7 +255,7 @@ fn find_named(
     }
     if is_colon
         && !named.is_quoted
-        && let Some(place) = in_yaml(text, start, gap.has_lines, class)
+        && let Some(place) = in_yaml(text, start, gap.has_lines, class, keys)
     {
         return Some(place);
     }
@@ -444,8 +446,10 @@ impl AssignedQuoted {
         class: NameMeaning,
         named: &AssignedName,
         is_colon: bool,
-        is_name: impl Fn(&[u8]) -> bool,
+        keys: &RedactKeys,
     ) -> Option<SecretPlace> {
+        let start = self.quoted.start;
+        let is_name = |value: &[u8]| text.class(start, start + value.len(), keys).is_some();
         let is_variable = !is_colon && is_screaming(text.slice(named.start, named.end));
         let is_meant = (named.is_quoted && is_colon) || is_variable || self.place == QuotedPlace::Option;
         let is_secret = |value: &[u8]| match class {
@@ -499,6 +503,7 @@ fn nested(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPla
             b'(' => is_code = true,
             b'"' | b'\'' | b'\\' => {
                 if let Some(quoted) = Quoted::within(text, position, MAX_NESTED_BYTES) {
+                    text.spend(ITEM_WORK);
                     let is_item = is_list && depth == 1 && !is_code;
                     let value = quoted.judged(text);
                     let is_secret = looks_secret(value)
@@ -536,7 +541,7 @@ fn nested(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPla
         goes_on &= byte == b',' || byte.is_ascii_whitespace() || is_in_list;
         position += 1;
     }
-    text.spend((position - start) / 8);
+    text.spend((position - start) / 3);
     SecretPlace::apart(places)
 }
 
@@ -587,7 +592,13 @@ fn behind_markup(text: &Text<'_>, start: usize, named: &AssignedName) -> usize {
 }
 
 /// A value in YAML that is in the line below its name, an item there, or behind an anchor or a tag.
-fn in_yaml(text: &Text<'_>, start: usize, has_lines: bool, class: NameMeaning) -> Option<SecretPlace> {
+fn in_yaml(
+    text: &Text<'_>,
+    start: usize,
+    has_lines: bool,
+    class: NameMeaning,
+    keys: &RedactKeys,
+) -> Option<SecretPlace> {
     let mut gap = Gap {
         end: start,
         has_lines,
@@ -615,7 +626,7 @@ fn in_yaml(text: &Text<'_>, start: usize, has_lines: bool, class: NameMeaning) -
     }
     if gap.has_lines
         && matches!(text.before(gap.end), b' ' | b'\t')
-        && let Some(place) = pairs::below(text, gap.end, class)
+        && let Some(place) = pairs::below(text, gap.end, class, keys)
     {
         return Some(place);
     }

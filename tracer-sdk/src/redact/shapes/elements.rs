@@ -4,7 +4,7 @@ use memchr::memchr;
 
 use super::{ANY, Beside, SecretPlace, Sign, SignSink};
 use crate::redact::keys::RedactKeys;
-use crate::redact::name_words::{self, NameMeaning, NameRole};
+use crate::redact::name_words::{NameMeaning, NameRole};
 use crate::redact::text::Text;
 use crate::redact::values::MAX_JUDGED;
 
@@ -47,10 +47,9 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
     if text.before(start) != b'<' || name_end == start {
         return None;
     }
-    let name = text.slice(start, name_end);
     match text.class(start, name_end, keys) {
         Some(class) => secret(text, end + 1, class),
-        None if name_end == end && name_words::role_of_member(name, true) == NameRole::Name => {
+        None if name_end == end && text.role(start, name_end, true, keys) == NameRole::Name => {
             let content = text.run_within(end + 1, MAX_NAME_BYTES, is_name);
             let class = text.class(end + 1, content, keys)?;
             let close = text.run_within(content, MAX_NAME_BYTES, |byte| byte != b'>');
@@ -89,6 +88,7 @@ pub(super) fn behind_tag(
     attribute: usize,
     close: usize,
     class: NameMeaning,
+    keys: &RedactKeys,
 ) -> Option<SecretPlace> {
     if text.at(close) != b'>' || text.before(close) == b'/' {
         return None;
@@ -98,9 +98,9 @@ pub(super) fn behind_tag(
     let open = attribute - tag.len() + memchr::memrchr(b'<', tag)? + 1;
     let name = text.slice(open, text.run_within(open, MAX_NAME_BYTES, is_name));
     let inner = text.run_within(close + 1, MAX_NAME_BYTES, |byte| byte.is_ascii_whitespace());
-    let inner_name = text.slice(inner + 1, text.run_within(inner + 1, MAX_NAME_BYTES, is_name));
+    let inner_end = text.run_within(inner + 1, MAX_NAME_BYTES, is_name);
     let found = if text.at(inner) == b'<' && text.at(inner + 1) != b'!' {
-        (name_words::role_of_member(inner_name, true) == NameRole::Value)
+        (text.role(inner + 1, inner_end, true, keys) == NameRole::Value)
             .then(|| within_next(text, close + 1, class))??
     } else {
         secret(text, close + 1, class)?

@@ -7,7 +7,7 @@ use super::SecretPlace;
 use super::elements;
 use super::value_places::{Gap, Quoted};
 use crate::redact::keys::RedactKeys;
-use crate::redact::name_words::{self, NameMeaning, NameRole};
+use crate::redact::name_words::{NameMeaning, NameRole};
 use crate::redact::text::Text;
 use crate::redact::values::{MAX_JUDGED, is_number, is_plausible};
 
@@ -54,6 +54,7 @@ pub(super) fn find(
         key: text.slice(named.start, named.end),
         role,
         says,
+        keys,
     };
     let mut places = Vec::new();
     naming.values_before(text, named.start, is_markup, &mut places);
@@ -61,7 +62,7 @@ pub(super) fn find(
     let end = naming.values_after(text, behind, is_markup, &mut places);
     if is_markup {
         let close = text.run_within(end, MAX_BETWEEN, |byte| byte.is_ascii_whitespace());
-        let content = elements::behind_tag(text, named.start, close, says)
+        let content = elements::behind_tag(text, named.start, close, says, keys)
             .or_else(|| form_field(text, named.start, behind, says));
         places.extend(content.map(|content| content.start..content.end));
     }
@@ -69,11 +70,17 @@ pub(super) fn find(
 }
 
 /// The values in YAML that are below the name of a secret: `credentials:` before `value: …`, which begins at `start`.
-pub(super) fn below(text: &Text<'_>, start: usize, says: NameMeaning) -> Option<SecretPlace> {
+pub(super) fn below(
+    text: &Text<'_>,
+    start: usize,
+    says: NameMeaning,
+    keys: &RedactKeys,
+) -> Option<SecretPlace> {
     let naming = NamingMember {
         key: b"",
         role: NameRole::Name,
         says,
+        keys,
     };
     let mut places = Vec::new();
     naming.values_after(text, start, false, &mut places);
@@ -125,6 +132,7 @@ struct NamingMember<'a> {
     key: &'a [u8],
     role: NameRole,
     says: NameMeaning,
+    keys: &'a RedactKeys,
 }
 
 fn is_bare_name(byte: u8) -> bool {
@@ -143,10 +151,14 @@ impl NamingMember<'_> {
         let mut position = behind;
         for _ in 0..MAX_MEMBERS {
             // Behind another one of the same name is what that names.
-            let Some(after) = MemberAfter::find(text, position).filter(|after| after.key != self.key) else {
+            let Some(after) = MemberAfter::find(text, position) else {
                 return position;
             };
-            let role = name_words::role_of_member(after.key, is_markup);
+            let name = &after.name;
+            if text.slice(name.start, name.end) == self.key {
+                return position;
+            }
+            let role = text.role(name.start, name.end, is_markup, self.keys);
             if role.is_value() {
                 places.extend(self.secret_in(text, &after, role));
             }
@@ -159,7 +171,7 @@ impl NamingMember<'_> {
     }
 
     /// The secret that is the value of `member`, which has this role.
-    fn secret_in(&self, text: &Text<'_>, member: &MemberAfter<'_>, role: NameRole) -> Option<Range<usize>> {
+    fn secret_in(&self, text: &Text<'_>, member: &MemberAfter, role: NameRole) -> Option<Range<usize>> {
         if let Some(quoted) = &member.quoted {
             let is_secret = quoted.seen > quoted.start && self.names(quoted.judged(text), role);
             return is_secret.then(|| quoted.start..quoted.end(text));
@@ -195,7 +207,7 @@ impl NamingMember<'_> {
             if key == self.key {
                 return;
             }
-            let role = name_words::role_of_member(key, false);
+            let role = text.role(before.name.start, before.name.end, false, self.keys);
             let is_secret = |value: &Range<usize>| {
                 role.is_value()
                     && !value.is_empty()
@@ -209,15 +221,15 @@ impl NamingMember<'_> {
 }
 
 /// A member directly behind another one.
-struct MemberAfter<'a> {
-    key: &'a [u8],
+struct MemberAfter {
+    name: Range<usize>,
     /// Where its value begins.
     value: usize,
     quoted: Option<Quoted>,
 }
 
-impl<'a> MemberAfter<'a> {
-    fn find(text: &Text<'a>, position: usize) -> Option<Self> {
+impl MemberAfter {
+    fn find(text: &Text<'_>, position: usize) -> Option<Self> {
         let start = between(text, position);
         let end = text.run_within(start, MAX_ROLE_BYTES + 1, is_bare_name);
         if end == start || end - start > MAX_ROLE_BYTES {
@@ -230,7 +242,7 @@ impl<'a> MemberAfter<'a> {
         let arrow = usize::from(text.at(separator + 1) == b'>');
         let value = Gap::from(text, separator + 1 + arrow)?.end;
         Some(Self {
-            key: text.slice(start, end),
+            name: start..end,
             value,
             quoted: Quoted::at(text, value),
         })

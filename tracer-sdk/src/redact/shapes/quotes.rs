@@ -261,7 +261,11 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -
     };
     // Names of secrets in a list are followed by others.
     let judged = value.judged(text);
-    (is_secret(judged) && !looks_like_name(judged, keys))
+    let is_name = || {
+        text.class(value.start, value.start + judged.len(), keys)
+            .is_some()
+    };
+    (is_secret(judged) && (looks_random(judged) || !is_name()))
         .then(|| SecretPlace::new(value.start, value.end(text)))
 }
 
@@ -278,10 +282,6 @@ fn serialised(text: &Text<'_>, opening: usize, closing: usize, class: NameMeanin
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ') || !byte.is_ascii()
-}
-
-fn looks_like_name(value: &[u8], keys: &RedactKeys) -> bool {
-    !looks_random(value) && names::class(value, keys).is_some()
 }
 
 /// The text whose quotes begin at `opening`, when the word that ends at `word_end` says that it is a secret.
