@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::edits::Edits;
+use super::cut::character_boundary;
 use super::shapes::{ANY, Beside, Sign, SignSink};
 
 /// How far around such a sign, in the decoded text, something may be noticed because of it.
@@ -11,6 +11,9 @@ const AROUND: usize = 128;
 
 /// How far around what changed it may be.
 const AROUND_CHANGE: usize = 32;
+
+/// How much of a text is decoded before the first change, of which no shape looks at more.
+const BEFORE_CHANGES: usize = 4 * 1024;
 
 /// The longest parameters of a colour.
 const MAX_COLOUR_BYTES: usize = 24;
@@ -198,8 +201,8 @@ fn hexadecimal(bytes: &[u8], start: usize) -> Option<u8> {
 }
 
 impl Decoded {
-    /// `text` decoded, if there is anything to decode.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    /// `text` decoded, if there is anything to decode; what is before `start` stays as it is.
+    pub(super) fn of(text: &str, start: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut decoded = Self {
             text: String::new(),
@@ -211,7 +214,7 @@ impl Decoded {
             decoded.pieces.reserve(text.len() / 16);
         };
         // Copied up to here, and looked at.
-        let (mut copied, mut position) = (0, 0);
+        let (mut copied, mut position) = (0, start);
         while let Some(offset) = bytes.get(position..).and_then(|rest| {
             rest.iter()
                 .position(|byte| matches!(*byte, ESCAPE | b'%' | b'&' | b'\\'))
@@ -221,7 +224,7 @@ impl Decoded {
                 position += run_of(bytes, position, |byte| byte == b'\\').max(1);
                 continue;
             };
-            if copied == 0 {
+            if decoded.pieces.is_empty() {
                 reserve(&mut decoded);
             }
             decoded.push(text, copied..position);
@@ -242,6 +245,15 @@ impl Decoded {
         }
         decoded.push(text, copied..bytes.len());
         Some(decoded)
+    }
+
+    /// As [`of`](Self::of), a text in which these regions changed, as far as something may be noticed there because of it.
+    pub(super) fn near(text: &str, changed: &[Range<usize>]) -> Option<Self> {
+        let first = changed.iter().map(|region| region.start).min()?;
+        Self::of(
+            text,
+            character_boundary(text, first.saturating_sub(BEFORE_CHANGES)),
+        )
     }
 
     fn push(&mut self, text: &str, part: Range<usize>) {
@@ -305,18 +317,10 @@ impl Decoded {
         )
     }
 
-    /// Those of them where something changed these regions of the text before `edits` were made, or in those again.
-    pub(super) fn around_changes(
-        &self,
-        regions: &[Range<usize>],
-        edits: &Edits,
-        again: &[Range<usize>],
-    ) -> Vec<Range<usize>> {
-        let moved = regions
+    /// Those of them where the text changed.
+    pub(super) fn around_changes(&self, changed: &[Range<usize>]) -> Vec<Range<usize>> {
+        let mut around: Vec<Range<usize>> = changed
             .iter()
-            .map(|region| edits.after(region.start)..edits.after(region.end));
-        let mut around: Vec<Range<usize>> = moved
-            .chain(again.iter().cloned())
             .map(|region| {
                 self.position(region.start).saturating_sub(AROUND_CHANGE)
                     ..self.position(region.end) + AROUND_CHANGE
@@ -361,7 +365,7 @@ mod tests {
             ("%22a%3d%253A%2525b%25", "\"a=:%b%"),
             ("\\u0022\\\\u0070\\x3d", "\"p="),
         ] {
-            assert_eq!(Decoded::of(text).unwrap().text, expected, "{text}");
+            assert_eq!(Decoded::of(text, 0).unwrap().text, expected, "{text}");
         }
         for text in [
             "",
@@ -369,10 +373,16 @@ mod tests {
             "&quo; %zz %c3%a9 \\u12 \\n \\u00e9",
             "100% of &str \\\\server",
         ] {
-            assert!(Decoded::of(text).is_none(), "{text}");
+            assert!(Decoded::of(text, 0).is_none(), "{text}");
         }
+        // What changed far behind is no reason to decode what is before.
+        let far = format!("%22{}é%22", "-".repeat(2 * BEFORE_CHANGES));
+        let decoded = Decoded::near(&far, &[far.len() - 3..far.len()]).unwrap();
+        assert!(decoded.text.starts_with("%22-") && decoded.text.ends_with("-é\""));
+        let first = decoded.around_changes(&[far.len() - 3..far.len()])[0].clone();
+        assert!(first.contains(&(decoded.text.len() - 1)) && first.start > BEFORE_CHANGES);
         let text = "é\x1b[3mab\x1b[0m%3D&quot;x";
-        let decoded = Decoded::of(text).unwrap();
+        let decoded = Decoded::of(text, 0).unwrap();
         assert_eq!(decoded.text, "éab=\"x");
         for (place, expected) in [
             (2..4, "ab"),

@@ -39,19 +39,16 @@ const NEAR: usize = 8;
 /// How far before a cut something else may be noticed because of it, in bytes.
 const AROUND_CUT: usize = 400;
 
-/// The work that any text may take, and what it may take for its length: of 20,000 real files six come to it, tables of
-/// page tokens and schemas full of patterns. What takes more is redacted from there on: to stop looking would let a
+/// The work that any text may take, and what its first pass may take for its length: of 20,000 real files nine come to it,
+/// tables of page tokens and schemas full of patterns. What takes more is redacted from there on: to stop looking would let a
 /// secret through, and to go on would stall the program.
 const FIRST_PASS: WorkLimit = WorkLimit {
     free: 4_500,
     per_64_bytes: 76,
 };
-const SECOND_PASS: WorkLimit = WorkLimit {
-    free: 2_000,
-    per_64_bytes: 24,
-};
 
-/// Each pass behind them may take this part of what the one before it may: it looks at what changed only.
+/// Each pass behind it may take what those before it left, and this part of what the last one may for its length: it looks at what
+/// changed only.
 const PART_FOR_NEXT_PASS: usize = 3;
 
 /// The most bytes around a place that are examined for the work of one, and those that are examined for none.
@@ -159,16 +156,17 @@ impl Scanner {
         if truncated {
             look_around_cut(&mut again, &text);
         }
-        pass.limit = SECOND_PASS;
+        let mut passed = seen.len();
         for _ in 1..MAX_PASSES {
             if again.is_empty() {
                 break;
             }
             let length = text.len();
+            pass.limit = pass.limit.of_next_pass(passed);
+            passed = length;
             let Some(next) = self.pass(&mut pass, &text, length, false, &again) else {
                 break;
             };
-            pass.limit = pass.limit.of_next_pass();
             redacted += next.count;
             again = next.again;
             let (shorter, cut_again) = cut(Cow::Owned(next.text), max_bytes);
@@ -202,14 +200,14 @@ impl Scanner {
             found_work: FOUND_WORK,
             regions,
         };
-        pass.spent = 0;
+        let spent_before = pass.spent;
         let plain = self.replace(pass, seen, keep, &start, WorkLimit::at);
         if !pass.is_encoded {
             return plain;
         }
         // A secret that goes on behind what is kept is seen whole.
         let plain = if keep < seen.len() {
-            pass.spent = 0;
+            pass.spent = spent_before;
             self.replace(pass, seen, seen.len(), &start, WorkLimit::at)
         } else {
             plain
@@ -219,11 +217,16 @@ impl Scanner {
             ..Replaced::default()
         });
         let keep = plain.edits.after(keep);
-        let found = Decoded::of(&plain.text).and_then(|decoded| {
-            let regions = if was_encoded {
-                decoded.around_changes(regions, &plain.edits, &plain.again)
-            } else {
-                decoded.around_signs()
+        // What changed in the text, when it was decoded before.
+        let changed = was_encoded.then(|| plain.moved(regions));
+        let decoded = match &changed {
+            Some(changed) => Decoded::near(&plain.text, changed),
+            None => Decoded::of(&plain.text, 0),
+        };
+        let found = decoded.and_then(|decoded| {
+            let regions = match &changed {
+                Some(changed) => decoded.around_changes(changed),
+                None => decoded.around_signs(),
             };
             let start = Start {
                 goes_on,
@@ -359,7 +362,7 @@ impl Scanner {
 struct Pass<'k> {
     keys: &'k RedactKeys,
     limit: WorkLimit,
-    /// The work that the pass took so far.
+    /// The work that the text took so far.
     spent: usize,
     /// Whether something was seen that is written otherwise.
     is_encoded: bool,
@@ -426,6 +429,14 @@ impl Replaced {
         again.sort_unstable_by_key(|region| (region.start, region.end));
         all.again = again;
         all
+    }
+
+    /// These regions of the original and those in which something may be noticed now, where they are in this text.
+    fn moved(&self, regions: &[Range<usize>]) -> Vec<Range<usize>> {
+        let moved = regions
+            .iter()
+            .map(|region| self.edits.after(region.start)..self.edits.after(region.end));
+        moved.chain(self.again.iter().cloned()).collect()
     }
 
     /// Takes secrets that are ahead, until what is before them was looked at.
@@ -517,7 +528,7 @@ fn look_around_cut(again: &mut Vec<Range<usize>>, text: &str) {
     again.sort_unstable_by_key(|region| (region.start, region.end));
 }
 
-/// How much work a text may take.
+/// How much work a text may take up to a place of a pass.
 #[derive(Clone, Copy)]
 struct WorkLimit {
     free: usize,
@@ -530,9 +541,10 @@ impl WorkLimit {
         self.free + self.per_64_bytes * position / 64
     }
 
-    const fn of_next_pass(self) -> Self {
+    /// That of the pass behind this one, which passed this many bytes.
+    const fn of_next_pass(self, passed: usize) -> Self {
         Self {
-            free: self.free / PART_FOR_NEXT_PASS,
+            free: self.at(passed),
             per_64_bytes: self.per_64_bytes / PART_FOR_NEXT_PASS,
         }
     }
