@@ -7,7 +7,7 @@ use super::values::{Lookup, at_path, parsed, whole_number};
 use crate::format::Usage;
 use crate::read::vocabulary::{
     CACHE_BESIDE_INPUT, COUNTS, Count, DETAILS, FOREIGN, NESTED_COUNTS, NestedCounts, THOUGHTS_BESIDE_OUTPUT,
-    USAGE_KEYS, USAGE_NAMESPACES, Vocabulary,
+    TOKENS, USAGE_KEYS, USAGE_NAMESPACES, Vocabulary,
 };
 
 /// The counts of a call, as they are stored.
@@ -28,6 +28,9 @@ struct TokenCounts {
 /// counts; what is not known is not zero. A total that is given is kept, another one is the sum of what is known.
 pub(crate) fn usage(attributes: &impl Lookup) -> Usage {
     let groups = attributes.groups();
+    if groups & TOKENS == 0 {
+        return Usage::default();
+    }
     // The format's own counts are numbers: a text in their place is none.
     let are_texts_read = !is_of_the_format(attributes);
     let whole_number_at = |key: &str| {

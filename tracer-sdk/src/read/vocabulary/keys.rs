@@ -19,6 +19,8 @@ pub(crate) const OWN: u8 = 1;
 pub(crate) const FOREIGN: u8 = 2;
 /// The key counts cached or reasoning tokens.
 pub(crate) const DETAILS: u8 = 4;
+/// The key counts tokens of any kind, or holds such counts.
+pub(crate) const TOKENS: u8 = 8;
 
 /// What is kept of a value under a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -170,7 +172,7 @@ impl KnownKeys {
             let is_detail = matches!(count, Count::CacheRead | Count::CacheWrite | Count::Reasoning);
             self.add(*vocabulary, key, |used| {
                 used.is_outlined = true;
-                used.groups |= if is_detail { DETAILS } else { 0 };
+                used.groups |= if is_detail { DETAILS | TOKENS } else { TOKENS };
             });
         }
         for (vocabulary, input, cached) in CACHE_BESIDE_INPUT {
@@ -182,7 +184,7 @@ impl KnownKeys {
             self.add(nested.vocabulary, nested.key, |used| {
                 used.is_outlined = true;
                 used.is_structured = true;
-                used.groups |= DETAILS;
+                used.groups |= DETAILS | TOKENS;
             });
         }
     }
@@ -294,6 +296,7 @@ mod tests {
         assert_eq!(marks("gen_ai.operation.name").groups, 0);
         assert_eq!(marks("openinference.span.kind").groups, FOREIGN);
         assert!(marks("gen_ai.usage.cache_read.input_tokens").groups & DETAILS != 0);
+        assert_eq!(marks("gen_ai.usage.input_tokens").groups, TOKENS);
         assert!(marks("gcp.vertex.agent.llm_response").is_structured);
         assert!(marks("input.value").is_indexed && !marks("input.value").is_outlined);
         assert!(marks("gen_ai.output.messages").is_noted && !marks("gen_ai.output.messages").is_indexed);
