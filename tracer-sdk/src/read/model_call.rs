@@ -34,7 +34,7 @@ impl CallToPrice {
             usage: usage(&facts),
             at: span.times().0,
             is_replayed: is_replayed(span.attributes()),
-            has_failed: has_failed(&span, EventType::LlmCall),
+            has_failed: has_failed(&span, &facts, EventType::LlmCall),
         })
     }
 

@@ -11,7 +11,7 @@ use crate::read::vocabulary::{
 };
 
 use super::values::{Lookup, at_path, is_present, named, text};
-use super::view::SpanView;
+use super::view::{SpanFacts, SpanView};
 
 /// The operations that call a model in a span with the format's own marks.
 const OWN_MODEL_OPERATIONS: [&str; 7] = [
@@ -36,11 +36,11 @@ pub(super) fn tool_in_name(name: &str) -> Option<&str> {
 }
 
 /// The event type of a span's own record.
-pub(crate) fn span_type(span: &impl SpanView) -> EventType {
+pub(crate) fn span_type<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> EventType {
     if span.is_root() {
         EventType::RunStart
     } else {
-        child_type(span.name(), &span.facts())
+        child_type(span.name(), facts)
     }
 }
 
@@ -189,39 +189,37 @@ pub(crate) fn source_text<'a>(sources: &[FieldSource], attributes: &'a impl Look
 }
 
 /// Whether the span of a model call holds an answer.
-pub(super) fn has_answer(span: &impl SpanView) -> bool {
-    let facts = span.facts();
-    facts.says(names::OUTPUT_MESSAGES.written())
-        || has_content(ANSWER, &facts)
+pub(super) fn has_answer<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
+    // The events first: they are few, and the format's own calls have their answer there.
+    has_message_event(span, events::RESPONSE, true)
+        || facts.says(names::OUTPUT_MESSAGES.written())
+        || has_content(ANSWER, facts)
         || ANSWER_FIELDS.iter().any(|(_, key, _)| facts.says(key))
-        || has_message_event(span, events::RESPONSE, true)
 }
 
 /// Whether it holds what was asked.
-pub(super) fn has_prompt(span: &impl SpanView) -> bool {
-    let facts = span.facts();
-    facts.says(names::INPUT_MESSAGES.written())
-        || has_content(PROMPT, &facts)
-        || has_message_event(span, events::PROMPT, false)
+pub(super) fn has_prompt<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
+    has_message_event(span, events::PROMPT, false)
+        || facts.says(names::INPUT_MESSAGES.written())
+        || has_content(PROMPT, facts)
 }
 
 /// Whether the span of a tool call holds its arguments.
-pub(super) fn has_arguments(span: &impl SpanView) -> bool {
-    let facts = span.facts();
-    has_content(ARGUMENTS, &facts)
+pub(super) fn has_arguments<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
+    span.events().any(|(name, _)| events::TOOL_ARGUMENTS.is(name))
+        || has_content(ARGUMENTS, facts)
         || ARGUMENT_FIELDS.iter().any(|(_, key, _)| facts.says(key))
-        || span.events().any(|(name, _)| events::TOOL_ARGUMENTS.is(name))
 }
 
 /// Whether it holds its result.
-pub(super) fn has_result(span: &impl SpanView) -> bool {
+pub(super) fn has_result<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
     let in_event = |name: &str| {
         OUTPUT_EVENTS
             .iter()
             .any(|event| event.is_answer && event.name == name)
             || events::TOOL_RESULT.is(name)
     };
-    has_content(RESULT, &span.facts()) || span.events().any(|(name, _)| in_event(name))
+    span.events().any(|(name, _)| in_event(name)) || has_content(RESULT, facts)
 }
 
 fn has_content(contents: &[Content], attributes: &impl Lookup) -> bool {

@@ -4,19 +4,24 @@
 use super::classify::{TOOL_OPERATION, repeats_a_call, tool_in_name};
 use super::tokens::usage;
 use super::values::{Lookup, named, texts};
+use super::view::WholeFacts;
 use crate::format::names;
 use crate::format::{OtherMarks, Payload, SpanRecord, Usage};
 
 /// The other marks of a span; `None` of nearly every span.
-pub(super) fn other_marks(span: &SpanRecord, payload: &Payload) -> Option<Box<OtherMarks>> {
-    if repeats_a_call(&span.name, &span.attributes) {
+pub(super) fn other_marks(
+    span: &SpanRecord,
+    facts: &WholeFacts<'_>,
+    payload: &Payload,
+) -> Option<Box<OtherMarks>> {
+    let attributes = &facts.without_details();
+    if repeats_a_call(&span.name, attributes) {
         return None;
     }
     let own = match payload {
         Payload::ToolCall { tool_name, .. } => Some(tool_name.as_str()),
         _ => None,
     };
-    let attributes = &span.attributes;
     let is_tool_operation =
         named(names::OPERATION, attributes).is_some_and(|name| name.eq_ignore_ascii_case(TOOL_OPERATION));
     let in_attributes = texts(names::TOOL_NAME, attributes).filter(|name| !name.is_empty());
@@ -27,7 +32,7 @@ pub(super) fn other_marks(span: &SpanRecord, payload: &Payload) -> Option<Box<Ot
             tools.push(name.to_owned());
         }
     }
-    let usage = own.and_then(|_| model_usage(span));
+    let usage = own.and_then(|_| model_usage(attributes));
     let is_replayed = matches!(payload, Payload::LlmCall { .. }) && is_replayed(attributes);
     let marks = OtherMarks {
         tools,
@@ -44,10 +49,10 @@ pub(crate) fn is_replayed(attributes: &impl Lookup) -> bool {
 
 /// The tokens of the model that the span of a tool call names, or reports tokens of. A provider alone is no model:
 /// frameworks put their own name there.
-fn model_usage(span: &SpanRecord) -> Option<Usage> {
-    let usage = usage(&span.attributes);
+fn model_usage(attributes: &WholeFacts<'_>) -> Option<Usage> {
+    let usage = usage(attributes);
     let model = [names::REQUEST_MODEL, names::RESPONSE_MODEL]
         .into_iter()
-        .find_map(|name| named(name, &span.attributes));
+        .find_map(|name| named(name, attributes));
     (model.is_some() || usage != Usage::default()).then_some(usage)
 }

@@ -206,12 +206,12 @@ pub(crate) fn is_call(event_type: EventType) -> bool {
 /// ```
 #[must_use]
 pub fn is_foreign_call(span: &SpanRecord) -> bool {
-    is_call(span_type(span)) && !is_own_call(span)
+    is_call(span_type(span, &span.facts())) && !is_own_call(span)
 }
 
 /// Makes the record of a span that repeats a call one of no type, which names the call.
 pub(crate) fn make_repeat(record: &mut Record, span: &SpanRecord, call: SpanId) {
-    record.payload = payload::unknown(span);
+    record.payload = payload::unknown(span, &span.facts());
     record.marks = None;
     record.meta = values::metadata(&span.attributes);
     record
@@ -322,10 +322,10 @@ fn describe_call(attributes: &Map<String, Value>, event_type: EventType, meta: &
         let milliseconds = first.as_secs_f64() * 1_000.0;
         meta.entry(FIRST_CHUNK_MS).or_insert_with(|| milliseconds.into());
     }
-    let kept = attributes
-        .get(names::CALL_NUMBER.written())
-        .and_then(values::whole_number);
-    if let (EventType::LlmCall, Some(number)) = (event_type, kept) {
+    if event_type == EventType::LlmCall
+        && let Some(kept) = attributes.get(names::CALL_NUMBER.written())
+        && let Some(number) = values::whole_number(kept)
+    {
         meta.entry(CALL_NUMBER).or_insert_with(|| number.into());
     }
     if let Some(attempt) = values::value(names::ATTEMPT, attributes).and_then(values::whole_number) {
@@ -335,7 +335,8 @@ fn describe_call(attributes: &Map<String, Value>, event_type: EventType, meta: &
 
 /// Gives every record of one span, with the instant that orders it.
 pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
-    let payload = payload::span_payload(span);
+    let facts = span.facts();
+    let payload = payload::span_payload(span, &facts);
     let mut meta = values::metadata(&span.attributes);
     if let Payload::LlmCall { usage, .. } = &payload
         && let Some(contradiction) = tokens::contradiction(usage)
@@ -355,7 +356,7 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
             ts: span.start_time.text().to_owned(),
             duration_ms: span.duration_ms,
             name: span.name.clone(),
-            marks: marks::other_marks(span, &payload),
+            marks: marks::other_marks(span, &facts, &payload),
             payload,
             meta,
         },

@@ -16,7 +16,7 @@ use super::messages;
 use super::outcome::{self, INCOMPLETE};
 use super::tokens::{fill_usage, usage};
 use super::values::{Lookup, at_path, number, owned_text, parsed, shaped, text_list, value, whole_number};
-use super::view::all_attributes;
+use super::view::{SpanView, WholeFacts, all_attributes};
 
 /// The provider of a model call that names none.
 pub(crate) const UNKNOWN_PROVIDER: &str = "unknown";
@@ -27,13 +27,13 @@ const UNNAMED_ERROR: &str = "Error";
 const NO_ANSWER: &str = "the call ended without an answer, and without a reason";
 
 /// The payload of the span's own record.
-pub(super) fn span_payload(span: &SpanRecord) -> Payload {
+pub(super) fn span_payload(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
     if span.is_root() {
         return run_start(span);
     }
-    match classify::span_type(span) {
-        EventType::LlmCall => llm_call(span),
-        EventType::ToolCall => tool_call(span),
+    match classify::span_type(span, facts) {
+        EventType::LlmCall => llm_call(span, facts),
+        EventType::ToolCall => tool_call(span, facts),
         EventType::StateUpdate => {
             state_update(find_event(span, events::STATE).map_or(&span.attributes, |event| &event.attributes))
         }
@@ -41,13 +41,13 @@ pub(super) fn span_payload(span: &SpanRecord) -> Payload {
             find_event(span, events::LOOP_WARNING).map_or(&span.attributes, |event| &event.attributes),
         ),
         EventType::Error => Payload::Error(span_error(span)),
-        EventType::RunStart | EventType::RunEnd | EventType::Unknown => unknown(span),
+        EventType::RunStart | EventType::RunEnd | EventType::Unknown => unknown(span, facts),
     }
 }
 
 /// The payload of a span that is none of the other types.
-pub(super) fn unknown(span: &SpanRecord) -> Payload {
-    let (status, error) = outcome(span, EventType::Unknown);
+pub(super) fn unknown(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
+    let (status, error) = outcome(span, facts, EventType::Unknown);
     Payload::Unknown {
         attributes: span.attributes.clone(),
         status,
@@ -118,9 +118,9 @@ fn run_start(root: &SpanRecord) -> Payload {
     }
 }
 
-fn llm_call(span: &SpanRecord) -> Payload {
-    let attributes = &*all_attributes(span);
-    let (status, error) = outcome(span, EventType::LlmCall);
+fn llm_call(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
+    let attributes = &*all_attributes(facts);
+    let (status, error) = outcome(span, facts, EventType::LlmCall);
     Payload::LlmCall {
         model: model(&span.name, attributes).into_owned(),
         prompt: messages::prompt(span, attributes),
@@ -207,9 +207,9 @@ fn stop_reason(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<Str
     source_value(FINISH_REASON, attributes, reasons).or_else(|| messages::finish_reason(span))
 }
 
-fn tool_call(span: &SpanRecord) -> Payload {
-    let attributes = &*all_attributes(span);
-    let (status, error) = outcome(span, EventType::ToolCall);
+fn tool_call(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
+    let attributes = &*all_attributes(facts);
+    let (status, error) = outcome(span, facts, EventType::ToolCall);
     let own = |event: Name, key: &str| find_event(span, event)?.attributes.get(key).map(parsed);
     let args = own(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
     let result = own(events::TOOL_RESULT, event_keys::RESULT);
@@ -250,7 +250,7 @@ pub(crate) fn display_name<'a>(
 /// Adds what another span that recorded the same call knows.
 pub(super) fn fill(payload: &mut Payload, own_name: &str, other: &SpanRecord) {
     let is_null = |value: &Value| value.is_null();
-    match (payload, span_payload(other)) {
+    match (payload, span_payload(other, &other.facts())) {
         (
             Payload::LlmCall {
                 model,
@@ -331,9 +331,13 @@ fn loop_warning(attributes: &Map<String, Value>) -> Payload {
 }
 
 /// Whether a span failed, and of what.
-fn outcome(span: &SpanRecord, event_type: EventType) -> (RecordedStatus, Option<ErrorPayload>) {
-    if outcome::has_failed(span, event_type) {
-        (RecordedStatus::Error, Some(call_error(span, event_type)))
+fn outcome(
+    span: &SpanRecord,
+    facts: &WholeFacts<'_>,
+    event_type: EventType,
+) -> (RecordedStatus, Option<ErrorPayload>) {
+    if outcome::has_failed(span, facts, event_type) {
+        (RecordedStatus::Error, Some(call_error(span, facts, event_type)))
     } else {
         (RecordedStatus::Ok, None)
     }
@@ -347,9 +351,9 @@ fn span_error(span: &SpanRecord) -> ErrorPayload {
 }
 
 /// The error of a call: as [`span_error`], with what other vocabularies store.
-fn call_error(span: &SpanRecord, event_type: EventType) -> ErrorPayload {
+fn call_error(span: &SpanRecord, facts: &WholeFacts<'_>, event_type: EventType) -> ErrorPayload {
     let mut error = span_error(span);
-    let attributes = &*all_attributes(span);
+    let attributes = &*all_attributes(facts);
     let has = |name: Name| value(name, attributes).is_some();
     if !has(names::ERROR_TYPE)
         && let Some(class) = source_value(ERROR_TYPE, attributes, plain_text)
@@ -366,7 +370,7 @@ fn call_error(span: &SpanRecord, event_type: EventType) -> ErrorPayload {
     {
         error.message = result;
     }
-    if span.status_code != StatusCode::Error && outcome::is_incomplete(span, event_type) {
+    if span.status_code != StatusCode::Error && outcome::is_incomplete(span, facts, event_type) {
         if error.error_type == UNNAMED_ERROR {
             INCOMPLETE.clone_into(&mut error.error_type);
         }

@@ -47,9 +47,12 @@ pub(crate) trait SpanView {
     /// Its attributes, and those of the span event that holds details of it.
     fn facts(&self) -> SpanFacts<'_, Self::Attributes> {
         let details = self.events().rfind(|(name, _)| *name == DETAILS_EVENT);
+        let details = details.map(|(_, attributes)| attributes);
         SpanFacts {
             own: self.attributes(),
-            details: details.map(|(_, attributes)| attributes),
+            own_groups: self.attributes().groups(),
+            details,
+            details_groups: details.map_or(0, Lookup::groups),
         }
     }
 }
@@ -115,14 +118,29 @@ impl<A: Lookup> SpanView for ParsedSpan<'_, A> {
     }
 }
 
-/// The attributes of a span, and behind them those of its details.
+/// The attributes of a span, and behind them those of its details. What their keys say is asked again and again, and known: to find
+/// it takes a look at every key.
 #[derive(Debug)]
 pub(crate) struct SpanFacts<'a, A> {
     own: &'a A,
+    own_groups: u8,
     details: Option<&'a A>,
+    details_groups: u8,
 }
 
+/// The facts of a span that is read whole.
+pub(super) type WholeFacts<'a> = SpanFacts<'a, Map<String, Value>>;
+
 impl<'a, A: Lookup> SpanFacts<'a, A> {
+    /// The attributes of the span without those of its details.
+    pub(super) fn without_details(&self) -> Self {
+        Self {
+            details: None,
+            details_groups: 0,
+            ..*self
+        }
+    }
+
     /// The attributes where a key says something.
     fn of(&self, key: &str) -> &'a A {
         self.details.filter(|_| !self.own.says(key)).unwrap_or(self.own)
@@ -158,19 +176,18 @@ impl<A: Lookup> Lookup for SpanFacts<'_, A> {
     }
 
     fn groups(&self) -> u8 {
-        self.own.groups() | self.details.map_or(0, Lookup::groups)
+        self.own_groups | self.details_groups
     }
 }
 
 /// The attributes of a span and of its details, as one object.
-pub(super) fn all_attributes(span: &SpanRecord) -> Cow<'_, Map<String, Value>> {
-    let facts = span.facts();
+pub(super) fn all_attributes<'a>(facts: &WholeFacts<'a>) -> Cow<'a, Map<String, Value>> {
     let Some(details) = facts.details else {
-        return Cow::Borrowed(&span.attributes);
+        return Cow::Borrowed(facts.own);
     };
-    let mut all = span.attributes.clone();
+    let mut all = facts.own.clone();
     for (key, value) in details {
-        if !span.attributes.says(key) {
+        if !facts.own.says(key) {
             all.insert(key.clone(), value.clone());
         }
     }

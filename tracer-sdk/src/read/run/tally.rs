@@ -120,11 +120,12 @@ pub(crate) fn is_refused<A: Lookup>(span: &ParsedSpan<'_, A>, usage: &Usage) -> 
 
 /// The header of a span's own record.
 pub(crate) fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
-    let event_type = span_type(span);
+    let facts = span.facts();
+    let event_type = span_type(span, &facts);
     RecordHeader {
         event_type,
         instant: span.start_time.1,
-        is_failed: has_failed(span, event_type),
+        is_failed: has_failed(span, &facts, event_type),
     }
 }
 

@@ -73,6 +73,10 @@ impl CallFacts {
     pub(crate) fn of(span: &impl SpanView, event_type: EventType, place: LinePlace) -> Option<Self> {
         let facts = span.facts();
         let hash = |text: Option<&str>| text.map_or(0, hash_of);
+        let usage = match event_type {
+            EventType::LlmCall => usage(&facts),
+            _ => Usage::default(),
+        };
         let (name, answered_by, unversioned, id, richness) = match event_type {
             EventType::LlmCall => {
                 let model = source_text(MODEL, &facts).or_else(|| source_text(RESPONSE_MODEL, &facts));
@@ -82,10 +86,11 @@ impl CallFacts {
                 let answered_by = source_text(RESPONSE_MODEL, &facts);
                 let answered_by = answered_by.as_deref().or(model);
                 let id = source_text(RESPONSE_ID, &facts);
-                let mut richness = 8 * u8::from(has_prompt(span)) + 8 * u8::from(has_answer(span));
-                richness += 4 * u8::from(usage(&facts) != Usage::default());
+                let mut richness =
+                    8 * u8::from(has_prompt(span, &facts)) + 8 * u8::from(has_answer(span, &facts));
+                richness += 4 * u8::from(usage != Usage::default());
                 richness += 2 * u8::from(id.is_some());
-                richness += 32 * u8::from(!is_incomplete(span, event_type));
+                richness += 32 * u8::from(!is_incomplete(span, &facts, event_type));
                 let unversioned = hash(model.map(model_without_version));
                 // Who called knows only the model that it asked.
                 let asked = facts.text_at(names::CLIENT_MODEL.written()).or(model);
@@ -106,7 +111,8 @@ impl CallFacts {
                     let given = id.strip_prefix(name).and_then(|rest| rest.strip_prefix("__"));
                     given.unwrap_or(id)
                 });
-                let mut richness = 8 * u8::from(has_arguments(span)) + 8 * u8::from(has_result(span));
+                let mut richness =
+                    8 * u8::from(has_arguments(span, &facts)) + 8 * u8::from(has_result(span, &facts));
                 // What was derived from messages gives way to what was recorded.
                 richness += 32 * u8::from(!facts.has(names::DERIVED.written()));
                 (hash(Some(name)), 0, 0, hash(id), richness)
@@ -128,13 +134,9 @@ impl CallFacts {
             place,
             span_id,
             event_type,
-            usage: if event_type == EventType::LlmCall {
-                usage(&facts)
-            } else {
-                Usage::default()
-            },
-            is_failed: has_failed(span, event_type),
-            is_failed_span: has_failed(span, EventType::Unknown),
+            usage,
+            is_failed: has_failed(span, &facts, event_type),
+            is_failed_span: has_failed(span, &facts, EventType::Unknown),
             parent,
             start,
             end: end.map_or(start, Timestamp::unix_microseconds).max(start),
