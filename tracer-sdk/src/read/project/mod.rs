@@ -350,9 +350,9 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
     give(
         span.start_time.instant(),
         Record {
-            event_id: span.span_id.to_string(),
+            event_id: span.span_id.to_text(),
             run_id: span.trace_id,
-            parent_id: span.parent_span_id.map(|parent| parent.to_string()),
+            parent_id: span.parent_span_id.map(SpanId::to_text),
             ts: span.start_time.text().to_owned(),
             duration_ms: span.duration_ms,
             name: span.name.clone(),
