@@ -14,6 +14,18 @@ pub fn write(writer: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::
         .map_err(io::Error::from)
 }
 
+/// Appends what [`write`] writes. The characters that it escapes are rare and inside texts only: they are looked for once in the
+/// whole value, not in each piece of a text between two escapes.
+pub fn append(bytes: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
+    let start = bytes.len();
+    serde_json::to_writer(&mut *bytes, value)?;
+    if bytes.get(start..).and_then(first_control_character).is_some() {
+        bytes.truncate(start);
+        write(bytes, value)?;
+    }
+    Ok(())
+}
+
 /// A value laid out to be read and edited.
 pub fn pretty(value: &impl Serialize) -> io::Result<String> {
     let text = serde_json::to_string_pretty(value)?;
@@ -33,7 +45,7 @@ struct Safe(CompactFormatter);
 impl Formatter for Safe {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some(position) = first_control_character(rest) {
+        while let Some(position) = first_control_character(rest.as_bytes()) {
             let (before, after) = rest.split_at(position);
             self.0.write_string_fragment(writer, before)?;
             let mut characters = after.chars();
@@ -48,8 +60,7 @@ impl Formatter for Safe {
 
 /// The place of the first character from U+007F to U+009F. Most texts have none and are long, so bytes are searched: in
 /// UTF-8 these characters are 7F, and C2 before 80 to 9F.
-fn first_control_character(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
+fn first_control_character(bytes: &[u8]) -> Option<usize> {
     memchr::memchr2_iter(0x7f, 0xc2, bytes)
         .find(|&at| matches!(bytes.get(at..), Some([0x7f, ..] | [0xc2, 0x80..=0x9f, ..])))
 }
@@ -160,7 +171,16 @@ mod tests {
         #[test]
         fn a_control_character_is_found_wherever_it_stands(text in "[a\u{7f}-\u{a5}é€]{0,20}") {
             let expected = text.find(|char| ('\u{7f}'..='\u{9f}').contains(&char));
-            prop_assert_eq!(first_control_character(&text), expected);
+            prop_assert_eq!(first_control_character(text.as_bytes()), expected);
+        }
+
+        #[test]
+        fn what_is_appended_is_what_is_written(text in "[a\u{7f}-\u{a5}é€\n\"]{0,20}") {
+            let mut written = b"before".to_vec();
+            write(&mut written, &[&text, &text]).unwrap();
+            let mut appended = b"before".to_vec();
+            append(&mut appended, &[&text, &text]).unwrap();
+            prop_assert_eq!(appended, written);
         }
 
         #[test]

@@ -19,7 +19,7 @@ pub struct Lines {
 impl Lines {
     /// Adds the line of a value.
     pub fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
-        json::write(&mut self.bytes, value)?;
+        json::append(&mut self.bytes, value)?;
         self.ends.push(self.bytes.len());
         Ok(())
     }
