@@ -174,6 +174,9 @@ pub(crate) const CALL_ID: &[FieldSource] = sources! {
     Codex "call_id";
 };
 
+/// What stands in the place of a call's ID where the emitter knows none.
+pub(crate) const NO_CALL_ID: &[(Vocabulary, &str)] = &[(GoogleAdk, "<not specified>")];
+
 /// What makes a span a failed one beside its status code and our own status.
 pub(crate) const FAILURES: &[(Vocabulary, &[Test])] = &[
     (OtelGenAi, &[Test::Has(&["error.type"])]),

@@ -19,7 +19,8 @@ pub(crate) use contents::{
 };
 pub(crate) use fields::{
     CALL_ID, ERROR_MESSAGE, ERROR_TYPE, FAILURES, FINISH_REASON, FIRST_CHUNK, FieldSource, IMPLIED_PROVIDERS,
-    MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SOURCE, SourceForm, TEMPERATURE, TOOL_NAME,
+    MODEL, NO_CALL_ID, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SOURCE, SourceForm, TEMPERATURE,
+    TOOL_NAME,
 };
 #[cfg(test)]
 pub(crate) use keys::all_keys;

@@ -11,7 +11,7 @@ use super::contents::{
 };
 use super::fields::{
     CALL_ID, ERROR_MESSAGE, ERROR_TYPE, FAILURES, FINISH_REASON, FIRST_CHUNK, FieldSource, IMPLIED_PROVIDERS,
-    MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
+    MODEL, NO_CALL_ID, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
 };
 use super::kinds::{KINDS, Pattern, Test};
 use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_COUNTS, THOUGHTS_BESIDE_OUTPUT};
@@ -220,6 +220,9 @@ impl VocabularyRows {
         }
         rows.sources("tool", TOOL_NAME);
         rows.sources("call ID", CALL_ID);
+        for (vocabulary, text) in NO_CALL_ID {
+            rows.push(*vocabulary, "call ID is not known", code(text));
+        }
         rows.contents("arguments", ARGUMENTS);
         for (vocabulary, key, field) in ARGUMENT_FIELDS {
             rows.push(

@@ -24,7 +24,7 @@ use super::view::SpanView;
 use crate::format::names;
 use crate::format::{EventType, SpanId, Timestamp, Usage};
 use crate::read::log::{IndexEntry, KeptBytes, KeptCursor, LinePlace};
-use crate::read::vocabulary::{CALL_ID, MODEL, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
+use crate::read::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
 
 /// What has to be known of a call to find the others that it is.
 #[derive(Debug, Clone)]
@@ -106,6 +106,7 @@ impl CallFacts {
                 let stored = tool_name(span.name(), &facts);
                 let name = stored.strip_prefix("execute_tool ").unwrap_or(&stored);
                 let id = source_text(CALL_ID, &facts);
+                let id = id.filter(|id| NO_CALL_ID.iter().all(|(_, none)| id != none));
                 // The Gemini CLI puts the tool before the ID that the model gave.
                 let id = id.as_deref().map(|id| {
                     let given = id.strip_prefix(name).and_then(|rest| rest.strip_prefix("__"));

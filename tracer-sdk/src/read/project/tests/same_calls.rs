@@ -639,6 +639,39 @@ fn a_derived_call_without_an_end_is_the_one_with_its_id_whenever_that_ran() {
 }
 
 #[test]
+fn a_word_in_place_of_an_id_is_none() {
+    let with_id = |id: &str| {
+        calls(&run(vec![
+            span(
+                2,
+                1,
+                "weather",
+                (1, 9),
+                json!({
+                    "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "gen_ai.tool.call.id": "call_1",
+                    "tracer.source": "proxy", "tracer.derived": true,
+                }),
+            ),
+            span(
+                3,
+                1,
+                "execute_tool weather",
+                (2, 8),
+                json!({
+                    "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "gen_ai.tool.call.id": id,
+                    "otel.scope.name": "gcp.vertex.agent",
+                }),
+            ),
+        ]))
+    };
+    assert_eq!(
+        with_id("<not specified>"),
+        [(2, Unknown, Some(3)), (3, ToolCall, None)]
+    );
+    assert_eq!(with_id("call_2"), [(2, ToolCall, None), (3, ToolCall, None)]);
+}
+
+#[test]
 fn a_failed_call_of_another_model_than_asked_is_one() {
     let chat = |model: &str, more: Value| {
         let mut stored = attributes(json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": model}));
