@@ -216,11 +216,19 @@ fn join_nameless_failures(facts: &[CallFacts], sets: &mut Sets) {
 }
 
 /// Joins each derived tool call with the first recorded one of the same tool that ran in its time and is no other's: many
-/// instrumentations leave out the call's ID.
+/// instrumentations leave out the call's ID. Those that have no end get theirs last, of what is left.
 fn join_derived(facts: &[CallFacts], sets: &mut Sets) {
     if !facts.iter().any(|call| call.is_derived) {
         return;
     }
+    join_derived_until(facts, |call| call.end, sets);
+    if facts.iter().any(|call| seen_end(call) != call.end) {
+        join_derived_until(facts, seen_end, sets);
+    }
+}
+
+/// Joins them where `end` says until when each may have run.
+fn join_derived_until(facts: &[CallFacts], end: impl Fn(&CallFacts) -> i64, sets: &mut Sets) {
     let sizes = sets.sizes();
     let mut derived = Vec::new();
     // The sets of those that an ID has matched already.
@@ -248,14 +256,14 @@ fn join_derived(facts: &[CallFacts], sets: &mut Sets) {
         let Some(queue) = recorded.get_mut(&call.name) else {
             continue;
         };
+        let end = end(call).saturating_add(TOLERANCE);
         while let Some(other_at) = queue.front().copied() {
             let Some(other) = facts.get(other_at) else { break };
-            if other.start > call.end.saturating_add(TOLERANCE) {
+            if other.start > end {
                 break;
             }
             queue.pop_front();
-            let is_in_time =
-                other.start >= call.start - TOLERANCE && other.end <= call.end.saturating_add(TOLERANCE);
+            let is_in_time = other.start >= call.start - TOLERANCE && other.end <= end;
             let has_other_id = other.id != 0 && call.id != 0 && other.id != call.id;
             if is_in_time && !has_other_id && !taken.contains(&other_at) {
                 sets.join(at, other_at);

@@ -639,6 +639,41 @@ fn a_derived_call_without_an_end_is_the_one_with_its_id_whenever_that_ran() {
 }
 
 #[test]
+fn a_derived_call_without_an_end_is_the_next_one_that_is_no_others() {
+    let derived = |id: &str| {
+        json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "gen_ai.tool.call.id": id,
+            "tracer.source": "proxy", "tracer.derived": true})
+    };
+    let tool = || json!({"openinference.span.kind": "TOOL", "tool.name": "weather"});
+    let mut spans = vec![
+        span(2, 1, "weather", (5, 5), derived("a")),
+        span(3, 1, "weather", (20, 29), derived("b")),
+        span(4, 1, "weather", (1, 2), tool()),
+        span(5, 1, "weather", (21, 28), tool()),
+    ];
+    assert_eq!(
+        calls(&run(spans.clone())),
+        [
+            (2, ToolCall, None),
+            (3, Unknown, Some(5)),
+            (4, ToolCall, None),
+            (5, ToolCall, None),
+        ]
+    );
+    spans.push(span(6, 1, "weather", (40, 49), tool()));
+    assert_eq!(
+        calls(&run(spans)),
+        [
+            (2, Unknown, Some(6)),
+            (3, Unknown, Some(5)),
+            (4, ToolCall, None),
+            (5, ToolCall, None),
+            (6, ToolCall, None),
+        ]
+    );
+}
+
+#[test]
 fn a_word_in_place_of_an_id_is_none() {
     let with_id = |id: &str| {
         calls(&run(vec![
