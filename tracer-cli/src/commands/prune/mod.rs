@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = value_parsers::parse_size)]
     max_size: Option<u64>,
 
-    /// Always keep the newest N runs; alone, remove all others
+    /// Always keep the newest N runs, with --status the newest N of those; alone, remove all others
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
 
