@@ -1,6 +1,6 @@
 //! One factual sentence about a run, composed by rules: did it work, and if not, where and why.
 
-use tracer_sdk::format::{ErrorPayload, Payload};
+use tracer_sdk::format::{ErrorPayload, Payload, error_type};
 
 use crate::loops;
 use crate::status::RunStatus;
@@ -113,9 +113,9 @@ fn failed(steps: &[Step<'_>]) -> String {
         };
     };
     let message = text::one_line(&error.message, MAX_MESSAGE_CHARS);
-    match error.error_type.as_str() {
-        "LoopAbort" => ended(&format!("Stopped by the loop guardrail{after}"), &message),
-        "GuardrailExceeded" => ended(&format!("Stopped by a guardrail{after}"), &message),
+    match error_type::class(&error.error_type) {
+        error_type::LOOP_ABORT => ended(&format!("Stopped by the loop guardrail{after}"), &message),
+        error_type::GUARDRAIL_EXCEEDED => ended(&format!("Stopped by a guardrail{after}"), &message),
         "Cancelled" => format!("Cancelled{after}."),
         "panic" => ended(&format!("Panicked{after}"), &message),
         _ => match last(steps, |step| step.is_call() && caused(step, error)) {

@@ -4,6 +4,7 @@
 //! `run-trace-format.md`; each type names the section that it implements.
 
 pub(crate) mod content;
+pub mod error_type;
 pub(crate) mod fork_origin;
 pub(crate) mod gate_trial;
 pub(crate) mod ids;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use crate::format::Usd;
+use crate::format::{Usd, error_type};
 
 /// Which limit stopped a run.
 ///
@@ -142,8 +142,8 @@ impl GuardrailExceeded {
     #[must_use]
     pub const fn error_type(&self) -> &'static str {
         match self.guardrail {
-            Guardrail::StopOnLoop => "LoopAbort",
-            _ => "GuardrailExceeded",
+            Guardrail::StopOnLoop => error_type::LOOP_ABORT,
+            _ => error_type::GUARDRAIL_EXCEEDED,
         }
     }
 }

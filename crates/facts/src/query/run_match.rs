@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tracer_insight::status::RunStatus;
-use tracer_sdk::format::{Timestamp, Usd};
+use tracer_sdk::format::{Timestamp, Usd, error_type};
 use tracer_sdk::prices::CostSum;
 use tracer_sdk::read::NamePattern;
 
@@ -398,7 +398,7 @@ impl TextMatch {
 
     /// Whether the type of an error is meant: `Timeout` is `asyncio.TimeoutError`, too.
     pub(super) fn holds_error(&self, error: &str) -> bool {
-        let class = error.rsplit(['.', ':']).next().unwrap_or(error);
+        let class = error_type::class(error);
         let stem = ["Error", "Exception"]
             .into_iter()
             .find_map(|ending| class.strip_suffix(ending))

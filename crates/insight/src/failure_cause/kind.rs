@@ -144,15 +144,19 @@ impl CauseKind {
 
     /// The guardrail that an error names, by the setting in its message.
     pub(super) fn of_guardrail(message: &str) -> Self {
-        const SETTINGS: [(&str, CauseKind); 6] = [
+        const SETTINGS: [(&str, CauseKind); 8] = [
             ("stop_on_loop", CauseKind::GuardrailLoop),
             ("max_llm_calls", CauseKind::GuardrailLlmCalls),
             ("max_tool_calls", CauseKind::GuardrailToolCalls),
             ("max_events", CauseKind::GuardrailEvents),
             ("max_duration", CauseKind::GuardrailDuration),
+            ("max_duration_s", CauseKind::GuardrailDuration),
             ("max_cost", CauseKind::GuardrailCost),
+            ("max_cost_usd", CauseKind::GuardrailCost),
         ];
-        let named = SETTINGS.iter().find(|(setting, _)| message.contains(setting));
+        // As a word of its own: another emitter's `max_events_per_tool` is none of these.
+        let mut words = message.split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
+        let named = words.find_map(|word| SETTINGS.iter().find(|(setting, _)| *setting == word));
         named.map_or(Self::Guardrail, |(_, kind)| *kind)
     }
 

@@ -6,7 +6,7 @@ mod last_answer;
 #[cfg(test)]
 mod tests;
 
-use tracer_sdk::format::{ErrorPayload, EventType, RunMeta};
+use tracer_sdk::format::{ErrorPayload, EventType, RunMeta, error_type};
 
 use crate::loops;
 use crate::marked_text::MarkedText;
@@ -134,10 +134,9 @@ fn of_failed_run(steps: &[Step<'_>]) -> FailureCause {
     let error = ended_with.and_then(summary::error_of);
     let last_call = summary::last(steps, |step| step.is_call() && step.attempt_of.is_none());
     if let Some(error) = error {
-        let class = error.error_type.rsplit(['.', ':']).next().unwrap_or_default();
-        let kind = match class {
-            "LoopAbort" => Some(CauseKind::GuardrailLoop),
-            "GuardrailExceeded" => Some(CauseKind::of_guardrail(&error.message)),
+        let kind = match error_type::class(&error.error_type) {
+            error_type::LOOP_ABORT => Some(CauseKind::GuardrailLoop),
+            error_type::GUARDRAIL_EXCEEDED => Some(CauseKind::of_guardrail(&error.message)),
             "Cancelled" | "CancelledError" | "KeyboardInterrupt" | "AbortError" => Some(CauseKind::Cancelled),
             "panic" => Some(CauseKind::Panic),
             _ => None,

@@ -171,6 +171,10 @@ fn each_planted_cause_of_a_failed_run_is_named() {
             "guardrail_max_events",
         ),
         (
+            ending_with("GuardrailExceeded", "stopped by max_events_per_tool: 3"),
+            "guardrail",
+        ),
+        (
             ending_with("GuardrailExceeded", "stopped by max_duration_s: 3 s"),
             "guardrail_max_duration_s",
         ),

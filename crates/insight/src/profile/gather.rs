@@ -16,7 +16,7 @@ use crate::signature::Signature;
 use crate::totals;
 use tracer_sdk::format::{
     Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RecordedStatus, RunMeta, Timestamp, Usage,
-    names,
+    error_type, names,
 };
 use tracer_sdk::loops::Trail;
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
@@ -159,7 +159,7 @@ impl Gathered {
             Payload::Unknown { error, .. } => self.look_at(&record, error.as_ref()),
             Payload::Error(error) => {
                 self.counts.errors += 1;
-                if is_guardrail(error) {
+                if error_type::is_guardrail(&error.error_type) {
                     self.guardrail_events.push(record);
                 }
             }
@@ -234,7 +234,7 @@ impl Gathered {
     fn look_at(&mut self, record: &Record, error: Option<&ErrorPayload>) {
         self.guarded_spans.extend(
             error
-                .filter(|error| is_guardrail(error))
+                .filter(|error| error_type::is_guardrail(&error.error_type))
                 .map(|error| stop(record, error)),
         );
     }
@@ -375,12 +375,6 @@ fn status(reported: RecordedStatus, root: Option<RecordedStatus>) -> RecordedSta
             RecordedStatus::Error
         }
     }
-}
-
-/// Whether an error is that of a guardrail, whatever module the emitter names with it.
-fn is_guardrail(error: &ErrorPayload) -> bool {
-    let class = error.error_type.rsplit(['.', ':']).next();
-    matches!(class, Some("GuardrailExceeded" | "LoopAbort"))
 }
 
 fn stop(record: &Record, error: &ErrorPayload) -> GuardrailStop {

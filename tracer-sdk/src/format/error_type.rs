@@ -1,0 +1,32 @@
+//! What the type of an error says beside its name (specification, *Guardrails*).
+
+/// The error of a run that its loop guardrail stopped.
+pub const LOOP_ABORT: &str = "LoopAbort";
+/// The error of a run that another guardrail stopped.
+pub const GUARDRAIL_EXCEEDED: &str = "GuardrailExceeded";
+
+/// The class of an error, whatever module the emitter names with it.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert_eq!(error_type::class("agentdbg.exceptions.LoopAbort"), error_type::LOOP_ABORT);
+/// assert_eq!(error_type::class("agent::ParseError"), "ParseError");
+/// ```
+#[must_use]
+pub fn class(error_type: &str) -> &str {
+    error_type.rsplit(['.', ':']).next().unwrap_or(error_type)
+}
+
+/// Whether the error is that of a guardrail.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert!(error_type::is_guardrail("agentdbg.GuardrailExceeded"));
+/// assert!(!error_type::is_guardrail("GuardrailExceededWarning"));
+/// ```
+#[must_use]
+pub fn is_guardrail(error_type: &str) -> bool {
+    matches!(class(error_type), LOOP_ABORT | GUARDRAIL_EXCEEDED)
+}
