@@ -145,15 +145,8 @@ const KEPT_HEADERS: [&str; 11] = [
 const KEPT_PREFIXES: [&str; 2] = ["anthropic-ratelimit-", "x-ratelimit-"];
 
 /// Whether a header of an answer is kept, and may be replayed; `name` is in small letters.
-///
-/// ```
-/// use tracer_capture::exchange::is_kept_header;
-///
-/// assert!(is_kept_header("content-type") && is_kept_header("x-ratelimit-remaining-tokens"));
-/// assert!(!is_kept_header("set-cookie") && !is_kept_header("openai-organization"));
-/// ```
 #[must_use]
-pub fn is_kept_header(name: &str) -> bool {
+pub(crate) fn is_kept_header(name: &str) -> bool {
     KEPT_HEADERS.contains(&name) || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
@@ -161,16 +154,28 @@ pub fn is_kept_header(name: &str) -> bool {
 const KEPT_PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
 
 /// The parameters of a query that are no credentials, in alphabetical order.
-///
-/// ```
-/// assert_eq!(tracer_capture::exchange::kept_query("key=AIza&alt=sse"), "alt=sse");
-/// ```
 #[must_use]
-pub fn kept_query(query: &str) -> String {
+pub(crate) fn kept_query(query: &str) -> String {
     let mut kept: Vec<&str> = query
         .split('&')
         .filter(|pair| KEPT_PARAMETERS.contains(&pair.split('=').next().unwrap_or_default()))
         .collect();
     kept.sort_unstable();
     kept.join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_and_identities_are_not_kept() {
+        for name in ["content-type", "x-ratelimit-remaining-tokens"] {
+            assert!(is_kept_header(name), "{name}");
+        }
+        for name in ["set-cookie", "openai-organization"] {
+            assert!(!is_kept_header(name), "{name}");
+        }
+        assert_eq!(kept_query("key=AIza&alt=sse"), "alt=sse");
+    }
 }

@@ -58,7 +58,6 @@ const REST_FACTOR: u32 = 0;
 #[derive(Debug, Clone)]
 pub struct FactsStore {
     runs: RunStore,
-    keeps: bool,
     prices: Prices,
     followed: Option<Arc<GrowingRuns>>,
     team: Option<Arc<TeamStore>>,
@@ -120,7 +119,7 @@ impl ListedRun {
 
     /// How long the run took, or has taken until now if it is running, in microseconds. Nobody knows it of an interrupted one.
     #[must_use]
-    pub fn duration_until(&self, now: Timestamp) -> Option<u64> {
+    pub(crate) fn duration_until(&self, now: Timestamp) -> Option<u64> {
         let so_far = || u64::try_from(now.microseconds_since(self.started()?)).ok();
         self.facts
             .duration_us
@@ -352,7 +351,6 @@ impl FactsStore {
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             runs: RunStore::new(data_dir),
-            keeps: true,
             prices: Prices::default(),
             followed: None,
             team: None,
@@ -373,12 +371,6 @@ impl FactsStore {
     #[must_use]
     pub fn team(&self) -> Option<&Arc<TeamStore>> {
         self.team.as_ref()
-    }
-
-    /// The same without keeping anything: every run is read each time.
-    #[must_use]
-    pub fn without_database(self) -> Self {
-        Self { keeps: false, ..self }
     }
 
     /// What model calls cost.
@@ -422,10 +414,8 @@ impl FactsStore {
 
     /// Forgets the indexes of runs that are not there any more.
     fn forget_indexes_but(&self, directories: &[RunDirectory]) {
-        if self.keeps {
-            self.indexes()
-                .retain(|run| directories.iter().any(|directory| directory.trace_id == run));
-        }
+        self.indexes()
+            .retain(|run| directories.iter().any(|directory| directory.trace_id == run));
     }
 
     /// The runs themselves.
@@ -552,7 +542,7 @@ impl FactsStore {
             .collect();
         is_remote_same &= remote.runs.len() == remote_before;
         let gone: Vec<TraceId> = by_id.into_keys().collect();
-        for run in gone.iter().filter(|_| self.keeps) {
+        for run in &gone {
             self.indexes().forget(*run);
         }
         let look = self.looked(items, gone, remote, is_remote_same, listing.clone(), with_details);
@@ -595,7 +585,7 @@ impl FactsStore {
         }
         known.extend(remote.runs.into_values().map(SurveyedRun::from));
         let is_written = !unread.is_empty() || !gone.is_empty();
-        let database = if self.keeps && is_written && self.runs.runs_dir().is_dir() {
+        let database = if is_written && self.runs.runs_dir().is_dir() {
             Database::open(self.runs.data_dir()).map_err(Some)
         } else {
             Err(None)
@@ -668,7 +658,7 @@ impl FactsStore {
         &self,
         with_details: bool,
     ) -> (Result<Database, Option<DatabaseError>>, HashMap<TraceId, KeptRun>) {
-        if !self.keeps || !self.runs.runs_dir().is_dir() {
+        if !self.runs.runs_dir().is_dir() {
             return (Err(None), HashMap::new());
         }
         // A file that turns out to be damaged is gone then, and there is a new one the second time.
@@ -714,10 +704,7 @@ impl FactsStore {
                 run.details = Some(Box::new(details));
                 continue;
             }
-            let database = database.get_or_insert_with(|| {
-                let kept = self.keeps.then(|| Database::open(self.runs.data_dir()));
-                kept.and_then(Result::ok)
-            });
+            let database = database.get_or_insert_with(|| Database::open(self.runs.data_dir()).ok());
             let files = FilesStamp::of(&run.directory.path, run.facts.is_open());
             let kept = database
                 .as_ref()
@@ -732,10 +719,10 @@ impl FactsStore {
 
     /// Forgets what is kept of runs that were deleted. What cannot be forgotten now is forgotten by the next listing.
     pub fn forget(&self, runs: &[TraceId]) {
-        if self.keeps && !runs.is_empty() && Database::is_there(self.runs.data_dir()) {
+        if !runs.is_empty() && Database::is_there(self.runs.data_dir()) {
             let _ = Database::open(self.runs.data_dir()).and_then(|mut database| database.write(&[], runs));
         }
-        for run in runs.iter().filter(|_| self.keeps) {
+        for run in runs {
             self.indexes().forget(*run);
         }
     }

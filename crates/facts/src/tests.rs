@@ -19,8 +19,13 @@ fn facts(sandbox: &Sandbox) -> Vec<ListedRun> {
 
 /// What a full reading gives, which is the same whether the log is read once, or every record of it whole.
 fn read(sandbox: &Sandbox) -> Vec<ListedRun> {
-    let store = FactsStore::new(sandbox.path()).without_database();
+    // Whatever is kept is put aside, and what this listing keeps is removed.
+    let (kept, aside) = (sandbox.path().join("cache"), sandbox.path().join("aside"));
+    let _ = fs::rename(&kept, &aside);
+    let store = FactsStore::new(sandbox.path());
     let runs = store.all(true).unwrap().runs;
+    let _ = fs::remove_dir_all(&kept);
+    let _ = fs::rename(&aside, &kept);
     for run in &runs {
         let whole = run_facts::read_records(&run.directory);
         let mut details = whole.details;

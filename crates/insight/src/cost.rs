@@ -98,7 +98,7 @@ pub fn of_call(cost: CallCost) -> Option<String> {
 
 /// The same with what is known besides, for its page: `cost $0.0021`, `cost unknown: no price of this model`,
 /// `cost $0: replayed, it would have cost $0.0021`.
-pub fn of_call_in_full(cost: CallCost) -> String {
+pub(crate) fn of_call_in_full(cost: CallCost) -> String {
     match (cost.is_replayed, cost.priced) {
         (false, Ok(usd)) => format!("cost {usd}"),
         (false, Err(unknown)) => format!("cost unknown: {unknown}"),

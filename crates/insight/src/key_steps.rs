@@ -17,7 +17,10 @@ const MAX_OF_A_KIND: usize = 20;
 pub const AROUND_A_LOOP: usize = 60;
 
 /// The numbers of the key steps of `all`; `which` gives the numbers of the steps of some type, failed or not.
-pub fn key_step_numbers(all: usize, which: impl Fn(fn(EventType, bool) -> bool) -> Vec<usize>) -> Vec<usize> {
+pub(crate) fn key_step_numbers(
+    all: usize,
+    which: impl Fn(fn(EventType, bool) -> bool) -> Vec<usize>,
+) -> Vec<usize> {
     if all <= MAX_STEPS {
         return (1..=all).collect();
     }

@@ -8,7 +8,7 @@ pub mod comparison;
 pub mod conversation;
 pub mod cost;
 pub mod digest;
-pub mod failure_cause;
+mod failure_cause;
 pub mod fold;
 mod in_flight;
 pub mod indexed_steps;

@@ -101,7 +101,7 @@ impl Line {
 
     /// The line with a label at `column` in the place of the spaces there.
     #[must_use]
-    pub fn with_label(mut self, label: &str, column: usize) -> Self {
+    pub(crate) fn with_label(mut self, label: &str, column: usize) -> Self {
         let mut labelled = Self::new().space(column).with(label, Tone::Muted);
         if let Some(first) = self.pieces.first_mut() {
             first.text = first.text.get(labelled.width()..).unwrap_or_default().to_owned();

@@ -78,7 +78,7 @@ impl MarkedText {
     }
 
     /// The same in at most `max_bytes` bytes: of content as much as fits, and the beginning where our own words do not fit.
-    pub fn marked_within(&self, max_bytes: usize) -> String {
+    pub(crate) fn marked_within(&self, max_bytes: usize) -> String {
         const SHARES: [usize; 6] = [1, 2, 4, 8, 16, usize::MAX];
         let mut shown = String::new();
         for share in SHARES {
@@ -125,7 +125,7 @@ pub fn content(text: &str, max_bytes: usize) -> String {
 }
 
 /// Content of a trace as a block of lines, between its marks, and the number of its bytes that are left out. With all its
-/// marks it has at most `max_bytes` bytes, if these are [`MIN_BLOCK_BYTES`] or more.
+/// marks it has at most `max_bytes` bytes, if these are 16 or more.
 ///
 /// ```
 /// use tracer_insight::marked_text::content_block;
@@ -137,9 +137,6 @@ pub fn content_block(text: &str, max_bytes: usize) -> (String, usize) {
     let (shown, rest) = harmless(text, max_bytes.saturating_sub(around), Layout::Block);
     (format!("{OPEN}\n{LINE_PREFIX}{shown}\n{CLOSE}"), rest)
 }
-
-/// The smallest block.
-pub const MIN_BLOCK_BYTES: usize = 16;
 
 /// `…+6 bytes`; nothing where nothing is cut.
 fn cut(rest: usize) -> String {
@@ -292,7 +289,7 @@ mod tests {
         }
 
         #[test]
-        fn a_block_fits_and_each_line_is_marked(text in hostile(), max_bytes in MIN_BLOCK_BYTES..200) {
+        fn a_block_fits_and_each_line_is_marked(text in hostile(), max_bytes in 16_usize..200) {
             let (block, rest) = content_block(&text, max_bytes);
             prop_assert!(block.len() <= max_bytes);
             prop_assert!(rest <= text.len());

@@ -36,7 +36,7 @@ impl StepFilter {
     }
 
     /// Checks a step as far as possible without reading it.
-    pub fn passes_header(&self, event_type: EventType, failed: bool) -> bool {
+    pub(crate) fn passes_header(&self, event_type: EventType, failed: bool) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&kind_of_step(event_type)))
             && (!self.only_failures || failed)
     }

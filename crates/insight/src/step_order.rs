@@ -58,15 +58,11 @@ pub struct Nested {
 /// `parents` has the parent of each item, [`NONE`] for none; of the items at the top, one that `is_run` comes first, even
 /// where a damaged log says that something began before it. Members of a cycle, which only a damaged run has, are at the
 /// top.
-///
-/// ```
-/// use tracer_insight::step_order::{NONE, for_each_nested};
-///
-/// let mut order = Vec::new();
-/// for_each_nested(&[NONE, NONE, 0], |_| false, |nested| order.push((nested.item, nested.depth)));
-/// assert_eq!(order, [(0, 0), (2, 1), (1, 0)]);
-/// ```
-pub fn for_each_nested(parents: &[u32], is_run: impl Fn(usize) -> bool, mut place: impl FnMut(Nested)) {
+pub(crate) fn for_each_nested(
+    parents: &[u32],
+    is_run: impl Fn(usize) -> bool,
+    mut place: impl FnMut(Nested),
+) {
     // Each item's first child and next sibling: lists of children without a list for each.
     let mut first_child = vec![NONE; parents.len()];
     let mut next_sibling = vec![NONE; parents.len()];

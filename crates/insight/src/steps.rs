@@ -86,7 +86,7 @@ impl Step<'_> {
 }
 
 /// `attempt at #3`.
-pub fn attempt_at(call: Option<usize>) -> String {
+pub(crate) fn attempt_at(call: Option<usize>) -> String {
     call.map_or_else(|| "attempt".to_owned(), |call| format!("attempt at #{call}"))
 }
 

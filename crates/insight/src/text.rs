@@ -149,7 +149,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// One line of text in lines of at most `columns`, broken after a space where that is possible; its spaces stay.
-pub fn wrap_as_it_is(text: &str, columns: usize) -> Vec<String> {
+pub(crate) fn wrap_as_it_is(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let text = printable(text);
     let mut rest = text.trim_end();

@@ -35,7 +35,7 @@ pub struct AgentDigests {
 impl AgentDigests {
     /// Those of the calls of models among exchanges.
     #[must_use]
-    pub fn of_exchanges(exchanges: &[RecordedExchange], rules: &Rules) -> Self {
+    pub(crate) fn of_exchanges(exchanges: &[RecordedExchange], rules: &Rules) -> Self {
         let calls = exchanges.iter().filter(|exchange| exchange.api.is_some());
         calls.fold(Self::default(), |mut all, exchange| {
             all.add(&Self::of_request(

@@ -89,7 +89,7 @@ pub struct CassetteFile {
 impl CassetteFile {
     /// The file beside the log of a run in `directory`, which is made at the first exchange, readable for its user alone.
     #[must_use]
-    pub fn beside_run(directory: &Path, head: Head) -> Self {
+    pub(crate) fn beside_run(directory: &Path, head: Head) -> Self {
         Self {
             path: directory.join(EXCHANGES_FILE),
             head,

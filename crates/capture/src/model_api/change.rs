@@ -10,19 +10,8 @@ const MESSAGES: [&str; 2] = ["messages", "input"];
 impl ModelApi {
     /// Asks another model of the same provider: in the body, and in the path where the API has it there. Gives the path if
     /// it changed.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tracer_capture::model_api::ModelApi;
-    ///
-    /// let mut body = json!({"model": "gpt-5"});
-    /// assert_eq!(ModelApi::ChatCompletions.set_model("/v1/chat/completions", &mut body, "gpt-6"), None);
-    /// assert_eq!(body["model"], "gpt-6");
-    /// let path = ModelApi::GenerateContent.set_model("/v1/models/g-3:generateContent", &mut json!({}), "g-4");
-    /// assert_eq!(path.as_deref(), Some("/v1/models/g-4:generateContent"));
-    /// ```
     #[must_use]
-    pub fn set_model(self, path: &str, body: &mut Value, model: &str) -> Option<String> {
+    pub(crate) fn set_model(self, path: &str, body: &mut Value, model: &str) -> Option<String> {
         let around = self.path_around_model(path);
         let changed = around.map(|(before, _, behind)| format!("{before}{model}{behind}"));
         if let Value::Object(members) = body
@@ -34,18 +23,8 @@ impl ModelApi {
     }
 
     /// Gives the model another system prompt. `false` when the API, or this request, has no place for one.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tracer_capture::model_api::ModelApi;
-    ///
-    /// let mut body = json!({"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]});
-    /// assert!(ModelApi::ChatCompletions.set_system_prompt(&mut body, "Be kind."));
-    /// assert_eq!(body["messages"][0]["content"], "Be kind.");
-    /// assert_eq!(body["messages"][1]["content"], "Hi");
-    /// ```
     #[must_use]
-    pub fn set_system_prompt(self, body: &mut Value, prompt: &str) -> bool {
+    pub(crate) fn set_system_prompt(self, body: &mut Value, prompt: &str) -> bool {
         match self {
             Self::ChatCompletions | Self::OllamaChat => set_in_messages(body, prompt, true),
             Self::Responses => {

@@ -135,15 +135,8 @@ const REASONING_TOKENS: [&str; 5] = [
 
 impl RequestFacts {
     /// What the body of a request says.
-    ///
-    /// ```
-    /// use tracer_capture::model_api::RequestFacts;
-    ///
-    /// let request = RequestFacts::from_body(&serde_json::json!({"model": "gpt-5", "temperature": 0.2, "stream": true}));
-    /// assert_eq!((request.model.as_deref(), request.temperature, request.stream), (Some("gpt-5"), Some(0.2), true));
-    /// ```
     #[must_use]
-    pub fn from_body(body: &Value) -> Self {
+    pub(crate) fn from_body(body: &Value) -> Self {
         let number = |places: &[&str]| first(body, places).and_then(Value::as_f64);
         Self {
             model: text(body, &REQUEST_MODEL),

@@ -63,13 +63,8 @@ const AUXILIARY_ENDINGS: [&str; 10] = [
 ];
 
 /// Whether a request of no [`ModelApi`] is one that agents make beside their calls of models.
-///
-/// ```
-/// assert!(tracer_capture::model_api::is_auxiliary("/v1/messages/count_tokens"));
-/// assert!(!tracer_capture::model_api::is_auxiliary("/v1/rerank"));
-/// ```
 #[must_use]
-pub fn is_auxiliary(path: &str) -> bool {
+pub(crate) fn is_auxiliary(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     AUXILIARY_ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
@@ -144,15 +139,8 @@ impl ModelApi {
 
     /// The model that the path names, where the API has it there: `/v1beta/models/gemini-3-pro:generateContent`, and
     /// Azure's deployments.
-    ///
-    /// ```
-    /// use tracer_capture::model_api::ModelApi;
-    ///
-    /// let path = "/v1beta/models/gemini-3-pro:streamGenerateContent";
-    /// assert_eq!(ModelApi::GenerateContent.model_in_path(path), Some("gemini-3-pro"));
-    /// ```
     #[must_use]
-    pub fn model_in_path(self, path: &str) -> Option<&str> {
+    pub(crate) fn model_in_path(self, path: &str) -> Option<&str> {
         self.path_around_model(path).map(|(_, model, _)| model)
     }
 

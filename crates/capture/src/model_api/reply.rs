@@ -26,21 +26,14 @@ enum ReplyForm {
 impl ModelReply {
     /// The answer to a request, streamed if the request asks for that. `document` is the answer that the API gives when it
     /// does not stream; one without content, such as an error, is sent as it is.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tracer_capture::model_api::{ModelApi, ModelReply, assemble};
-    ///
-    /// let answer = json!({"id": "c1", "choices": [{"index": 0, "finish_reason": "stop",
-    ///     "message": {"role": "assistant", "content": "Hello"}}]});
-    /// let reply = ModelReply::to_request(ModelApi::ChatCompletions, "/v1/chat/completions", "", &json!({"stream": true}), &answer);
-    /// let stream = reply.pieces.concat();
-    /// assert!(stream.ends_with("data: [DONE]\n\n"));
-    /// let again = assemble(ModelApi::ChatCompletions, reply.content_type, stream.as_bytes());
-    /// assert_eq!(again.body["choices"][0]["message"]["content"], "Hello");
-    /// ```
     #[must_use]
-    pub fn to_request(api: ModelApi, path: &str, query: &str, request: &Value, document: &Value) -> Self {
+    pub(crate) fn to_request(
+        api: ModelApi,
+        path: &str,
+        query: &str,
+        request: &Value,
+        document: &Value,
+    ) -> Self {
         let is_wrapped = path.contains("/v1internal:");
         // Code Assist wraps Gemini's answer.
         let wrapped = |value: Value| {

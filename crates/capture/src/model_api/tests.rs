@@ -378,6 +378,8 @@ fn paths_say_the_api() {
     }
     let azure = "/openai/deployments/my-gpt/chat/completions";
     assert_eq!(ModelApi::ChatCompletions.model_in_path(azure), Some("my-gpt"));
+    assert!(is_auxiliary("/v1/messages/count_tokens"));
+    assert!(!is_auxiliary("/v1/rerank"));
 }
 
 proptest! {

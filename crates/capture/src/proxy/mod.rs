@@ -167,15 +167,8 @@ pub fn base_urls(variable: impl Fn(&str) -> Option<String>, base: &str) -> Vec<(
 
 /// The variables that lead clients to a proxy at `base` that asks no provider: of every provider that has an address of its
 /// own, and of those whose calls are replayed or whose variable is set.
-///
-/// ```
-/// let none = |_: &str| None;
-/// let urls = tracer_capture::proxy::replay_base_urls(none, &["azure".to_owned()], "http://127.0.0.1:1/r/TOKEN");
-/// assert!(urls.contains(&("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:1/r/TOKEN/azure".to_owned())));
-/// assert!(urls.iter().all(|(name, _)| *name != "GOOGLE_VERTEX_BASE_URL"));
-/// ```
 #[must_use]
-pub fn replay_base_urls(
+pub(crate) fn replay_base_urls(
     variable: impl Fn(&str) -> Option<String>,
     providers: &[String],
     base: &str,
@@ -191,14 +184,8 @@ pub fn replay_base_urls(
 }
 
 /// The base URL of one provider's clients at a proxy at `base`; `segment` names the provider.
-///
-/// ```
-/// use tracer_capture::proxy::provider_base_url;
-///
-/// assert_eq!(provider_base_url("http://127.0.0.1:1/r/TOKEN", "openai"), "http://127.0.0.1:1/r/TOKEN/openai/v1");
-/// ```
 #[must_use]
-pub fn provider_base_url(base: &str, segment: &str) -> String {
+pub(crate) fn provider_base_url(base: &str, segment: &str) -> String {
     let base_path = providers::of_segment(segment).map_or("", |provider| provider.base_path);
     format!("{base}/{segment}{base_path}")
 }

@@ -579,4 +579,13 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_replayed_command_gets_placeholders_for_keys() {
+        let inherited = Inherited::new([("MISTRAL_API_KEY", "real")]);
+        let environment = ChildEnvironment::of_replay(&inherited, &["openai".to_owned()]);
+        assert!(environment.value("OPENAI_API_KEY").is_some());
+        assert_ne!(environment.value("MISTRAL_API_KEY"), Some("real"));
+        assert_eq!(environment.value("XAI_API_KEY"), None);
+    }
 }

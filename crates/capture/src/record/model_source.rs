@@ -108,18 +108,8 @@ impl CaptureSource for ModelSource {
 impl ChildEnvironment {
     /// What keeps a replayed command from asking anybody but the replay: placeholders instead of keys, for clients that refuse
     /// to start without one, and no export of metrics.
-    ///
-    /// ```
-    /// use tracer_capture::record::{ChildEnvironment, Inherited};
-    ///
-    /// let inherited = Inherited::new([("MISTRAL_API_KEY", "real")]);
-    /// let environment = ChildEnvironment::of_replay(&inherited, &["openai".to_owned()]);
-    /// assert!(environment.value("OPENAI_API_KEY").is_some());
-    /// assert_ne!(environment.value("MISTRAL_API_KEY"), Some("real"));
-    /// assert_eq!(environment.value("XAI_API_KEY"), None);
-    /// ```
     #[must_use]
-    pub fn of_replay(inherited: &Inherited, providers: &[String]) -> Self {
+    pub(crate) fn of_replay(inherited: &Inherited, providers: &[String]) -> Self {
         let mut environment = Self::default();
         for (provider, variables) in proxy::key_variables() {
             let is_replayed = providers.iter().any(|replayed| replayed == provider);

@@ -146,7 +146,10 @@ impl RunCollector {
     /// # Errors
     ///
     /// [`CaptureError`] when the data directory cannot be used.
-    pub fn with_clock(options: CollectorOptions, clock: Arc<dyn Clock>) -> Result<Arc<Self>, CaptureError> {
+    pub(crate) fn with_clock(
+        options: CollectorOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, CaptureError> {
         let importer = Importer::new(&options.settings);
         let importer = if options.without_content {
             importer.without_content()

@@ -81,7 +81,7 @@ impl TextField {
 
     /// Whether it is in the steps of a run and not among its facts.
     #[must_use]
-    pub const fn is_in_steps(self) -> bool {
+    pub(crate) const fn is_in_steps(self) -> bool {
         matches!(self, Self::Args | Self::Result | Self::Prompt | Self::Answer)
     }
 }

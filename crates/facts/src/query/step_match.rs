@@ -237,7 +237,7 @@ impl StepTest {
 
     /// Texts that the log of every matching run holds, in lower case.
     #[must_use]
-    pub fn needles(&self) -> &[String] {
+    pub(crate) fn needles(&self) -> &[String] {
         &self.needles
     }
 
@@ -250,7 +250,7 @@ impl StepTest {
     /// A text that the line of every hit holds, in lower case; `None` where lines say it another way, or there are several
     /// kinds of hits.
     #[must_use]
-    pub fn needle_of_hits(&self) -> Option<&str> {
+    pub(crate) fn needle_of_hits(&self) -> Option<&str> {
         let has = |group| self.positive().any(|condition| condition.group() == group);
         if has(TestedPart::ToolCall) && has(TestedPart::ModelCall) {
             return None;
@@ -294,7 +294,7 @@ impl StepTest {
     /// Whether a step may be a hit, as far as it is known without reading it: its type, whether it failed, and the name of its
     /// model or tool.
     #[must_use]
-    pub fn may_be_hit(&self, event_type: EventType, failed: bool, name: &str) -> bool {
+    pub(crate) fn may_be_hit(&self, event_type: EventType, failed: bool, name: &str) -> bool {
         let mut step = StepColumns::new(event_type.into(), name);
         if failed {
             step.status = RunStatus::Failed;

@@ -133,15 +133,8 @@ pub enum PolicySource {
 
 impl PolicySource {
     /// Whether the demands are those of version 1, turned into metrics.
-    ///
-    /// ```
-    /// use tracer_gate::policy::PolicySource;
-    ///
-    /// assert!(PolicySource::Defaults.is_migrated());
-    /// assert!(!PolicySource::V2.is_migrated());
-    /// ```
     #[must_use]
-    pub const fn is_migrated(self) -> bool {
+    pub(crate) const fn is_migrated(self) -> bool {
         !matches!(self, Self::V2)
     }
 }

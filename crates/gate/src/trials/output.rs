@@ -25,7 +25,7 @@ impl OutputCleaner {
     }
 
     /// What a trial that failed said last: on standard error, or else on standard output, reported as such.
-    pub fn last_words(&self, stderr: &str, stdout: &str) -> String {
+    pub(crate) fn last_words(&self, stderr: &str, stdout: &str) -> String {
         let reported = self.last_lines(stderr);
         if !reported.is_empty() {
             return reported;
@@ -42,7 +42,7 @@ impl OutputCleaner {
     }
 
     /// The last lines. Redacts before it cuts, so that no half of a secret stays.
-    pub fn last_lines(&self, text: &str) -> String {
+    pub(crate) fn last_lines(&self, text: &str) -> String {
         let redacted = self.redaction.text(text);
         let lines: Vec<&str> = redacted.trim_end().lines().collect();
         let last = lines.len().saturating_sub(MAX_LINES);

@@ -61,7 +61,7 @@ impl TrialProgram {
     }
 
     /// What to call in a trial whose workspace is `directory`.
-    pub fn called_in(&self, directory: &Path) -> PathBuf {
+    pub(crate) fn called_in(&self, directory: &Path) -> PathBuf {
         match self {
             Self::OfWorkspace(relative) => directory.join(relative),
             Self::At(path) => path.clone(),

@@ -40,7 +40,7 @@ impl Scratch {
     }
 
     /// Removes what no trace is in, which may be large.
-    pub fn remove_all_but_data(&self) {
+    pub(crate) fn remove_all_but_data(&self) {
         // What cannot be removed now is tried again with the folder.
         let _ = remove(&self.workspace());
         let _ = remove(&self.temporary());

@@ -68,7 +68,7 @@ impl Stop {
     }
 
     /// Whether the user asked more than once, and no time is left for politeness.
-    pub fn is_urgent(&self) -> bool {
+    pub(crate) fn is_urgent(&self) -> bool {
         self.interrupts.load(Ordering::Relaxed) > 1
     }
 }

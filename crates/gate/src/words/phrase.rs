@@ -40,14 +40,14 @@ impl Phrase {
 
     /// The phrase with a value from elsewhere.
     #[must_use]
-    pub fn and_value(mut self, value: impl Into<String>) -> Self {
+    pub(crate) fn and_value(mut self, value: impl Into<String>) -> Self {
         self.parts.push(PhrasePart::Value(value.into()));
         self
     }
 
     /// The phrase with another one behind it.
     #[must_use]
-    pub fn followed_by(mut self, other: Self) -> Self {
+    pub(crate) fn followed_by(mut self, other: Self) -> Self {
         self.parts.extend(other.parts);
         self
     }

@@ -1,16 +1,8 @@
 //! [`CauseKind`]: the kinds of causes, with the code and the words of each.
 
 /// Why a run failed, looped, was interrupted, or ended with less than it should have.
-///
-/// ```
-/// use tracer_insight::failure_cause::CauseKind;
-///
-/// assert_eq!(CauseKind::RateLimit.code(), "rate_limit");
-/// assert_eq!(CauseKind::RateLimit.words(), "Rate limit exhausted");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CauseKind {
+pub(crate) enum CauseKind {
     /// The provider or a tool refuses more calls for now.
     RateLimit,
     /// The account has no quota or credit left.
@@ -90,55 +82,13 @@ pub enum CauseKind {
 }
 
 impl CauseKind {
-    /// All of them.
-    pub const ALL: [Self; 38] = [
-        Self::RateLimit,
-        Self::Quota,
-        Self::ContextLength,
-        Self::Authentication,
-        Self::Permission,
-        Self::ModelNotFound,
-        Self::ContentFilter,
-        Self::InvalidRequest,
-        Self::ProviderError,
-        Self::Timeout,
-        Self::Network,
-        Self::ToolNotFound,
-        Self::WrongArguments,
-        Self::ToolError,
-        Self::ModelError,
-        Self::ProgramError,
-        Self::Panic,
-        Self::Cancelled,
-        Self::GuardrailLoop,
-        Self::GuardrailLlmCalls,
-        Self::GuardrailToolCalls,
-        Self::GuardrailEvents,
-        Self::GuardrailDuration,
-        Self::GuardrailCost,
-        Self::Guardrail,
-        Self::LoopIdentical,
-        Self::LoopAlternating,
-        Self::Killed,
-        Self::NoAnswer,
-        Self::EmptyAnswer,
-        Self::Refused,
-        Self::CutAnswer,
-        Self::DamagedLog,
-        Self::TornTail,
-        Self::LostSpans,
-        Self::UnattachedRecords,
-        Self::UnfinishedSpans,
-        Self::Unknown,
-    ];
-
     /// The code for programs.
-    pub const fn code(self) -> &'static str {
+    pub(crate) const fn code(self) -> &'static str {
         self.names().0
     }
 
     /// What every sentence about it begins with.
-    pub const fn words(self) -> &'static str {
+    pub(crate) const fn words(self) -> &'static str {
         self.names().1
     }
 

@@ -16,7 +16,7 @@ use crate::steps::Step;
 use crate::{step_summary, summary, text};
 
 use classify::{FailedPart, error_kind};
-pub use kind::CauseKind;
+use kind::CauseKind;
 use last_answer::AnswerProblem;
 
 /// Bytes of a name, of a message, and of a type in a sentence.
@@ -27,7 +27,7 @@ const MAX_EVIDENCE: usize = 24;
 
 /// A cause of what went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailureCause {
+pub(crate) struct FailureCause {
     /// Its kind.
     pub kind: CauseKind,
     /// It in one sentence.
@@ -50,22 +50,7 @@ impl FailureCause {
 
 /// What went wrong in a run, the cause first, then what else is missing or damaged; nothing for a healthy run. `steps` are all
 /// steps, or the key steps of a long run; `meta` is its metadata, where that can be read.
-///
-/// ```
-/// use tracer_insight::{failure_cause, run_steps::RunSteps, steps};
-/// use tracer_sdk::read::RunStore;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let newest = RunStore::new(folder.path()).newest()?;
-/// let mut run = RunSteps::open(&newest, tracer_sdk::prices::Prices::default())?;
-/// let sources = run.read_all(&run.key_steps())?;
-/// let steps = steps::steps(&sources, run.started());
-/// assert_eq!(failure_cause::explain(&run.head(), run.run.meta.as_ref(), &steps), []);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn explain(head: &RunHead, meta: Option<&RunMeta>, steps: &[Step<'_>]) -> Vec<FailureCause> {
+pub(crate) fn explain(head: &RunHead, meta: Option<&RunMeta>, steps: &[Step<'_>]) -> Vec<FailureCause> {
     let mut causes = Vec::new();
     match head.status {
         RunStatus::Failed => causes.push(of_failed_run(steps)),

@@ -355,9 +355,3 @@ fn a_sentence_names_steps_and_marks_content() {
         "{attempts:?}"
     );
 }
-
-#[test]
-fn codes_are_distinct() {
-    let codes: std::collections::BTreeSet<&str> = CauseKind::ALL.iter().map(|kind| kind.code()).collect();
-    assert_eq!(codes.len(), CauseKind::ALL.len());
-}

@@ -41,7 +41,7 @@ impl FurtherDetail {
 
     /// How to ask for the same run with a larger budget.
     #[must_use]
-    pub fn larger_budget(&self) -> String {
+    pub(crate) fn larger_budget(&self) -> String {
         match self {
             Self::Command(command) => format!("{command} --for-llm --budget TOKENS"),
             Self::Tools(run_id) => format!(r#"get_run {{"run_id": "{run_id}", "budget": TOKENS}}"#),
@@ -50,7 +50,7 @@ impl FurtherDetail {
 
     /// How to ask for the rest of a step.
     #[must_use]
-    pub fn rest_of_step(&self, number: usize, cursor: &str) -> String {
+    pub(crate) fn rest_of_step(&self, number: usize, cursor: &str) -> String {
         match self {
             Self::Command(command) => format!("{command} --step {number}"),
             Self::Tools(run_id) => {

@@ -17,19 +17,10 @@ use serde::{Serialize, Serializer};
 
 /// Writes a request.
 ///
-/// ```
-/// use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-///
-/// let mut text = Vec::new();
-/// tracer_capture::otlp::encode::json::write_request(&ExportTraceServiceRequest::default(), &mut text)?;
-/// assert_eq!(text, br#"{"resourceSpans":[]}"#);
-/// # Ok::<(), std::io::Error>(())
-/// ```
-///
 /// # Errors
 ///
 /// The writer's own.
-pub fn write_request(request: &ExportTraceServiceRequest, writer: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_request(request: &ExportTraceServiceRequest, writer: &mut impl Write) -> io::Result<()> {
     tracer_insight::json::write(writer, &Request(request))
 }
 

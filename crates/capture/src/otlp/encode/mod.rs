@@ -46,19 +46,8 @@ pub fn resource(run_name: Option<&str>) -> Resource {
 
 /// The resource of a span that is sent on. A span that came from elsewhere has its service's name, with what else is known
 /// of its process, among its attributes; a span of our own has the run's name, and says what recorded it.
-///
-/// ```
-/// use tracer_capture::otlp::encode::{json::JsonResource, resource_of};
-/// use tracer_sdk::testing::capture;
-///
-/// let mut received = capture(|| tracer_sdk::tool_call("search").record()).spans.remove(0);
-/// received.attributes.insert("service.name".to_owned(), "planner".into());
-/// let json = serde_json::to_value(JsonResource(&resource_of(&received, Some("support-agent"))))?;
-/// assert_eq!(json["attributes"][0]["value"]["stringValue"], "planner");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[must_use]
-pub fn resource_of(span: &SpanRecord, run_name: Option<&str>) -> Resource {
+pub(crate) fn resource_of(span: &SpanRecord, run_name: Option<&str>) -> Resource {
     if !span.attributes.contains_key(SERVICE_NAME) {
         let mut own = resource(run_name);
         own.attributes.push(text("telemetry.sdk.name", SDK));
@@ -210,4 +199,21 @@ const fn status_code(code: StatusCode) -> OtlpCode {
 /// An attribute with a text.
 fn text(key: &str, value: &str) -> KeyValue {
     values::key_value(key.to_owned(), serde_json::Value::from(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_received_span_keeps_its_service() {
+        let recorded = tracer_sdk::testing::capture(|| tracer_sdk::tool_call("search").record());
+        let mut received = recorded.spans.into_iter().next().unwrap();
+        received
+            .attributes
+            .insert(SERVICE_NAME.to_owned(), "planner".into());
+        let resource = resource_of(&received, Some("support-agent"));
+        let resource = serde_json::to_value(json::JsonResource(&resource)).unwrap();
+        assert_eq!(resource["attributes"][0]["value"]["stringValue"], "planner");
+    }
 }
