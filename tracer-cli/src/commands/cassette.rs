@@ -220,7 +220,7 @@ fn exchange_lines(exchange: &RecordedExchange) -> Vec<Line> {
     let content_type = exchange.response.header("content-type").unwrap_or_default();
     let answer: Assembled = assemble(api, content_type, &exchange.response.body.bytes());
     let usage = ResponseFacts::from_answer(&answer).usage;
-    if let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) {
+    if let (Some(input), Some(output)) = (usage.prompt_tokens, usage.completion_tokens) {
         heading = heading.with(format!("  {input} + {output} tokens"), Tone::Muted);
     }
     let mut lines = vec![heading];

@@ -1,12 +1,11 @@
 //! [`Cassette::cost`]: what its calls cost when they were recorded, counted as the calls of the recorded run are.
 
-use tracer_sdk::Usage;
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::prices::{CallCost, CostSum, NoPrice, Prices};
 
 use super::file::Cassette;
 use super::recorded::RecordedExchange;
-use crate::model_api::{CallUsage, ResponseFacts, assemble};
+use crate::model_api::{ResponseFacts, assemble};
 use crate::proxy;
 
 impl Cassette {
@@ -47,23 +46,12 @@ impl RecordedExchange {
         let facts = ResponseFacts::from_answer(&assemble(api, content_type, &self.response.body.bytes()));
         let model = self.model().or(facts.model.as_deref()).unwrap_or_default();
         let provider = proxy::provider_name(&self.provider).unwrap_or_default();
-        let cost = at.ok_or(NoPrice::NoTime).and_then(|at| {
-            prices.cost_of_call(provider, model, facts.model.as_deref(), &usage(facts.usage), at)
-        });
+        let cost = at
+            .ok_or(NoPrice::NoTime)
+            .and_then(|at| prices.cost_of_call(provider, model, facts.model.as_deref(), &facts.usage, at));
         Some(CallCost {
             priced: cost,
             is_replayed: false,
         })
     }
-}
-
-fn usage(counted: CallUsage) -> Usage {
-    let mut usage = Usage::default();
-    usage.prompt_tokens = counted.input_tokens;
-    usage.completion_tokens = counted.output_tokens;
-    usage.total_tokens = counted.total_tokens;
-    usage.cache_read_tokens = counted.cache_read_tokens;
-    usage.cache_write_tokens = counted.cache_write_tokens;
-    usage.reasoning_tokens = counted.reasoning_tokens;
-    usage
 }

@@ -2,6 +2,7 @@
 //! API has it.
 
 use serde_json::Value;
+use tracer_sdk::Usage;
 
 use super::Assembled;
 
@@ -21,24 +22,6 @@ pub struct RequestFacts {
     pub stream: bool,
 }
 
-/// Tokens, as the answer gives them; nothing is added up that it does not give.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CallUsage {
-    /// Tokens of the request, cached ones included.
-    pub input_tokens: Option<u64>,
-    /// Tokens of the answer, reasoning included.
-    pub output_tokens: Option<u64>,
-    /// The total, where the answer gives one.
-    pub total_tokens: Option<u64>,
-    /// How many of the input tokens came from the provider's cache.
-    pub cache_read_tokens: Option<u64>,
-    /// How many of the input tokens were written to the provider's cache.
-    pub cache_write_tokens: Option<u64>,
-    /// How many of the output tokens were reasoning.
-    pub reasoning_tokens: Option<u64>,
-}
-
 /// What an answer says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -50,7 +33,7 @@ pub struct ResponseFacts {
     /// How each choice ended, in the provider's words.
     pub finish_reasons: Vec<String>,
     /// Tokens.
-    pub usage: CallUsage,
+    pub usage: Usage,
     /// The class and the message of the error that the body holds.
     pub error: Option<(String, String)>,
 }
@@ -169,23 +152,22 @@ impl ResponseFacts {
             id: text(body, &RESPONSE_ID),
             model: text(body, &RESPONSE_MODEL),
             finish_reasons: finish_reasons(body),
-            usage: CallUsage::from_body(body),
+            usage: usage(body),
             error: error(body),
         }
     }
 }
 
-impl CallUsage {
-    fn from_body(body: &Value) -> Self {
-        Self {
-            input_tokens: counted(body, &INPUT_TOKENS),
-            output_tokens: counted(body, &OUTPUT_TOKENS),
-            total_tokens: whole(body, &TOTAL_TOKENS),
-            cache_read_tokens: whole(body, &CACHE_READ_TOKENS),
-            cache_write_tokens: whole(body, &CACHE_WRITE_TOKENS),
-            reasoning_tokens: whole(body, &REASONING_TOKENS),
-        }
-    }
+/// Tokens, as the body gives them; nothing is added up that it does not give.
+fn usage(body: &Value) -> Usage {
+    let mut usage = Usage::default();
+    usage.prompt_tokens = counted(body, &INPUT_TOKENS);
+    usage.completion_tokens = counted(body, &OUTPUT_TOKENS);
+    usage.total_tokens = whole(body, &TOTAL_TOKENS);
+    usage.cache_read_tokens = whole(body, &CACHE_READ_TOKENS);
+    usage.cache_write_tokens = whole(body, &CACHE_WRITE_TOKENS);
+    usage.reasoning_tokens = whole(body, &REASONING_TOKENS);
+    usage
 }
 
 /// The first of the places that has something.

@@ -11,7 +11,7 @@ mod reply;
 mod tests;
 
 pub use assemble::{Assembled, assemble};
-pub use facts::{CallUsage, RequestFacts, ResponseFacts};
+pub use facts::{RequestFacts, ResponseFacts};
 pub use reply::ModelReply;
 
 /// An API that models are called by.

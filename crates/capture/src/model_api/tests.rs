@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tracer_sdk::Usage;
 
 use super::*;
 
@@ -68,14 +69,9 @@ fn chat_completions_are_put_together() {
     assert_eq!(facts.id.as_deref(), Some("chatcmpl-1"));
     assert_eq!(facts.model.as_deref(), Some("gpt-5-2026"));
     assert_eq!(facts.finish_reasons, ["tool_calls"]);
-    let expected = CallUsage {
-        input_tokens: Some(50),
-        output_tokens: Some(7),
-        total_tokens: Some(57),
-        cache_read_tokens: Some(40),
-        cache_write_tokens: None,
-        reasoning_tokens: Some(3),
-    };
+    let mut expected = Usage::new(50, 7);
+    expected.cache_read_tokens = Some(40);
+    expected.reasoning_tokens = Some(3);
     assert_eq!(facts.usage, expected);
 }
 
@@ -186,7 +182,11 @@ fn tokens_beside_input_and_output_are_added_and_those_within_are_not() {
     ] {
         let answer = assemble(ModelApi::ChatCompletions, "", body.to_string().as_bytes());
         let usage = ResponseFacts::from_answer(&answer).usage;
-        let counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens);
+        let counts = (
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            usage.reasoning_tokens,
+        );
         assert_eq!(counts, expected, "{body}");
     }
 }
@@ -226,14 +226,10 @@ fn anthropic_messages_are_put_together() {
     );
     let facts = ResponseFacts::from_answer(&answer);
     assert_eq!(facts.finish_reasons, ["tool_use"]);
-    let expected = CallUsage {
-        input_tokens: Some(105),
-        output_tokens: Some(30),
-        total_tokens: None,
-        cache_read_tokens: Some(90),
-        cache_write_tokens: Some(5),
-        reasoning_tokens: None,
-    };
+    let mut expected = Usage::new(105, 30);
+    expected.total_tokens = None;
+    expected.cache_read_tokens = Some(90);
+    expected.cache_write_tokens = Some(5);
     assert_eq!(facts.usage, expected);
 }
 
@@ -279,7 +275,7 @@ fn gemini_streams_in_both_framings() {
         let facts = ResponseFacts::from_answer(&answer);
         assert_eq!(facts.id.as_deref(), Some("r1"));
         assert_eq!(
-            (facts.usage.input_tokens, facts.usage.output_tokens),
+            (facts.usage.prompt_tokens, facts.usage.completion_tokens),
             (Some(8), Some(9))
         );
         assert_eq!(facts.finish_reasons, ["STOP"]);
@@ -302,7 +298,7 @@ fn ollama_lines_are_put_together() {
     assert_eq!(answer.body["message"]["tool_calls"].as_array().unwrap().len(), 1);
     let facts = ResponseFacts::from_answer(&answer);
     assert_eq!(
-        (facts.usage.input_tokens, facts.usage.output_tokens),
+        (facts.usage.prompt_tokens, facts.usage.completion_tokens),
         (Some(11), Some(4))
     );
     assert_eq!(facts.finish_reasons, ["stop"]);

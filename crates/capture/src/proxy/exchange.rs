@@ -7,12 +7,13 @@ use axum::body::Bytes;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span, status};
 use serde_json::Value;
+use tracer_sdk::Usage;
 use tracer_sdk::format::names::{self, event_keys, events};
 use tracer_sdk::format::{SpanId, TraceId};
 
 use super::ProxyContext;
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
-use crate::model_api::{Assembled, CallUsage, ModelApi, RequestFacts, ResponseFacts, assemble};
+use crate::model_api::{Assembled, ModelApi, RequestFacts, ResponseFacts, assemble};
 use crate::otlp::{Compression, DecompressError};
 
 /// How an exchange ended.
@@ -380,10 +381,10 @@ pub(super) fn set_failure(span: &mut Span, class: &str, message: &str) {
     });
 }
 
-fn push_usage(attributes: &mut Vec<KeyValue>, usage: &CallUsage) {
+fn push_usage(attributes: &mut Vec<KeyValue>, usage: &Usage) {
     for (key, value) in [
-        (names::INPUT_TOKENS.written(), usage.input_tokens),
-        (names::OUTPUT_TOKENS.written(), usage.output_tokens),
+        (names::INPUT_TOKENS.written(), usage.prompt_tokens),
+        (names::OUTPUT_TOKENS.written(), usage.completion_tokens),
         (names::TOTAL_TOKENS.written(), usage.total_tokens),
         ("gen_ai.usage.cache_read.input_tokens", usage.cache_read_tokens),
         (
