@@ -36,5 +36,5 @@ pub use error::BucketError;
 pub use event::{NotSent, PruneEvent, ShipEvent, ShipSummary, WaitEvent};
 pub use reader::{BucketReader, SyncProgress, SyncSummary};
 pub use retention::{BucketPrunePlan, BucketPruner, BucketRemoval, RetentionOptions, RetentionSummary};
-pub use shipper::{ShipOptions, ShippedRuns, Shipper};
+pub use shipper::{ShipOptions, Shipper};
 pub use url::BucketUrl;

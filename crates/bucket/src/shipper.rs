@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use tracer_capture::push::{Journal, RetryPolicy, Stopping, until_stopped};
-use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::read::{RunDirectory, RunStore, StoreError};
+use tracer_capture::push::{
+    FollowedDirectories, FollowedRuns, Journal, RetryPolicy, Stopping, until_stopped,
+};
+use tracer_sdk::format::TraceId;
+use tracer_sdk::read::{RunDirectory, RunStore};
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
@@ -60,19 +62,6 @@ impl Default for ShipOptions {
             poll_interval: Duration::from_secs(5),
         }
     }
-}
-
-/// The runs that [`Shipper::follow`] sends.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum ShippedRuns {
-    /// All runs of the data directory, those that are recorded meanwhile included, until it is stopped.
-    All {
-        /// Only runs that started then or later.
-        since: Option<Timestamp>,
-    },
-    /// These runs, until each is sent.
-    These(Vec<RunDirectory>),
 }
 
 /// Sends completed runs of a data directory to a bucket. Another process cannot send to the same bucket meanwhile.
@@ -183,14 +172,14 @@ impl Shipper {
     }
 
     /// Sends runs when they have ended, and again when they change. It ends when `stop` is ready, or when each of
-    /// [`ShippedRuns::These`] is sent.
+    /// [`FollowedRuns::These`] is sent.
     ///
     /// # Errors
     ///
     /// [`BucketError`]. What was committed before is remembered.
     pub async fn follow(
         &mut self,
-        runs: &ShippedRuns,
+        runs: &FollowedRuns,
         stop: impl Future<Output = ()>,
         observe: &mut dyn FnMut(ShipEvent),
     ) -> Result<ShipSummary, BucketError> {
@@ -225,17 +214,14 @@ impl Shipper {
 
     async fn follow_all(
         &mut self,
-        runs: &ShippedRuns,
+        runs: &FollowedRuns,
         observe: &SharedObserver<'_, ShipEvent>,
     ) -> Result<(), Halt> {
         self.finish_facts(observe).await?;
-        let mut too_old = HashSet::new();
+        let mut followed = FollowedDirectories::default();
         let mut look = 0_u32;
         loop {
-            let mut directories = match runs {
-                ShippedRuns::These(runs) => runs.clone(),
-                ShippedRuns::All { since } => self.directories(*since, &mut too_old)?,
-            };
+            let mut directories = followed.list(runs, &self.store).map_err(BucketError::from)?;
             if !look.is_multiple_of(LOOKS_PER_LATE_SPAN) {
                 directories.retain(|run| !self.journal.sent(run.trace_id).is_some_and(|sent| sent.complete));
             }
@@ -244,43 +230,13 @@ impl Shipper {
             for batch in directories.chunks(MAX_BATCH) {
                 self.push_batch(batch, observe).await?;
             }
-            let is_over = self.summary.open_runs == 0 && matches!(runs, ShippedRuns::These(_));
+            let is_over = self.summary.open_runs == 0 && matches!(runs, FollowedRuns::These(_));
             if is_over {
                 return Ok(());
             }
             self.sender.patience.pause(self.options.poll_interval).await?;
             look = look.wrapping_add(1);
         }
-    }
-
-    fn directories(
-        &self,
-        since: Option<Timestamp>,
-        too_old: &mut HashSet<TraceId>,
-    ) -> Result<Vec<RunDirectory>, BucketError> {
-        let mut directories = match self.store.list_directories() {
-            Ok(directories) => directories,
-            // Nothing is recorded yet.
-            Err(StoreError::Missing { .. }) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        };
-        let Some(since) = since else {
-            return Ok(directories);
-        };
-        directories.retain(|run| {
-            if too_old.contains(&run.trace_id) {
-                return false;
-            }
-            // A run whose start cannot be read yet is looked at again.
-            let Some(started) = run.clone().read_summary().started() else {
-                return false;
-            };
-            if started < since {
-                too_old.insert(run.trace_id);
-            }
-            started >= since
-        });
-        Ok(directories)
     }
 
     /// Sends the runs of a batch, then their facts.

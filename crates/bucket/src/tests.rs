@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use tracer_capture::push::FollowedRuns;
 
 use crate::error::BucketError;
 use crate::event::{ShipEvent, WaitEvent};
 use crate::layout;
 use crate::package::MAX_WHOLE_BYTES;
-use crate::shipper::{ShipOptions, ShippedRuns};
+use crate::shipper::ShipOptions;
 use crate::test_support::{Fate, FaultyStore, Kind, Scene, bucket, id, killed_at, readable, run};
 
 #[test]
@@ -294,7 +295,7 @@ fn following_sends_runs_as_they_end_until_it_is_stopped() {
         let mut stop = Some(stop);
         let summary = shipper
             .follow(
-                &ShippedRuns::All { since: None },
+                &FollowedRuns::All { since: None },
                 async {
                     let _ = stopped.await;
                 },

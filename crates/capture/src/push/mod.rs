@@ -11,6 +11,7 @@ mod content;
 mod endpoint;
 mod error;
 mod event;
+mod followed_runs;
 mod headers;
 mod journal;
 mod pusher;
@@ -23,11 +24,14 @@ mod tail;
 pub use endpoint::PushEndpoint;
 pub use error::PushError;
 pub use event::{PushEvent, PushSummary};
+pub use followed_runs::FollowedRuns;
 pub use headers::PushHeaders;
 // For `tracer-bucket`, which remembers what it sent and is stopped in the same way; no promise to anybody else.
 #[doc(hidden)]
+pub use followed_runs::FollowedDirectories;
+#[doc(hidden)]
 pub use journal::{Journal, JournalError};
-pub use pusher::{FollowedRuns, PushOptions, Pusher};
+pub use pusher::{PushOptions, Pusher};
 pub use retry::RetryPolicy;
 pub use settings::{Protocol, PushOverrides, PushSettings, TlsFiles};
 #[doc(hidden)]

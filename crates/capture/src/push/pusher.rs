@@ -6,8 +6,8 @@ use std::mem;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use tracer_sdk::format::{SpanId, SpanRecord, Timestamp, TraceId};
-use tracer_sdk::read::{RunDirectory, RunStore, StoreError};
+use tracer_sdk::format::{SpanId, SpanRecord, TraceId};
+use tracer_sdk::read::{RunDirectory, RunStore};
 
 use super::answer::Answer;
 use super::batch::{MAX_BYTES, Mark, SpanBatch};
@@ -16,6 +16,7 @@ use super::content;
 use super::endpoint::PushEndpoint;
 use super::error::PushError;
 use super::event::{PushEvent, PushSummary};
+use super::followed_runs::{FollowedDirectories, FollowedRuns};
 use super::journal::{Journal, SentPart};
 use super::repeats::RepeatedSpans;
 use super::retry::RetryPolicy;
@@ -62,31 +63,6 @@ impl Default for PushOptions {
             retry: RetryPolicy::default(),
             poll_interval: Duration::from_millis(500),
         }
-    }
-}
-
-/// The runs that [`Pusher::follow`] sends.
-///
-/// ```
-/// use tracer_capture::push::FollowedRuns;
-///
-/// assert!(matches!(FollowedRuns::default(), FollowedRuns::All { since: None }));
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum FollowedRuns {
-    /// All runs of the data directory, those that are recorded meanwhile included, until it is stopped.
-    All {
-        /// Only runs that started then or later.
-        since: Option<Timestamp>,
-    },
-    /// These runs, until each has ended.
-    These(Vec<RunDirectory>),
-}
-
-impl Default for FollowedRuns {
-    fn default() -> Self {
-        Self::All { since: None }
     }
 }
 
@@ -281,10 +257,10 @@ impl Pusher {
     }
 
     async fn follow_all(&mut self, runs: &FollowedRuns, observe: Observer<'_>) -> Result<(), PushError> {
-        let mut selection = Selection::default();
+        let mut followed = FollowedDirectories::default();
         let mut look = 0_u32;
         loop {
-            let directories = selection.directories(runs, &self.store)?;
+            let directories = followed.list(runs, &self.store)?;
             let mut open_runs = 0;
             for run in &directories {
                 let sent = self.sent(run.trace_id);
@@ -546,41 +522,4 @@ impl Pusher {
 enum TailState {
     Ended,
     Open,
-}
-
-/// The runs to look at.
-#[derive(Default)]
-struct Selection {
-    /// Whether a run started late enough.
-    chosen: HashMap<TraceId, bool>,
-}
-
-impl Selection {
-    fn directories(&mut self, runs: &FollowedRuns, store: &RunStore) -> Result<Vec<RunDirectory>, PushError> {
-        let since = match runs {
-            FollowedRuns::These(runs) => return Ok(runs.clone()),
-            FollowedRuns::All { since } => *since,
-        };
-        let mut directories = match store.list_directories() {
-            Ok(directories) => directories,
-            // Nothing is recorded yet.
-            Err(StoreError::Missing { .. }) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        };
-        let Some(since) = since else {
-            return Ok(directories);
-        };
-        directories.retain(|run| {
-            if let Some(chosen) = self.chosen.get(&run.trace_id) {
-                return *chosen;
-            }
-            // A run whose start cannot be read yet is looked at again.
-            let Some(started) = run.clone().read_summary().started() else {
-                return false;
-            };
-            self.chosen.insert(run.trace_id, started >= since);
-            started >= since
-        });
-        Ok(directories)
-    }
 }

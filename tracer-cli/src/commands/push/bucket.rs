@@ -1,6 +1,6 @@
 //! `tracer push --to`: sends completed runs to a team's bucket.
 
-use tracer_bucket::{BucketError, BucketUrl, ShipEvent, ShipOptions, ShipSummary, ShippedRuns, Shipper};
+use tracer_bucket::{BucketError, BucketUrl, ShipEvent, ShipOptions, ShipSummary, Shipper};
 use tracer_capture::push::{FollowedRuns, RetryPolicy};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
@@ -49,18 +49,11 @@ pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Resul
     };
     let outcome = block_on(async {
         let mut observe = |event| display.show(event);
-        match runs {
-            FollowedRuns::These(runs) if args.follow => {
-                shipper
-                    .follow(&ShippedRuns::These(runs), stop_signal(), &mut observe)
-                    .await
+        match &runs {
+            FollowedRuns::These(runs) if !args.follow => {
+                shipper.push(runs, stop_signal(), &mut observe).await
             }
-            FollowedRuns::These(runs) => shipper.push(&runs, stop_signal(), &mut observe).await,
-            FollowedRuns::All { since } => {
-                let runs = ShippedRuns::All { since };
-                shipper.follow(&runs, stop_signal(), &mut observe).await
-            }
-            _ => Ok(ShipSummary::default()),
+            runs => shipper.follow(runs, stop_signal(), &mut observe).await,
         }
     })?;
     let committed = display.committed;
