@@ -15,6 +15,9 @@ pub mod macro_support;
 pub mod maintenance;
 #[cfg(feature = "prices")]
 pub mod prices;
+// For the libraries of the command, which keep files of one user too; no promise to anybody else.
+#[doc(hidden)]
+pub mod private_files;
 mod process;
 pub mod read;
 mod redact;

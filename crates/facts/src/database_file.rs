@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use tracer_sdk::format::TraceId;
+use tracer_sdk::private_files::{private_file, private_folder};
 
-use crate::cache_folder::{CACHE_FOLDER, private_file, private_folder};
+use crate::cache_folder::CACHE_FOLDER;
 
 /// Why facts are not kept: everything works without, and takes longer.
 #[derive(Debug, thiserror::Error)]

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tracer_sdk::format::{SPANS_FILE, TraceId};
+use tracer_sdk::private_files::{private_file, private_folder};
 use tracer_sdk::read::{LogIndex, RunDirectory};
 
-use crate::cache_folder::{CACHE_FOLDER, private_file, private_folder};
+use crate::cache_folder::CACHE_FOLDER;
 
 /// The folder in the cache.
 const FOLDER: &str = "indexes";

@@ -2,12 +2,13 @@
 //! so that a test can make any of them fail (architecture, *write*).
 
 use std::fmt;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use crate::format::MAX_LINE_BYTES;
+use crate::private_files::{private_file, private_folder};
 use crate::process::coarse_now;
 
 /// The longest file that is read whole, in bytes.
@@ -82,22 +83,21 @@ pub struct Disk;
 
 impl FileSystem for Disk {
     fn create_directories(&self, path: &Path) -> io::Result<()> {
-        private_directory().recursive(true).create(path)
+        private_folder().recursive(true).create(path)
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
-        private_directory().create(path)
+        private_folder().create(path)
     }
 
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>> {
-        let mut options = OpenOptions::new();
+        let mut options = private_options();
         match mode {
             // Reading is asked for because some platforms lock only files that can be read.
             OpenMode::Append => options.read(true).append(true).create(true),
             OpenMode::New => options.read(true).append(true).create_new(true),
             OpenMode::Existing => options.read(true).append(true),
         };
-        make_private(&mut options);
         let file = options.open(path)?;
         // What is created here is one.
         if mode != OpenMode::New && !file.metadata()?.is_file() {
@@ -122,10 +122,7 @@ impl FileSystem for Disk {
     }
 
     fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        make_private(&mut options);
-        let file = options.open(path)?;
+        let file = private_options().read(true).open(path)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
@@ -259,21 +256,13 @@ pub(crate) fn within(room: Option<u64>, bytes: &[u8]) -> io::Result<&[u8]> {
 }
 
 #[cfg(unix)]
-fn private_directory() -> DirBuilder {
-    use std::os::unix::fs::DirBuilderExt;
-    let mut builder = DirBuilder::new();
-    builder.mode(0o700);
-    builder
-}
-
-#[cfg(unix)]
-fn make_private(options: &mut OpenOptions) {
+fn private_options() -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
+    let mut options = private_file();
     // Not following links keeps another user of a shared folder from pointing our file at theirs; not blocking keeps
     // a FIFO in its place from stopping the traced program.
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     options
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
 }
 
 #[cfg(unix)]
@@ -288,14 +277,10 @@ fn descriptor_of(file: &File) -> Option<u32> {
     u32::try_from(file.as_raw_fd()).ok()
 }
 
-// Elsewhere the user's profile folder is private by itself.
 #[cfg(not(unix))]
-fn private_directory() -> DirBuilder {
-    DirBuilder::new()
+fn private_options() -> OpenOptions {
+    private_file()
 }
-
-#[cfg(not(unix))]
-fn make_private(_options: &mut OpenOptions) {}
 
 // Elsewhere a file that is open cannot be removed or moved.
 #[cfg(not(unix))]

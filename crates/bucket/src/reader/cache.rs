@@ -3,7 +3,7 @@
 //! Each has a file `fetched.json` beside what every run has. It names the state of the run, its time is that of the last
 //! use, and whoever reads the run has it locked: runs that nobody reads go first when there is no more room.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use tracer_facts::RunLease;
 use tracer_sdk::format::{RUNS_FOLDER, TraceId};
+use tracer_sdk::private_files::{private_file, private_folder};
 use tracer_sdk::read::{RunDirectory, read_input};
 
 use super::locked;
@@ -225,7 +226,10 @@ pub(super) struct UnfinishedRun {
 
 impl UnfinishedRun {
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
-        private_file().open(self.path.join(name))
+        private_file()
+            .write(true)
+            .create_new(true)
+            .open(self.path.join(name))
     }
 
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -242,20 +246,4 @@ impl Drop for UnfinishedRun {
         // It is not there any more when it became the run.
         let _ = fs::remove_dir_all(&self.path);
     }
-}
-
-fn private_folder() -> fs::DirBuilder {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(false);
-    builder
-}
-
-fn private_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tracer_insight::units;
+use tracer_sdk::private_files::private_file;
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
@@ -181,7 +182,7 @@ impl CassetteFile {
         let file = if let Some(file) = &mut self.file {
             file
         } else {
-            let mut file = private(OpenOptions::new().write(true).create_new(true)).open(&self.path)?;
+            let mut file = private_file().write(true).create_new(true).open(&self.path)?;
             write_line(&mut file, &self.head.line())?;
             self.file.insert(file)
         };
@@ -226,17 +227,6 @@ impl CassetteFile {
         io::copy(&mut lines, &mut file)?;
         Ok(())
     }
-}
-
-#[cfg(unix)]
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600)
-}
-
-#[cfg(not(unix))]
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
 }
 
 /// A line in one write, so that what is there ends with a whole line unless the disk is full.

@@ -4,13 +4,14 @@
 //! anew, beside the old one and renamed into its place, when it is opened and when it has grown.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tracer_sdk::format::TraceId;
+use tracer_sdk::private_files::{private_file, private_folder};
 use tracer_sdk::read::read_input;
 
 /// Folder of the journals in the data directory.
@@ -121,8 +122,9 @@ impl<Part: Serialize + DeserializeOwned> Journal<Part> {
             path: path.clone(),
             source,
         };
-        create_folder(&folder).map_err(failed)?;
-        let lock = options()
+        private_folder().recursive(true).create(&folder).map_err(failed)?;
+        let lock = private_file()
+            .write(true)
             .create(true)
             .truncate(false)
             .open(path.with_extension("lock"))
@@ -244,28 +246,15 @@ fn write_anew<Part: Serialize>(
     }
     // Only whoever has the lock writes it.
     let new = path.with_extension("new");
-    let mut file = options().create(true).truncate(true).open(&new)?;
+    let mut file = private_file()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&new)?;
     file.write_all(&text)?;
     file.sync_all()?;
     fs::rename(&new, path)?;
     Ok(file)
-}
-
-/// Files that only their owner reads: they name endpoints.
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-fn create_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 #[cfg(test)]

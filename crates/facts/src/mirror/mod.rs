@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp, TraceId};
+use tracer_sdk::private_files::private_folder;
 use tracer_sdk::read::RunDirectory;
 
-use crate::cache_folder::private_folder;
 use crate::database_file::DatabaseError;
 use database::SyncState;
 pub(crate) use database::{MirrorDatabase, MirroredRow};
