@@ -28,7 +28,7 @@ pub struct RunHead {
     pub tags: Tags,
     /// The sums over all its steps.
     pub totals: Totals,
-    /// The run that it was forked from, in a sentence without its full stop, see [`fork_sentence`].
+    /// The run that it was forked from, in a sentence without its full stop: `forked from 28eead5e at call 3`.
     pub origin: Option<String>,
     /// Gaps in its recording, see [`recording_remarks`].
     pub remarks: Vec<String>,
@@ -52,6 +52,34 @@ pub struct ProblemList {
 }
 
 impl RunHead {
+    /// What the metadata says of a run, where it can be read; the rest is that of a run without steps.
+    ///
+    /// ```
+    /// use tracer_insight::{run_head::RunHead, status::RunStatus};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| ());
+    /// let head = RunHead::of_meta(Some(&run.meta), RunStatus::Ok);
+    /// assert_eq!(head.name.as_deref(), Some("captured"));
+    /// assert_eq!(head.started, Some(run.meta.started_at.instant()));
+    /// ```
+    #[must_use]
+    pub fn of_meta(meta: Option<&RunMeta>, status: RunStatus) -> Self {
+        Self {
+            name: meta.and_then(|meta| meta.run_name.clone()),
+            status,
+            started: meta.map(|meta| meta.started_at.instant()),
+            duration: meta.and_then(|meta| duration_so_far(meta, status)),
+            tags: Tags::default(),
+            totals: Totals::default(),
+            origin: meta.and_then(fork_sentence),
+            remarks: meta.map(recording_remarks).unwrap_or_default(),
+            cut_tail: None,
+            problems: Vec::new(),
+            more_problems: 0,
+        }
+    }
+
     /// Its name on one line, or a word for none.
     pub fn display_name(&self) -> String {
         display_name(self.name.as_deref())
@@ -124,7 +152,7 @@ pub fn display_name(name: Option<&str>) -> String {
 }
 
 /// The duration of a run, or the time that it has been running, in microseconds.
-pub fn duration_so_far(meta: &RunMeta, status: RunStatus) -> Option<u64> {
+fn duration_so_far(meta: &RunMeta, status: RunStatus) -> Option<u64> {
     match status {
         RunStatus::Running => u64::try_from(units::now().microseconds_since(meta.started_at.instant())).ok(),
         _ => units::run_duration(meta),
@@ -133,7 +161,7 @@ pub fn duration_so_far(meta: &RunMeta, status: RunStatus) -> Option<u64> {
 
 /// Where a run was forked from another one: `forked from 28eead5e at call 3: edited answer of call 3`; `None` for one that
 /// was not.
-pub fn fork_sentence(meta: &RunMeta) -> Option<String> {
+fn fork_sentence(meta: &RunMeta) -> Option<String> {
     let origin = meta.fork()?;
     let id = origin.run.to_string();
     let short = id.get(..SHORT_ID_LENGTH).unwrap_or(&id);

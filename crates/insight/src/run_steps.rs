@@ -6,7 +6,7 @@ use tracer_sdk::read::{InvalidRun, RecordError, RunDirectory, RunReader, Started
 
 use crate::in_flight;
 use crate::key_steps;
-use crate::run_head::{RunHead, duration_so_far, fork_sentence, recording_remarks};
+use crate::run_head::RunHead;
 use crate::status::RunStatus;
 use crate::step_filter::StepFilter;
 use crate::step_order::numbered;
@@ -72,19 +72,15 @@ impl RunSteps {
 
     /// The run as a whole.
     pub fn head(&self) -> RunHead {
-        let (run, meta) = (&self.run, self.run.meta.as_ref());
+        let run = &self.run;
         RunHead {
-            name: meta.and_then(|meta| meta.run_name.clone()),
-            status: self.status,
             started: self.started(),
-            duration: meta.and_then(|meta| duration_so_far(meta, self.status)),
             tags: self.tags.clone(),
             totals: self.totals(),
-            origin: meta.and_then(fork_sentence),
-            remarks: meta.map(recording_remarks).unwrap_or_default(),
             cut_tail: run.cut_tail,
             problems: run.problems.clone(),
             more_problems: run.more_problems,
+            ..RunHead::of_meta(run.meta.as_ref(), self.status)
         }
     }
 

@@ -1,11 +1,9 @@
 use serde_json::{Value, json};
-use tracer_sdk::format::Tags;
 use tracer_sdk::format::{Counts, Payload, RecordedStatus, Usage};
 
 use super::*;
 use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, tool};
 use crate::steps;
-use crate::totals::Totals;
 
 fn meta(additional: Value) -> RunMeta {
     RunMeta {
@@ -22,19 +20,7 @@ fn meta(additional: Value) -> RunMeta {
 }
 
 fn head(status: RunStatus) -> RunHead {
-    RunHead {
-        name: None,
-        status,
-        started: None,
-        duration: None,
-        totals: Totals::default(),
-        tags: Tags::default(),
-        origin: None,
-        remarks: Vec::new(),
-        cut_tail: None,
-        problems: Vec::new(),
-        more_problems: 0,
-    }
+    RunHead::of_meta(None, status)
 }
 
 fn causes(status: RunStatus, sample: &Sample) -> Vec<FailureCause> {

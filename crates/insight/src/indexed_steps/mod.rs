@@ -405,8 +405,23 @@ impl IndexedSteps {
         totals
     }
 
-    /// The last step before the one with a number that has some type and name.
-    pub fn previous(&self, number: usize, fits: impl Fn(EventType, &str) -> bool) -> Option<&TimelineRow> {
+    /// The last step before the one with a number that has some type and name, with its number.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub fn read_previous(
+        &self,
+        number: usize,
+        fits: impl Fn(EventType, &str) -> bool,
+    ) -> Result<Option<(usize, ReadRow)>, RecordError> {
+        let Some(row) = self.previous(number, fits) else {
+            return Ok(None);
+        };
+        Ok(self.read_row(row)?.map(|read| (row.number as usize, read)))
+    }
+
+    fn previous(&self, number: usize, fits: impl Fn(EventType, &str) -> bool) -> Option<&TimelineRow> {
         (1..number).rev().find_map(|before| {
             let row = self.timeline.get(self.timeline.row_of_step(before)?)?;
             let RowSource::Span(position) = row.source else {

@@ -1,6 +1,5 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tracer_sdk::format::Tags;
 use tracer_sdk::format::{Payload, RecordedStatus, Usage};
 
 use super::*;
@@ -17,16 +16,10 @@ fn ask() -> FurtherDetail {
 fn head(name: &str, status: RunStatus, sources: &[StepSource]) -> RunHead {
     RunHead {
         name: Some(name.to_owned()),
-        status,
         started: Some(Sample::started()),
         duration: Some(880_000),
         totals: Totals::of(&steps::steps(sources, None)),
-        tags: Tags::default(),
-        origin: None,
-        remarks: Vec::new(),
-        cut_tail: None,
-        problems: Vec::new(),
-        more_problems: 0,
+        ..RunHead::of_meta(None, status)
     }
 }
 

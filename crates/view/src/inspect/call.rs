@@ -58,15 +58,12 @@ pub(super) fn of(
     else {
         return Ok(None);
     };
-    let previous = run.steps.previous(number, |event_type, name| {
+    let previous = run.steps.read_previous(number, |event_type, name| {
         event_type == EventType::ToolCall && name == tool_name
     });
-    let before = previous
-        .map(|row| Ok((row.number as usize, run.steps.read_row(row)?)))
-        .transpose();
-    let before = before.map_err(|error: tracer_sdk::read::RecordError| ApiError::unreadable(error))?;
+    let before = previous.map_err(ApiError::unreadable)?;
     let previous_same_tool = before.and_then(|(number, read)| {
-        let record = read?.record;
+        let record = read.record;
         let Payload::ToolCall {
             args: args_before,
             result: result_before,

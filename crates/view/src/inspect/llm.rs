@@ -93,17 +93,13 @@ pub(super) fn of(
     let Some(conversation) = Conversation::from_payload(&record.payload) else {
         return Ok(None);
     };
-    let previous = run
+    let before = run
         .steps
-        .previous(number, |event_type, _| event_type == EventType::LlmCall);
-    let before = previous
-        .map(|row| run.steps.read_row(row))
-        .transpose()
-        .map_err(ApiError::unreadable)?
-        .flatten();
+        .read_previous(number, |event_type, _| event_type == EventType::LlmCall)
+        .map_err(ApiError::unreadable)?;
     let earlier = before
         .as_ref()
-        .and_then(|read| Conversation::from_payload(&read.record.payload))
+        .and_then(|(_, read)| Conversation::from_payload(&read.record.payload))
         .map_or_else(Vec::new, |before| [before.prompt, before.answer].concat());
     let is_new = conversation::new_messages(&earlier, &conversation.prompt);
     let mut asked = messages(&conversation.prompt, StepPart::Prompt, place);
@@ -116,7 +112,7 @@ pub(super) fn of(
         provider: provider.clone(),
         heading: conversation::prompt_heading(&is_new, before.is_some()),
         messages: asked,
-        previous: before.map(|read| read.record.event_id),
+        previous: before.map(|(_, read)| read.record.event_id),
         response: messages(&conversation.answer, StepPart::Response, place),
         tools_offered: conversation::offered_tools(prompt, attributes)
             .into_iter()

@@ -31,13 +31,10 @@ pub(crate) fn of(
     };
     let before = run
         .steps
-        .previous(number, |event_type, _| event_type == EventType::StateUpdate);
-    let before = before
-        .map(|row| Ok((row.number as usize, run.steps.read_row(row)?)))
-        .transpose();
-    let before = before.map_err(|error: tracer_sdk::read::RecordError| ApiError::unreadable(error))?;
+        .read_previous(number, |event_type, _| event_type == EventType::StateUpdate)
+        .map_err(ApiError::unreadable)?;
     let previous = before.and_then(|(number, read)| {
-        let record = read?.record;
+        let record = read.record;
         let Payload::StateUpdate { state: before, .. } = &record.payload else {
             return None;
         };

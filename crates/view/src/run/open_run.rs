@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use tracer_facts::KeptIndexes;
 use tracer_insight::indexed_steps::IndexedSteps;
-use tracer_insight::run_head::{RunHead, duration_so_far, fork_sentence, recording_remarks};
+use tracer_insight::run_head::RunHead;
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Problem, RunMeta, Timestamp};
 use tracer_sdk::prices::Prices;
@@ -115,19 +115,14 @@ impl OpenRun {
     /// The request was cancelled.
     pub(crate) fn head(&self) -> Result<RunHead, ApiError> {
         let problems = self.problems()?;
-        let meta = self.meta.as_ref().ok();
         Ok(RunHead {
-            name: self.name().map(str::to_owned),
-            status: self.status,
             started: self.started(),
-            duration: meta.and_then(|meta| duration_so_far(meta, self.status)),
             tags: self.steps.read_tags().map_err(ApiError::unreadable)?,
             totals: self.steps.totals(),
-            origin: meta.and_then(fork_sentence),
-            remarks: meta.map(recording_remarks).unwrap_or_default(),
             cut_tail: problems.cut_tail,
             problems: problems.listed.clone(),
             more_problems: problems.more,
+            ..RunHead::of_meta(self.meta.as_ref().ok(), self.status)
         })
     }
 

@@ -19,16 +19,11 @@ fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
     let steps = steps::steps(&sources, None);
     let run = RunHead {
         name: Some("support <agent>".to_owned()),
-        status: RunStatus::Looped,
-        started: None,
         duration: Some(40_000),
         tags: Tags::from_variable("commit=3f2a").0,
         totals: Totals::of(&steps),
-        origin: None,
         remarks: vec!["1 span ended after the run had ended".to_owned()],
-        cut_tail: None,
-        problems: Vec::new(),
-        more_problems: 0,
+        ..RunHead::of_meta(None, RunStatus::Looped)
     };
     let head = PageHead {
         id: "bc519fdd000000000000000000000001".to_owned(),

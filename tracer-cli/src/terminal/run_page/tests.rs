@@ -16,16 +16,14 @@ fn page(sample: &Sample, status: RunStatus, problems: &[Problem], remarks: &[&st
     let steps = steps::steps(&sources, Some(Sample::started()));
     let head = RunHead {
         name: Some("support-agent".to_owned()),
-        status,
         started: "2026-11-21T01:14:27Z".parse().ok(),
         duration: (status != RunStatus::Interrupted).then_some(120_400),
         tags: Tags::from_variable("commit=3f2a").0,
         totals: Totals::of(&steps),
-        origin: None,
         remarks: remarks.iter().map(|remark| (*remark).to_owned()).collect(),
         cut_tail: (status == RunStatus::Interrupted).then_some(23),
         problems: problems.to_vec(),
-        more_problems: 0,
+        ..RunHead::of_meta(None, status)
     };
     let page = RunPage {
         head: &head,
@@ -195,16 +193,10 @@ proptest! {
         let steps = steps::steps(&sources, None);
         let head = RunHead {
             name: Some(said.clone()),
-            status,
-            started: None,
             duration: Some(7),
-            tags: Tags::default(),
             totals: Totals::of(&steps),
-            origin: None,
             remarks: vec![said],
-            cut_tail: None,
-            problems: Vec::new(),
-            more_problems: 0,
+            ..RunHead::of_meta(None, status)
         };
         let page = RunPage { head: &head, short_id: "bc519fdd", steps: &steps };
         for line in whole(&page, width) {
