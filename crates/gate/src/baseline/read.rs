@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Baseline;
 use super::error::{BaselineError, BaselineErrorCode};
-use super::{Baseline, SUMMARY_METRICS};
 use tracer_insight::profile::Metric;
 use tracer_insight::signature::Signature;
 
@@ -70,16 +70,15 @@ impl Baseline {
     /// ```
     #[must_use]
     pub fn sample(&self, metric: &Metric) -> Option<Vec<f64>> {
-        let name = metric.to_string();
         let Metric::ToolCalls(tool) = metric else {
             let sample = self
                 .trial_sample
                 .as_ref()
-                .and_then(|sample| sample.metrics.get(&name));
+                .and_then(|sample| sample.metrics.get(&metric.to_string()));
             return sample
                 .filter(|values| !values.is_empty())
                 .cloned()
-                .or_else(|| self.in_summary(&name).map(|value| vec![value]));
+                .or_else(|| self.in_summary(metric).map(|value| vec![value]));
         };
         let calls = |signature: &Signature| {
             tracer_insight::profile::as_float(signature.tool_call_counts.get(tool).copied().unwrap_or(0))
@@ -94,17 +93,17 @@ impl Baseline {
         }
     }
 
-    fn in_summary(&self, metric: &str) -> Option<f64> {
+    fn in_summary(&self, metric: &Metric) -> Option<f64> {
         let summary = &self.summary;
-        let (key, _) = SUMMARY_METRICS.iter().find(|(_, name)| *name == metric)?;
-        match *key {
-            "total_events" => summary.total_events,
-            "llm_calls" => summary.llm_calls,
-            "tool_calls" => summary.tool_calls,
-            "errors" => summary.errors,
-            "loop_warnings" => summary.loop_warnings,
-            "duration_ms" => summary.duration_ms,
-            _ => summary.total_tokens,
+        match metric {
+            Metric::StepCount => summary.total_events,
+            Metric::LlmCallCount => summary.llm_calls,
+            Metric::ToolCallCount => summary.tool_calls,
+            Metric::ErrorCount => summary.errors,
+            Metric::LoopWarningCount => summary.loop_warnings,
+            Metric::LatencyMs => summary.duration_ms,
+            Metric::CostTokens => summary.total_tokens,
+            Metric::CostUsd | Metric::ToolCalls(_) => None,
         }
     }
 
