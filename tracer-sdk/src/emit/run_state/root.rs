@@ -138,24 +138,22 @@ impl<'a> UnfinishedSpan<'a> {
     }
 }
 
-/// Writes a stand-in for a span that has not ended though its run has, and that others name as their parent.
-pub(super) fn write_unfinished(
+/// Writes a span that nobody recorded, with what is known of it.
+fn write_stand_in(
     run: &RunState,
     files: &mut RunFiles,
-    id: SpanId,
-    entry: &OpenEntry,
-    now: Timestamp,
+    (id, parent, name): (SpanId, SpanId, &str),
+    (start, end): (Timestamp, Timestamp),
+    mut draft: Draft,
 ) -> io::Result<()> {
-    let mut draft = Draft::default();
-    draft.flag(names::UNFINISHED);
     let head = SpanHead {
         trace_id: run.trace_id(),
         span_id: id,
-        parent_span_id: Some(entry.parent),
-        name: &structural_name(Cow::Borrowed(&entry.name)),
+        parent_span_id: Some(parent),
+        name,
         kind: SpanKind::Internal,
-        start: entry.start,
-        end: now.max(entry.start),
+        start,
+        end,
         duration_ms: None,
         status_code: StatusCode::Unset,
         status_description: "",
@@ -166,34 +164,31 @@ pub(super) fn write_unfinished(
     })
 }
 
+/// Writes a stand-in for a span that has not ended though its run has, and that others name as their parent.
+pub(super) fn write_unfinished(
+    run: &RunState,
+    files: &mut RunFiles,
+    id: SpanId,
+    entry: &OpenEntry,
+    now: Timestamp,
+) -> io::Result<()> {
+    let mut draft = Draft::default();
+    draft.flag(names::UNFINISHED);
+    let name = structural_name(Cow::Borrowed(&entry.name));
+    let times = (entry.start, now.max(entry.start));
+    write_stand_in(run, files, (id, entry.parent, &name), times, draft)
+}
+
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
 pub(super) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
-    let mut draft = Draft::default();
-    let mut outcome = Ok(());
     for lost in files.take_lost_parents() {
-        draft.clear();
+        let mut draft = Draft::default();
         draft.word(names::LOST, "true");
-        let head = SpanHead {
-            trace_id: run.trace_id(),
-            span_id: lost.id,
-            parent_span_id: Some(lost.parent),
-            name: &structural_name(Cow::Borrowed(&lost.name)),
-            kind: SpanKind::Internal,
-            start: lost.start,
-            end: lost.end,
-            duration_ms: None,
-            status_code: StatusCode::Unset,
-            status_description: "",
-        };
-        outcome = pool::with_line_buffer(|line| {
-            write_line(line, &head, &mut draft, &run.redactor);
-            files.append_stand_in(line)
-        });
-        if outcome.is_err() {
-            break;
-        }
+        let name = structural_name(Cow::Borrowed(&lost.name));
+        let span = (lost.id, lost.parent, &*name);
+        write_stand_in(run, files, span, (lost.start, lost.end), draft)?;
     }
-    outcome
+    Ok(())
 }
 
 /// Reports to the process that started this run how many spans this one lost, which only joined it: the other one writes
@@ -205,22 +200,8 @@ pub(super) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp
     let mut draft = Draft::default();
     draft.scalar(names::DROPPED_SPANS, ScalarValue::Unsigned(dropped.spans));
     draft.text(names::DROPPED_REASON, &dropped.reason, &run.redactor);
-    let head = SpanHead {
-        trace_id: run.trace_id(),
-        span_id: run.new_span_id(),
-        parent_span_id: Some(run.root_id()),
-        name: span_names::DROPPED,
-        kind: SpanKind::Internal,
-        start: now,
-        end: now,
-        duration_ms: None,
-        status_code: StatusCode::Unset,
-        status_description: "",
-    };
-    pool::with_line_buffer(|line| {
-        write_line(line, &head, &mut draft, &run.redactor);
-        files.append_stand_in(line)
-    })
+    let span = (run.new_span_id(), run.root_id(), span_names::DROPPED);
+    write_stand_in(run, files, span, (now, now), draft)
 }
 
 /// The error message of an open span that the end of the program overtook.
