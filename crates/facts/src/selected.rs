@@ -1,7 +1,7 @@
 //! One run of a [`FactsStore`]: the one that somebody means, on this machine or in a bucket, and its files.
 
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::read::{RunDirectory, RunSummary, SelectError, StoreError};
+use tracer_sdk::read::{RunDirectory, RunSummary, SelectError, StoreError, steps_before_latest};
 
 use crate::mirror::{FetchError, MirrorDatabase, MirroredRow, RunLease, TeamStore};
 use crate::store::{FactsStore, ListedRun};
@@ -264,16 +264,4 @@ impl Both<'_> {
         found.extend(mirrored.filter(|run| !changed.contains(&run.trace_id)));
         Ok(found)
     }
-}
-
-/// How many runs before the newest are asked for by `latest` or `latest~2`.
-fn steps_before_latest(wanted: &str) -> Option<usize> {
-    let steps = wanted.strip_prefix("latest")?;
-    if steps.is_empty() {
-        return Some(0);
-    }
-    let digits = steps.strip_prefix('~')?;
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    // A number that is too large is past every run.
-    is_number.then(|| digits.parse().unwrap_or(usize::MAX))
 }

@@ -38,6 +38,9 @@ pub use run::{
     SpanOutline, SpanStream, SpanSums, StartedSpan, Strictness, SummedSpans, ValidationReport,
     probe_liveness, read_live_file, validate,
 };
+// For the runs of a bucket, which are selected by the same words; no promise to anybody else.
+#[doc(hidden)]
+pub use store::steps_before_latest;
 pub use store::{
     Likeness, NamePattern, RunDirectory, RunFilter, RunStatus, RunStore, RunSummary, SelectError, StoreError,
     compare_repetitions, first_loop, has_loop, has_looped, is_attempt, matches_glob,

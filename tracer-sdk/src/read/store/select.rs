@@ -119,7 +119,8 @@ impl RunStore {
 }
 
 /// How many runs before the newest are asked for by `latest` or `latest~2`.
-fn steps_before_latest(wanted: &str) -> Option<usize> {
+#[must_use]
+pub fn steps_before_latest(wanted: &str) -> Option<usize> {
     let steps = wanted.strip_prefix(LATEST)?;
     if steps.is_empty() {
         return Some(0);
