@@ -42,6 +42,12 @@ impl ErrorKind {
     }
 }
 
+/// The error in one line, each cause behind a colon.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 /// An error as it is printed: `error: …: cause`, then details, then `hint: …` for each next step.
 #[derive(Debug)]
 pub struct CliError {

@@ -4,7 +4,7 @@ use tracer_bucket::{BucketError, BucketUrl, OpenBucket, WaitEvent};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units;
 
-use crate::error::CliError;
+use crate::error::{CliError, with_causes};
 use crate::ui::Ui;
 
 /// The URL of a bucket that a user gave.
@@ -28,10 +28,7 @@ pub(crate) fn open_to_read(url: &BucketUrl, action: &str) -> Result<OpenBucket, 
 
 /// Says that an action, such as `push to`, failed.
 pub(crate) fn failed(action: &str, url: &BucketUrl, error: &BucketError) -> CliError {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    let reason = std::iter::once(error.to_string()).chain(causes.map(ToString::to_string));
-    let reason = reason.collect::<Vec<_>>().join(": ");
-    CliError::input(format!("failed to {action} {url}: {reason}")).with_hint(error.hint())
+    CliError::input(format!("failed to {action} {url}: {}", with_causes(error))).with_hint(error.hint())
 }
 
 /// Shows that the store is waited for: one line for an outage, however long it takes.

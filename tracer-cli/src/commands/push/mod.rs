@@ -13,7 +13,7 @@ use tracer_insight::units::{self, now};
 use tracer_sdk::read::{RunDirectory, RunFilter, RunStore};
 
 use crate::confirmation;
-use crate::error::CliError;
+use crate::error::{CliError, with_causes};
 use crate::outcome::CommandOutcome;
 use crate::runtime::{block_on, stop_signal};
 use crate::session::Session;
@@ -306,11 +306,8 @@ fn print_summary(
 }
 
 fn failed(endpoint: &PushEndpoint, error: &PushError, sent_spans: u64) -> CliError {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    let reason = std::iter::once(error.to_string()).chain(causes.map(ToString::to_string));
-    let reason = reason.collect::<Vec<_>>().join(": ");
     let before = (sent_spans > 0).then(|| format!("{} sent before", text::counted(sent_spans, "span")));
-    CliError::input(format!("failed to push to {endpoint}: {reason}"))
+    CliError::input(format!("failed to push to {endpoint}: {}", with_causes(error)))
         .with_details(before)
         .with_hint(error.hint())
 }
