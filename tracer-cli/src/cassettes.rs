@@ -107,7 +107,7 @@ pub(crate) fn exchanges_of(run: &RunDirectory, short_id: &str) -> Result<Cassett
 }
 
 /// The error of a cassette that cannot be read.
-pub(crate) fn not_read(error: CassetteError) -> CliError {
+fn not_read(error: CassetteError) -> CliError {
     let hint = match &error {
         CassetteError::FromTheFuture { .. } => "update tracer, or record the cassette again".to_owned(),
         CassetteError::Io { .. } => "check the path and its permissions".to_owned(),

@@ -163,7 +163,7 @@ pub(super) fn json_text(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
 }
 
 /// A version as a validator of HTTP.
-pub(super) fn etag(version: &str) -> String {
+fn etag(version: &str) -> String {
     format!("\"{version}\"")
 }
 

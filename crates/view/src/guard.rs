@@ -16,7 +16,7 @@ use super::connection::Connection;
 use super::options::Options;
 
 /// Header in which the page sends the token of this start.
-pub(super) const TOKEN_HEADER: &str = "x-tracer-token";
+const TOKEN_HEADER: &str = "x-tracer-token";
 /// Cookie with the token, where reading needs it; the port follows, because all ports of a host share cookies.
 const TOKEN_COOKIE: &str = "tracer-token-";
 pub(super) const SEC_FETCH_SITE: &str = "sec-fetch-site";

@@ -46,7 +46,7 @@ impl fmt::Display for InvalidTime {
 impl std::error::Error for InvalidTime {}
 
 /// How many bytes [`Timestamp::write`] writes.
-pub(crate) const WRITTEN_LENGTH: usize = "2026-01-01T00:00:00.000000Z".len();
+const WRITTEN_LENGTH: usize = "2026-01-01T00:00:00.000000Z".len();
 
 /// The last second of the year 9999: what lies past it has no RFC 3339 form.
 const LAST_SECOND: i64 = 253_402_300_799;

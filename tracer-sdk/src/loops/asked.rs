@@ -78,7 +78,7 @@ impl Likeness {
 
 impl Asked {
     /// What is compared of a state: nothing.
-    pub const STATE: Self = Self {
+    pub(crate) const STATE: Self = Self {
         kind: TrailKind::State,
         asked: None,
         last_message: None,
@@ -124,7 +124,7 @@ impl Asked {
 
     /// What is known of a record that was read; `None` for what loop detection does not look at. `scalar` numbers the
     /// texts, numbers and words in values, each given the key that it stands under.
-    pub fn of_record(record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> Option<Self> {
+    pub(crate) fn of_record(record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> Option<Self> {
         let number = |value: &Value| (!value.is_null()).then(|| value::of_value(value, None, scalar));
         Some(match &record.payload {
             Payload::LlmCall {

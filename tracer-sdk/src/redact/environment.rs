@@ -154,7 +154,7 @@ impl EnvironmentWatch {
         self.look_again_at(coarse_now())
     }
 
-    pub(super) fn look_again_at(&self, now: Duration) -> Option<Variables> {
+    fn look_again_at(&self, now: Duration) -> Option<Variables> {
         let next = self.next.load(Ordering::Relaxed);
         let now = nanoseconds(now);
         if now < next {

@@ -287,7 +287,7 @@ fn fold(character: char) -> Folded {
 }
 
 /// The ASCII character of which `character` is another form.
-pub(super) fn ascii_form(character: char) -> Option<u8> {
+fn ascii_form(character: char) -> Option<u8> {
     /// Letter-like symbols, which are holes in the mathematical alphabets, and the two that case folding joins.
     const SINGLE: [(char, u8); 31] = [
         ('ſ', b's'),

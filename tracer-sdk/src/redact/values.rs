@@ -271,7 +271,7 @@ pub(super) fn is_phrase(value: &[u8]) -> bool {
 }
 
 /// Whether `value` is a UUID or a hexadecimal digest: an identity, seldom a secret.
-pub(super) fn is_digest(value: &[u8]) -> bool {
+fn is_digest(value: &[u8]) -> bool {
     let value = judged(value);
     value.len() >= 32 && value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
 }

@@ -49,13 +49,6 @@ impl Memory {
     pub fn files(&self) -> Vec<PathBuf> {
         self.names.lock().files.keys().cloned().collect()
     }
-
-    /// Removes a directory with everything in it, as a user may do behind a program's back.
-    pub fn remove_directory(&self, path: &Path) {
-        let mut names = self.names.lock();
-        names.directories.retain(|directory| !directory.starts_with(path));
-        names.files.retain(|file, _| !file.starts_with(path));
-    }
 }
 
 impl FileNames {
@@ -259,9 +252,6 @@ mod tests {
         memory.rename(one, two).unwrap();
         assert_eq!(memory.files(), [two]);
         assert_eq!(kind(memory.remove(one)), Some(io::ErrorKind::NotFound));
-        memory.remove_directory(runs);
-        assert!(memory.files().is_empty());
-        assert_eq!(kind(memory.create_directory(one)), Some(io::ErrorKind::NotFound));
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) const CLOSE: char = '›';
 const TIME: &str = "‹time›";
 const PATH: &str = "‹path›";
 /// What a rule of the user masks.
-pub(super) const MASKED: &str = "‹masked›";
+const MASKED: &str = "‹masked›";
 
 const MONTH: &str = "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)";
 const DAY: &str = "(?:Mon|Tue(?:s)?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?";

@@ -153,7 +153,7 @@ pub(super) fn counts(resource_spans: &[ResourceSpans]) -> (usize, usize) {
         })
 }
 
-pub(super) fn has_records(request: &ExportLogsServiceRequest) -> bool {
+fn has_records(request: &ExportLogsServiceRequest) -> bool {
     let mut scopes = request
         .resource_logs
         .iter()

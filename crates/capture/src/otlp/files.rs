@@ -10,7 +10,7 @@ use super::decode::{DecodeError, Encoding, decode_logs, decode_spans};
 use super::json;
 
 /// The largest document of a file, in bytes: a line, a message, or the file when it is one document.
-pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 * 1024 * 1024;
+const MAX_DOCUMENT_BYTES: usize = 256 * 1024 * 1024;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// How much of a file is looked at to find out what it is.

@@ -10,7 +10,7 @@ use super::journal::SentPart;
 use crate::otlp::encode;
 
 /// Spans of one request.
-pub(super) const MAX_SPANS: usize = 512;
+const MAX_SPANS: usize = 512;
 /// Bytes of one request before compression. Receivers take 64 MiB, some only 16.
 pub(super) const MAX_BYTES: usize = 8 * 1024 * 1024;
 

@@ -57,7 +57,7 @@ pub(crate) fn aggregate(values: &[f64], by: Aggregate) -> Option<f64> {
 }
 
 /// The index of the smallest of `count` values that nine tenths do not exceed.
-pub(super) fn nearest_rank(count: usize) -> usize {
+fn nearest_rank(count: usize) -> usize {
     // In whole numbers: 0.9 · 10 is 9, not a little more.
     (count * 9).div_ceil(10).saturating_sub(1)
 }

@@ -76,7 +76,7 @@ fn columns(run: &OpenRun, query: &StepQuery, after: u64, limit: usize, deadline:
 
 impl OpenRun {
     /// The name of a row, without reading it.
-    pub(super) fn row_name(&self, row: &TimelineRow) -> String {
+    fn row_name(&self, row: &TimelineRow) -> String {
         match row.source {
             RowSource::Run => value_summary::label(self.name().unwrap_or_default()),
             RowSource::Span(position) => self

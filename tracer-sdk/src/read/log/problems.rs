@@ -3,7 +3,7 @@
 use crate::format::Problem;
 
 /// How many problems of a run are kept; more are counted.
-pub(crate) const MAX_PROBLEMS: usize = 10_000;
+const MAX_PROBLEMS: usize = 10_000;
 
 /// Problems with the numbers of their lines; 0 for what concerns the whole file.
 #[derive(Debug, Default, PartialEq)]

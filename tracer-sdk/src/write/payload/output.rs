@@ -18,7 +18,7 @@ use crate::write::escape::{push_escaped, push_escaped_twice};
 pub(super) const MAX_DEPTH: usize = 10;
 
 /// How many values one text holds, those within arrays and objects included.
-pub(super) const MAX_NODES: usize = 10_000;
+const MAX_NODES: usize = 10_000;
 
 /// Kept free for markers and closing brackets.
 const RESERVE: usize = 128;
