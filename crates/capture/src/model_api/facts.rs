@@ -142,7 +142,7 @@ impl ResponseFacts {
     ///     "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}});
     /// let answer = assemble(ModelApi::Messages, "application/json", body.to_string().as_bytes());
     /// let facts = ResponseFacts::from_answer(&answer);
-    /// assert_eq!(facts.usage.input_tokens, Some(100)); // cached tokens included, as everywhere
+    /// assert_eq!(facts.usage.prompt_tokens, Some(100)); // cached tokens included, as everywhere
     /// assert_eq!(facts.finish_reasons, ["end_turn"]);
     /// ```
     #[must_use]

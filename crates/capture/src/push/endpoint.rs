@@ -31,10 +31,18 @@ pub struct PushEndpoint {
 impl PushEndpoint {
     /// The endpoint below a base URL: `/v1/traces` is added unless it is there. `name` is what an error calls it.
     ///
+    /// ```
+    /// use tracer_capture::push::PushEndpoint;
+    ///
+    /// let endpoint = PushEndpoint::from_base("https://example.test/api/otel/", "the endpoint")?;
+    /// assert_eq!(endpoint.to_string(), "https://example.test/api/otel/v1/traces");
+    /// # Ok::<(), tracer_capture::push::PushError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`PushError::Setting`]: the text is no URL of HTTP.
-    pub(crate) fn from_base(text: &str, name: &str) -> Result<Self, PushError> {
+    pub fn from_base(text: &str, name: &str) -> Result<Self, PushError> {
         let mut endpoint = Self::exact(text, name)?;
         let path = endpoint.url.path().trim_end_matches('/');
         if !path.ends_with(&format!("/{TRACES_PATH}")) {

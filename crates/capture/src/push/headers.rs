@@ -22,10 +22,17 @@ pub struct PushHeaders(HeaderMap);
 impl PushHeaders {
     /// Headers as OpenTelemetry's variables have them: `name=value,name=value`, percent-encoded. `name` is the variable's.
     ///
+    /// ```
+    /// use tracer_capture::push::PushHeaders;
+    ///
+    /// assert!(PushHeaders::from_list("x-team=a", "OTEL_EXPORTER_OTLP_HEADERS").is_ok());
+    /// assert!(PushHeaders::from_list("x-team", "OTEL_EXPORTER_OTLP_HEADERS").is_err());
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`PushError::Setting`], which names the entry by its number.
-    pub(crate) fn from_list(text: &str, name: &str) -> Result<Self, PushError> {
+    pub fn from_list(text: &str, name: &str) -> Result<Self, PushError> {
         let mut headers = Self::default();
         for (number, entry) in (1..).zip(text.split(',')) {
             if entry.trim().is_empty() {
