@@ -351,6 +351,8 @@ fn joined(regions: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     #[test]
@@ -377,9 +379,10 @@ mod tests {
         }
         // What changed far behind is no reason to decode what is before.
         let far = format!("%22{}é%22", "-".repeat(2 * BEFORE_CHANGES));
-        let decoded = Decoded::near(&far, &[far.len() - 3..far.len()]).unwrap();
+        let changed = far.len() - 3..far.len();
+        let decoded = Decoded::near(&far, slice::from_ref(&changed)).unwrap();
         assert!(decoded.text.starts_with("%22-") && decoded.text.ends_with("-é\""));
-        let first = decoded.around_changes(&[far.len() - 3..far.len()])[0].clone();
+        let first = decoded.around_changes(slice::from_ref(&changed))[0].clone();
         assert!(first.contains(&(decoded.text.len() - 1)) && first.start > BEFORE_CHANGES);
         let text = "é\x1b[3mab\x1b[0m%3D&quot;x";
         let decoded = Decoded::of(text, 0).unwrap();

@@ -9,10 +9,10 @@ use crate::read::check::{self, RootSpan};
 use crate::read::log::{LinePlace, Problems, RecordHeader};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
 use crate::read::project::{
-    CallFacts, Lookup, PackedCalls, has_failed, is_call, is_own_call, promoted_type, span_type,
+    CallFacts, Lookup, PackedCalls, SpanView, has_failed, is_call, is_own_call, promoted_type, span_type,
 };
 #[cfg(feature = "prices")]
-use crate::read::project::{SpanView, is_replayed, model, provider, response_model, text};
+use crate::read::project::{is_replayed, model, provider, response_model, text};
 
 /// Sums over the spans that belong to the run. A duplicate of an ID is in it until it is taken out again.
 #[derive(Debug, Default)]
