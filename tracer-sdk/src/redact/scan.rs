@@ -39,7 +39,7 @@ const NEAR: usize = 8;
 /// How far before a cut something else may be noticed because of it, in bytes.
 const AROUND_CUT: usize = 400;
 
-/// The work that any text may take, and what its first pass may take for its length: of 20,000 real files nine come to it,
+/// The work that any text may take, and what its first pass may take for its length: of 20,000 real files eleven come to it,
 /// tables of page tokens and schemas full of patterns. What takes more is redacted from there on: to stop looking would let a
 /// secret through, and to go on would stall the program.
 const FIRST_PASS: WorkLimit = WorkLimit {

@@ -123,8 +123,9 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
         (b':', b':') => return None,
         // The name is before all of `:=`, `::=`, `?=` and `+=`.
         (b':' | b'?' | b'+', _) => at.checked_sub(1 + usize::from(text.before(at) == b':'))?,
-        // An operator, or the beginning of a URL.
-        (_, b':') if matches!(text.at(at + 2), b':' | b'/') => return None,
+        // An operator, or the beginning of a URL; `:=` is noticed by its own two signs.
+        (_, b':') if matches!(text.at(at + 2), b':' | b'/' | b'=') => return None,
+        (_, b'=') if text.at(at + 2) == b'=' => return None,
         _ => at,
     };
     // Most names end directly before the separator, and in nothing that says something. Nor does one end before most line
