@@ -1,4 +1,4 @@
-//! What the type of an error says beside its name (specification, *Guardrails*).
+//! What the type of an error says beside its name (specification, *Payloads*).
 
 /// The error of a run that its loop guardrail stopped.
 pub const LOOP_ABORT: &str = "LoopAbort";

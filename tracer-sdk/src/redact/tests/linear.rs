@@ -11,10 +11,10 @@ use crate::redact::{RedactionSettings, Redactor};
 /// How long the texts are, and twice as long.
 const BYTES: usize = 4_000;
 
-/// The work that any text may take, and for each byte of it. [`Scanner`](crate::redact::scan) allows its four passes 4,500
+/// The work that any text may take, and for each byte of it. [`Scanner`](crate::redact::scan) allows its four passes 3,000
 /// and 1.8 for each byte, and each of them the last place that it looked at; the rest is looked up once for a part of the
 /// text in each pass: the ends of runs, and the next marker or sign.
-const FREE: usize = 5_500;
+const FREE: usize = 4_000;
 const MAX_PER_BYTE: usize = 7;
 
 fn redactor(max_field_bytes: usize) -> Redactor {
