@@ -91,6 +91,7 @@ pub(super) struct Scanner {
     /// For each shape one bit. Large, and shared by all who know no secrets of the environment.
     noticed: Arc<Noticed>,
     environment: EnvironmentSecrets,
+    limit: WorkLimit,
 }
 
 impl Scanner {
@@ -100,7 +101,11 @@ impl Scanner {
             let noticed = Arc::make_mut(&mut noticed);
             environment.noticed_by(&mut |sign| noticed.add(&sign, ENVIRONMENT));
         }
-        Self { noticed, environment }
+        Self {
+            noticed,
+            environment,
+            limit: FIRST_PASS,
+        }
     }
 
     /// Where its tables are.
@@ -120,6 +125,12 @@ impl Scanner {
         Arc::make_mut(&mut self.noticed).look_everywhere();
     }
 
+    /// From now on a text may take any work.
+    #[cfg(test)]
+    pub(super) const fn take_any_work(&mut self) {
+        self.limit.free = usize::MAX / 2;
+    }
+
     /// `text` without secrets, then cut to `max_bytes`.
     pub(super) fn clean<'a>(&self, text: &'a str, max_bytes: usize, keys: &RedactKeys) -> Cleaned<'a> {
         let window = character_boundary(text, max_bytes.saturating_add(OVERLAP));
@@ -131,7 +142,7 @@ impl Scanner {
 
         let mut pass = Pass {
             keys,
-            limit: FIRST_PASS,
+            limit: self.limit,
             spent: 0,
             is_encoded: false,
         };
@@ -524,7 +535,7 @@ fn look_around_cut(again: &mut Vec<Range<usize>>, text: &str) {
 }
 
 /// How much work a text may take up to a place of a pass.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct WorkLimit {
     free: usize,
     per_64_bytes: usize,

@@ -131,6 +131,13 @@ impl Current {
         scanner.look_everywhere();
         *self = Self::new(scanner);
     }
+
+    #[cfg(test)]
+    pub(super) fn take_any_work(&mut self) {
+        let mut scanner = Scanner::clone(&self.first);
+        scanner.take_any_work();
+        *self = Self::new(scanner);
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
