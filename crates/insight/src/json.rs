@@ -14,7 +14,7 @@ pub fn write(writer: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::
         .map_err(io::Error::from)
 }
 
-/// Appends what [`write`] writes. The characters that it escapes are rare and inside texts only: they are looked for once in the
+/// Appends what [`write()`] writes. The characters that it escapes are rare and inside texts only: they are looked for once in the
 /// whole value, not in each piece of a text between two escapes.
 pub fn append(bytes: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
     let start = bytes.len();
