@@ -135,9 +135,9 @@ impl Scanner {
     pub(super) fn clean<'a>(&self, text: &'a str, max_bytes: usize, keys: &RedactKeys) -> Cleaned<'a> {
         let window = character_boundary(text, max_bytes.saturating_add(OVERLAP));
         let seen = text.get(..window).unwrap_or_default();
-        // Nothing is noticed past the cut, and none of that is kept, even where redaction makes room.
-        let fits = text.len() <= max_bytes;
         let goes_on = seen.len() < text.len();
+        // Nothing is noticed past the cut, and none of that is kept, unless redaction makes room for all of it.
+        let mut fits = text.len() <= max_bytes;
         let keep = character_boundary(seen, max_bytes);
 
         let mut pass = Pass {
@@ -147,7 +147,22 @@ impl Scanner {
             is_encoded: false,
         };
         let everything = 0..seen.len();
-        let first = self.pass(&mut pass, seen, keep, goes_on, std::slice::from_ref(&everything));
+        let mut first = self.pass(&mut pass, seen, keep, goes_on, std::slice::from_ref(&everything));
+        if !fits
+            && !goes_on
+            && let Some(kept) = &first
+            && kept.text.len() + (seen.len() - keep) <= max_bytes
+        {
+            fits = true;
+            pass.spent = 0;
+            first = self.pass(
+                &mut pass,
+                seen,
+                seen.len(),
+                false,
+                std::slice::from_ref(&everything),
+            );
+        }
         let (replaced, mut redacted, mut again) = match first {
             Some(first) => (Some(first.text), first.count, first.again),
             None => (None, 0, Vec::new()),

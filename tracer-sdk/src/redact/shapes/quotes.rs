@@ -261,11 +261,11 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -
     };
     // Names of secrets in a list are followed by others.
     let judged = value.judged(text);
-    let is_name = || {
-        text.class(value.start, value.start + judged.len(), keys)
-            .is_some()
+    let names_another = || {
+        let end = value.start + judged.len();
+        text.class(value.start, end, keys).is_some()
     };
-    (is_secret(judged) && (looks_random(judged) || !is_name()))
+    (is_secret(judged) && (looks_random(judged) || !names_another()))
         .then(|| SecretPlace::new(value.start, value.end(text)))
 }
 

@@ -103,6 +103,29 @@ fn what_does_not_change_is_borrowed() {
 }
 
 #[test]
+fn what_fits_once_secrets_are_gone_is_not_cut() {
+    let redactor = redactor();
+    let key = format!(
+        "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----",
+        "aB3dE5fG7hI9jK1l".repeat(600)
+    );
+    let text = format!(
+        "{}{key}{}password=hunter2hunter2",
+        "a ".repeat(2_000),
+        " b".repeat(5_500)
+    );
+    assert!(text.len() > 20_000);
+    for text in [text.clone(), text.replace('=', "%3D")] {
+        let clean = redactor.clean_to(&text, 20_000);
+        assert!(!clean.truncated && clean.redacted == 2, "{}", clean.redacted);
+        assert!(clean.text.starts_with("a a ") && clean.text.ends_with("__REDACTED__"));
+    }
+    let longer = format!("{text}{}", " b".repeat(6_000));
+    let clean = redactor.clean_to(&longer, 20_000);
+    assert!(clean.truncated && clean.text.ends_with("__TRUNCATED__") && clean.text.len() <= 20_000);
+}
+
+#[test]
 fn a_huge_string_is_cut_without_a_half_secret() {
     let redactor = redactor();
     for (number, fake) in fakes(3, SHAPES.len() * 2).enumerate() {
