@@ -1,17 +1,18 @@
 //! Folders and files that only their user can read, once they are made.
 
+#![cfg_attr(
+    not(unix),
+    expect(
+        unused_mut,
+        reason = "elsewhere the user's profile folder is private by itself"
+    )
+)]
+
 use std::fs::{DirBuilder, OpenOptions};
 
 /// Makes folders.
 #[must_use]
 pub fn private_folder() -> DirBuilder {
-    #[cfg_attr(
-        not(unix),
-        expect(
-            unused_mut,
-            reason = "elsewhere the user's profile folder is private by itself"
-        )
-    )]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -21,13 +22,6 @@ pub fn private_folder() -> DirBuilder {
 /// Opens files; what else is asked for is to be added.
 #[must_use]
 pub fn private_file() -> OpenOptions {
-    #[cfg_attr(
-        not(unix),
-        expect(
-            unused_mut,
-            reason = "elsewhere the user's profile folder is private by itself"
-        )
-    )]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
