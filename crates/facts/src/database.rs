@@ -12,10 +12,10 @@ use crate::cache_folder::CACHE_FOLDER;
 use crate::database_file::{self, DatabaseError, DatabaseFormat, as_id};
 
 /// The version of what is in the file, stored in it and in its name: an older and a newer `tracer` each have their own.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 const FORMAT: DatabaseFormat = DatabaseFormat {
-    name: "facts-3.sqlite",
+    name: "facts-4.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // Facts quote traces: of a run that was deleted nothing may stay in free pages.
