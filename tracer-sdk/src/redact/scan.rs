@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use super::Cleaned;
@@ -137,7 +138,7 @@ impl Scanner {
         let seen = text.get(..window).unwrap_or_default();
         let goes_on = seen.len() < text.len();
         // Nothing is noticed past the cut, and none of that is kept, unless redaction makes room for all of it.
-        let mut fits = text.len() <= max_bytes;
+        let fits = text.len() <= max_bytes;
         let keep = character_boundary(seen, max_bytes);
 
         let mut pass = Pass {
@@ -147,30 +148,26 @@ impl Scanner {
             is_encoded: false,
         };
         let everything = 0..seen.len();
-        let mut first = self.pass(&mut pass, seen, keep, goes_on, std::slice::from_ref(&everything));
-        if !fits
-            && !goes_on
-            && let Some(kept) = &first
-            && kept.text.len() + (seen.len() - keep) <= max_bytes
-        {
-            fits = true;
-            pass.spent = 0;
-            first = self.pass(
-                &mut pass,
-                seen,
-                seen.len(),
-                false,
-                std::slice::from_ref(&everything),
-            );
-        }
+        let first = self.pass(&mut pass, seen, keep, goes_on, slice::from_ref(&everything));
+        let mut rest = "";
         let (replaced, mut redacted, mut again) = match first {
-            Some(first) => (Some(first.text), first.count, first.again),
+            Some(first) => {
+                rest = seen.get(first.copied..).unwrap_or_default();
+                (Some(first.text), first.count, first.again)
+            }
             None => (None, 0, Vec::new()),
         };
         let (mut text, mut truncated) = match replaced {
             None if fits => (Cow::Borrowed(seen), false),
             None => (cut(Cow::Borrowed(seen), max_bytes).0, true),
             Some(replaced) if fits => cut(Cow::Owned(replaced), max_bytes),
+            // There is room for the rest, which the next pass looks at.
+            Some(mut replaced) if !goes_on && replaced.len() + rest.len() <= max_bytes => {
+                look_around_cut(&mut again, &replaced);
+                again.push(replaced.len()..replaced.len() + rest.len());
+                replaced.push_str(rest);
+                (Cow::Owned(replaced), false)
+            }
             Some(mut replaced) => {
                 let room = max_bytes.saturating_sub(super::cut::MARKER.len());
                 replaced.truncate(super::cut::prefix(&replaced, room).len());
@@ -233,8 +230,12 @@ impl Scanner {
             text: seen.get(..keep).unwrap_or_default().to_owned(),
             ..Replaced::default()
         });
-        // A secret that goes on behind what is kept is seen as far as it takes to know it.
-        let decoded_end = character_boundary(seen, keep.saturating_add(DECODED_OVERLAP));
+        // A secret that goes on behind what is kept is seen whole, or as far as it takes to know it.
+        let decoded_end = if goes_on {
+            character_boundary(seen, keep.saturating_add(DECODED_OVERLAP))
+        } else {
+            seen.len()
+        };
         let behind = seen.get(plain.copied.max(keep)..decoded_end);
         let keep = plain.text.len();
         plain.text.push_str(behind.unwrap_or_default());
@@ -250,7 +251,7 @@ impl Scanner {
                 None => decoded.around_signs(),
             };
             let start = Start {
-                goes_on: goes_on || decoded_end < seen.len(),
+                goes_on,
                 found_work: DECODED_WORK,
                 regions: &regions,
             };
@@ -263,7 +264,10 @@ impl Scanner {
         });
         let keep = found.as_ref().map_or(keep, |found| found.edits.after(keep));
         let mut all = found.unwrap_or(plain);
-        all.text.truncate(prefix(&all.text, keep).len());
+        let kept = prefix(&all.text, keep).len();
+        // What is behind that stands as in the original.
+        all.copied = decoded_end - (all.text.len() - kept);
+        all.text.truncate(kept);
         all.again.retain(|region| region.start < keep);
         (all.count > 0).then_some(all)
     }
@@ -345,6 +349,7 @@ impl Scanner {
             result
                 .text
                 .push_str(seen.get(result.copied..keep).unwrap_or_default());
+            result.copied = result.copied.max(keep);
             result
         })
     }
