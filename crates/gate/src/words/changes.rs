@@ -20,6 +20,7 @@ pub fn change_phrases(report: &Report) -> Vec<Phrase> {
 }
 
 /// The changes without how long it took.
+#[cfg(feature = "testing")]
 pub(crate) fn change_phrases_without_time(report: &Report) -> Vec<Phrase> {
     changes_of(report, |key| key != DURATION)
 }
