@@ -285,6 +285,11 @@ export class Search {
     this.options.onHit(this.hits[this.current]);
   }
 
+  /** Goes to no hit that comes later: another step was selected meanwhile. */
+  stay() {
+    this.walking = false;
+  }
+
   #announce() {
     if (this.asked === "") return say(this.output, "");
     const all = `${count(this.hits.length)}${this.done ? "" : "+"}`;

@@ -39,6 +39,8 @@ export class RunPage {
     /** @type {Outline | null} */
     this.outline = null;
     this.selected = -1;
+    /** Changes with every way to a step: an answer that was waited for does not lead away from where the reader went meanwhile. */
+    this.turn = 0;
     this.following = false;
     this.lastChange = Date.now();
     this.texts = new Texts(this.id, () => this.steps.list.schedule(true));
@@ -176,8 +178,8 @@ export class RunPage {
     }
     this.tools.showFilters();
     this.workspace.showView(route.view, !first);
-    // Whoever searched for steps comes to the first of them.
-    this.tools.search.find(route.query, first && !route.at);
+    // Whoever searched for steps comes to the first of them, unless a step was selected while the rows were loaded.
+    this.tools.search.find(route.query, first && !route.at && this.selected < 0);
     if (route.at) await this.goTo(route.at, { center: first, keepView: true });
   }
 
@@ -233,6 +235,8 @@ export class RunPage {
    */
   select(row, { focus = false, center = false, open = false } = {}) {
     if (!this.columns || row < 0 || row >= this.columns.length) return;
+    this.turn += 1;
+    this.tools.search.stay();
     this.selected = row;
     this.steps.select(row, { focus: focus && this.route.view === "steps", center });
     this.workspace.showStep(row, open);
@@ -245,12 +249,15 @@ export class RunPage {
    * @param {{ center?: boolean, keepView?: boolean }} [how]
    */
   async goTo(event, { center = true, keepView = false } = {}) {
+    const turn = ++this.turn;
     try {
       const step = await getJson(runPath(this.id, `/steps/${encodeURIComponent(event)}`));
+      if (turn !== this.turn) return;
       if (!keepView && this.route.view !== "steps") this.setView("steps");
       this.workspace.putStep(step);
       this.select(step.row, { focus: true, center, open: true });
     } catch {
+      if (turn !== this.turn) return;
       banner(
         "missing",
         ["The linked step is not in this run (any more). ", make("button.quiet", { onclick: () => banner("missing", null) }, "Dismiss")],

@@ -40,6 +40,39 @@ export async function eventually(assertion) {
   }
 }
 
+/**
+ * Holds what a page asks for, and gives the function that lets it be answered.
+ * @param {import("playwright-core").Page} page
+ * @param {string} pattern of addresses
+ */
+export async function holdAnswers(page, pattern) {
+  let letAnswer = () => {};
+  const answer = new Promise((resolve) => { letAnswer = () => resolve(undefined); });
+  await page.route(pattern, async (route) => { await answer; await route.continue(); });
+  return letAnswer;
+}
+
+/**
+ * Presses the mouse, lets the page draw what it asked for meanwhile, and releases the mouse.
+ * @param {import("playwright-core").Page} page
+ * @param {import("playwright-core").Locator} pressed
+ * @param {string} pattern of the address that is asked for by itself after `change`
+ * @param {() => Promise<unknown>} change
+ */
+export async function clickWhile(page, pressed, pattern, change) {
+  const letAnswer = await holdAnswers(page, pattern);
+  const asked = page.waitForRequest(pattern);
+  const answered = page.waitForResponse(pattern);
+  await change();
+  await asked;
+  await pressed.hover();
+  await page.mouse.down();
+  letAnswer();
+  await (await answered).finished();
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+  await page.mouse.up();
+}
+
 async function slowDown(context, page) {
   const session = await context.newCDPSession(page);
   await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWNESS });

@@ -1,9 +1,9 @@
 // Feature 12: an address holds the whole view and works in a browser that has never seen the page.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { eventually, openPage, useBrowser } from "../harness/browser.js";
+import { eventually, holdAnswers, openPage, useBrowser } from "../harness/browser.js";
 import { openRun, ROWS, viewRuns } from "../harness/pages.js";
-import { large, ok } from "../harness/samples.js";
+import { failed, large, ok } from "../harness/samples.js";
 
 describe("addresses", () => {
   useBrowser();
@@ -18,6 +18,26 @@ describe("addresses", () => {
     })));
     await eventually(async () => assert.match(await page.locator("#inspector").innerText(), /12345/));
   });
+
+  for (const [what, query, asked, text] of [
+    ["a link to a step", "?at=0000000000000002", "**/steps/*", ""],
+    ["a link to the steps that are searched for", "?q=search_kb", "**/search?**", "1 hit"],
+  ]) {
+    test(`${what} does not lead away from where the reader went meanwhile`, async (t) => {
+      const { viewer, ids: [id] } = await viewRuns(t, [failed]);
+      const page = await openPage(t);
+      const letAnswer = await holdAnswers(page, asked);
+      await page.goto(`${viewer.origin}/r/${id}${query}`);
+      await page.locator(ROWS).first().waitFor();
+      await page.keyboard.press("e");
+      const answered = page.waitForResponse(asked);
+      letAnswer();
+      await (await answered).finished();
+      await page.locator("#tools output").filter({ hasText: text }).waitFor({ state: "attached" });
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+      assert.match(await page.locator(`${ROWS}[aria-selected=true]`).innerText(), /refund_api/);
+    });
+  }
 
   test("the view, the filter and the selection are in the address, and going back returns", async (t) => {
     const { page } = await openRun(t, ok);

@@ -1,9 +1,9 @@
 // Feature 11: finding in a run of any size, by words and by what steps are.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { eventually, useBrowser } from "../harness/browser.js";
+import { eventually, holdAnswers, useBrowser } from "../harness/browser.js";
 import { openRun, ROWS } from "../harness/pages.js";
-import { large, ok } from "../harness/samples.js";
+import { failed, large, ok } from "../harness/samples.js";
 
 const find = (page) => page.getByRole("searchbox", { name: /find/i });
 const reported = (page, text) => page.locator("#tools output").filter({ hasText: text });
@@ -36,6 +36,18 @@ describe("finding in a run", () => {
       await eventually(async () => assert.match(await selected(page).innerText(), expected));
     });
   }
+
+  test("leads nowhere when it answers late: the step that was selected meanwhile stays", async (t) => {
+    const { page } = await openRun(t, failed);
+    const letAnswer = await holdAnswers(page, "**/search?**");
+    await find(page).fill("search_kb");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("e");
+    letAnswer();
+    await reported(page, "1 hit").waitFor();
+    assert.match(await selected(page).innerText(), /refund_api/);
+  });
 
   test("finds the one failure among 100,000 spans", async (t) => {
     const { page } = await openRun(t, large(100_000, 77_000));
