@@ -4,6 +4,7 @@ import { change, listen, runPath } from "./api.js";
 import { changedColumns } from "./columns.js";
 import { make } from "./dom.js";
 import { announce, banner, showConnection, showError } from "./frame.js";
+import { released } from "./press.js";
 import { runBanners } from "./run-about.js";
 import { counted } from "./units.js";
 
@@ -44,7 +45,7 @@ function listenTo(page) {
     () => `/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`,
     {
       rows: (changes) => takeUp(page, changes).catch(showError),
-      run: (overview) => showOverview(page, overview),
+      run: (overview) => showOverview(page, overview).catch(showError),
       deleted: () => {
         stop();
         showDeleted(page);
@@ -59,6 +60,7 @@ function listenTo(page) {
  * @param {Changes} changes
  */
 async function takeUp(page, changes) {
+  await released();
   const before = page.columns;
   if (!before) return;
   page.lastChange = Date.now();
@@ -81,7 +83,8 @@ async function takeUp(page, changes) {
  * @param {RunPage} page
  * @param {Overview} overview
  */
-function showOverview(page, overview) {
+async function showOverview(page, overview) {
+  await released();
   const ended = page.overview?.run_status === "running" && overview.run_status !== "running";
   page.overview = overview;
   page.showOverview();

@@ -2,6 +2,7 @@
 
 import { getJson, initialData } from "./api.js";
 import { showError } from "./frame.js";
+import { released } from "./press.js";
 
 /** @import { RunRow, RunTable } from "./contract" */
 
@@ -82,6 +83,7 @@ export class RunsData {
     this.isAsking = true;
     try {
       const table = await this.#part(question, 0);
+      await released();
       if (turn !== this.turn) return;
       this.table = table;
       this.problem = "";

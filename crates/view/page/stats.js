@@ -3,6 +3,7 @@
 import { getJson, initialData, listen } from "./api.js";
 import { fill, glyph, make } from "./dom.js";
 import { bind, showConnection, showError, startFrame } from "./frame.js";
+import { released } from "./press.js";
 import { SINCE } from "./runs-filters.js";
 import { count, counted } from "./units.js";
 
@@ -192,6 +193,7 @@ class StatsPage {
     parameters.set("limit", String(this.limit));
     try {
       const stats = /** @type {Stats} */ (await getJson(`/api/stats?${parameters}`));
+      await released();
       if (turn === this.turn) this.show(stats);
     } catch (error) {
       if (turn !== this.turn) return;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { eventually, openPage, useBrowser } from "../harness/browser.js";
+import { clickWhile, eventually, openPage, useBrowser } from "../harness/browser.js";
 import { openRuns, viewRuns } from "../harness/pages.js";
 import { temporaryFolder, tracer } from "../harness/program.js";
 import { llm, tool, writeRun } from "../harness/runs.js";
@@ -183,6 +183,14 @@ describe("the table of runs", () => {
     await writeRun(dataDir, looped);
     await setHidden(false);
     await page.locator(ROW).filter({ hasText: "loop-agent" }).waitFor();
+  });
+
+  test("opens the run that was pressed, though another takes its place meanwhile", async (t) => {
+    const { dataDir, ids, page } = await openRuns(t, [failed, ok], { query: "?sort=name" });
+    const row = page.locator(ROW).filter({ hasText: "refund-agent" });
+    await row.waitFor();
+    await clickWhile(page, row, "**/api/table?**", () => writeRun(dataDir, looped));
+    await page.waitForURL(`**/r/${ids[0]}*`);
   });
 
   test("shows which runs are from a bucket, and from which", async (t) => {

@@ -1,7 +1,7 @@
 // The page of statistics: all runs as a whole and by group, each number a way to the runs behind it.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { eventually, openPage, useBrowser } from "../harness/browser.js";
+import { clickWhile, eventually, openPage, useBrowser } from "../harness/browser.js";
 import { viewRuns } from "../harness/pages.js";
 import { writeRun } from "../harness/runs.js";
 import { llm, tool } from "../harness/runs.js";
@@ -96,15 +96,24 @@ describe("the page of statistics", () => {
       { name: "slow-agent", children: calls([110, 90_000, 95]) },
     ], "?by=tool");
     const { row } = await group(page, "search");
-    const latency = row.locator('td[data-label="p95"] a');
+    await row.locator('td[data-label="p95"] a').click();
+    await page.waitForURL((url) => url.pathname === "/");
     await eventually(async () => {
-      // The numbers follow the runs: one that is drawn anew while it is clicked is clicked again.
-      if ((await latency.count()) > 0) await latency.click();
-      assert.deepEqual(await page.locator(`${ROW} .run-name`).allInnerTexts(), ["slow-agent"]);
+      const shown = await page.locator("main").innerText();
+      assert.deepEqual(await page.locator(`${ROW} .run-name`).allInnerTexts(), ["slow-agent"], `the page says:\n${shown}`);
     });
     await page.locator(`${ROW} .run-name`).click();
     await page.waitForURL((url) => url.pathname === `/r/${ids[1]}` && url.searchParams.get("at") === "0000000000000003");
     assert.match(await page.getByRole("searchbox", { name: "Find in run" }).inputValue(), /^tool:search duration>=/);
+  });
+
+  test("a number that is clicked while it is counted anew leads to its runs", async (t) => {
+    const { dataDir, page } = await openStats(t, [ok, failed]);
+    const { row } = await group(page, "All runs");
+    const number = row.locator('td[data-label="Runs"] a');
+    await eventually(async () => assert.equal(await number.innerText(), "2"));
+    await clickWhile(page, number, "**/api/stats?**", () => writeRun(dataDir, looped));
+    await page.waitForURL((url) => url.pathname === "/");
   });
 
   test("is reached and read without a mouse", async (t) => {
