@@ -18,6 +18,9 @@ const BEFORE_CHANGES: usize = 4 * 1024;
 /// The longest parameters of a colour.
 const MAX_COLOUR_BYTES: usize = 24;
 
+/// The most digits of an entity: more write no sign of ASCII.
+const MAX_ENTITY_DIGITS: usize = 6;
+
 const ESCAPE: u8 = 0x1b;
 
 /// A text without such signs.
@@ -135,13 +138,14 @@ impl WrittenSign {
                 [b'x' | b'X', digits @ ..] => (digits, 16),
                 digits => (digits, 10),
             };
-            let length = digits
-                .iter()
-                .take(6)
-                .take_while(|byte| byte.is_ascii_hexdigit())
-                .count();
-            let (digits, behind) = digits.split_at_checked(length)?;
-            let sign = u8::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()?;
+            let (mut sign, mut behind) = (0, digits);
+            while let [digit, next @ ..] = behind
+                && let Some(digit) = char::from(*digit).to_digit(radix)
+                && digits.len() - next.len() <= MAX_ENTITY_DIGITS
+            {
+                (sign, behind) = (sign * radix + digit, next);
+            }
+            let sign = u8::try_from(sign).ok()?;
             return Self::new(sign, bytes.len() - behind.len() + 1).filter(|_| behind.first() == Some(&b';'));
         }
         NAMED

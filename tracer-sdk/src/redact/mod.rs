@@ -5,6 +5,7 @@
 //! no half of a secret survives a cut. Structured values pass through [`write_json_in`](crate::write::payload::write_json_in).
 
 mod arguments;
+mod byte_set;
 mod cut;
 mod decoded;
 mod edits;

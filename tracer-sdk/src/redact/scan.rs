@@ -43,17 +43,13 @@ const NEAR: usize = 8;
 /// How far before a cut something else may be noticed because of it, in bytes.
 const AROUND_CUT: usize = 400;
 
-/// The work that any text may take, and what its first pass may take for its length: of 20,000 real files 38 come to it,
-/// tables of page tokens and schemas full of patterns. What takes more is redacted from there on: to stop looking would let a
-/// secret through, and to go on would stall the program.
-const FIRST_PASS: WorkLimit = WorkLimit {
-    free: 3_000,
+/// The work that any text may take, and what it may take for the length that is kept of it, in all passes: of 20,000 real files 40 come
+/// to it, tables of page tokens and schemas full of patterns. What takes more is redacted from there on: to stop looking would let
+/// a secret through, and to go on would stall the program.
+const LIMIT: WorkLimit = WorkLimit {
+    free: 2_500,
     per_64_bytes: 76,
 };
-
-/// Each pass behind it may take what those before it left, and this part of what the last one may for its length: it looks at what
-/// changed only.
-const PART_FOR_NEXT_PASS: usize = 3;
 
 /// The most bytes around a place that are examined for the work of one, and those that are examined for none.
 const MAX_BYTES_FOR_WORK: usize = 4;
@@ -105,7 +101,7 @@ impl Scanner {
         Self {
             noticed,
             environment,
-            limit: FIRST_PASS,
+            limit: LIMIT,
         }
     }
 
@@ -178,14 +174,13 @@ impl Scanner {
         if truncated {
             look_around_cut(&mut again, &text);
         }
-        let mut passed = seen.len().min(keep + DECODED_OVERLAP);
+        // What changed is looked at again with what is left.
+        pass.limit = pass.limit.whole(keep);
         for _ in 1..MAX_PASSES {
             if again.is_empty() {
                 break;
             }
             let length = text.len();
-            pass.limit = pass.limit.of_next_pass(passed);
-            passed = length;
             let Some(next) = self.pass(&mut pass, &text, length, false, &again) else {
                 break;
             };
@@ -256,9 +251,8 @@ impl Scanner {
                 regions: &regions,
             };
             // What is left of the work that the text may take.
-            let length = plain.text.len();
             let found = self.replace(pass, &decoded.text, decoded.position(keep), &start, |limit, _| {
-                limit.at(length)
+                limit.at(keep)
             })?;
             Some(plain.with(&decoded, &found))
         });
@@ -567,11 +561,11 @@ impl WorkLimit {
         self.free + self.per_64_bytes * position / 64
     }
 
-    /// That of the pass behind this one, which passed this many bytes.
-    const fn of_next_pass(self, passed: usize) -> Self {
+    /// The same for a text of which all was passed once: any part of it may take what is left.
+    const fn whole(self, length: usize) -> Self {
         Self {
-            free: self.at(passed),
-            per_64_bytes: self.per_64_bytes / PART_FOR_NEXT_PASS,
+            free: self.at(length),
+            per_64_bytes: 0,
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! A value is judged by its beginning ([`MAX_JUDGED`]), so that what it costs to reject one does not grow with its length.
 
+use super::byte_set::ByteSet;
+
 /// How much of a value is looked at to judge it, in bytes: no secret needs more to be recognised.
 pub(super) const MAX_JUDGED: usize = 128;
 
@@ -82,6 +84,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 
 /// Whether `value` is empty, masked, or the name of a variable.
 pub(super) fn is_blank(value: &[u8]) -> bool {
+    static MASK: ByteSet = ByteSet::of(b"*xX.-_#?");
     let value = judged(value);
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
         return true;
@@ -94,7 +97,7 @@ pub(super) fn is_blank(value: &[u8]) -> bool {
     let is_variable =
         first == b'$' && (second.is_ascii_alphabetic() || matches!(second, b'{' | b'(' | b'_' | b'$'));
     let is_masked = || {
-        value.iter().all(|byte| b"*xX.-_#?".contains(byte))
+        value.iter().all(|byte| MASK.has(*byte))
             || value.starts_with(b"***")
             || is_ellipsis(value)
             || has_crosses(value)
@@ -305,5 +308,6 @@ pub(super) fn is_path(value: &[u8]) -> bool {
 
 /// Whether `value` is a pattern rather than a key: `NAME_PAT = r"[^\\W\\d]\\w*"`.
 pub(super) fn is_pattern(value: &[u8]) -> bool {
-    value.iter().any(|byte| b"[](){}|\\<>".contains(byte))
+    static OF_PATTERN: ByteSet = ByteSet::of(b"[](){}|\\<>");
+    value.iter().any(|byte| OF_PATTERN.has(*byte))
 }

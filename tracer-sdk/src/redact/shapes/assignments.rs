@@ -11,6 +11,7 @@ use super::pairs;
 use super::value_places::{Gap, MAX_BLANK_LINES, MAX_BLANKS, Quoted};
 use super::{ANY, Beside, SecretPlace, Sign, SignSink};
 use crate::format::names::markers::REDACTED;
+use crate::redact::byte_set::ByteSet;
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::names;
@@ -560,7 +561,8 @@ fn behind_quotes(text: &Text<'_>, start: usize) -> Option<usize> {
 
 /// The value that begins at `value`, below the three quotes at `start`: `api_key = """`, a line break, the value.
 fn in_lines(text: &Text<'_>, start: usize, value: usize, class: NameMeaning) -> Option<SecretPlace> {
-    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
+    static VALUE: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'\\");
+    let is_value = |byte| VALUE.has(byte);
     let seen = text.run_within(value, MAX_JUDGED, is_value);
     if seen == value || !class.hides_likely(text.judged(value, seen)) {
         return None;
@@ -698,7 +700,8 @@ impl YamlScalar {
     }
 
     fn is_bare(byte: u8) -> bool {
-        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\')
+        static BARE: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'`\\");
+        BARE.has(byte)
     }
 
     fn end(&self, text: &Text<'_>) -> usize {
@@ -720,7 +723,8 @@ impl YamlScalar {
 
 /// The literal in `api_key: &str = "…"`, `api_key: Optional[str] = "…"`.
 fn after_type(text: &Text<'_>, start: usize) -> Option<Quoted> {
-    let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"_&<>' []|.?:".contains(&byte);
+    static SIGNS: ByteSet = ByteSet::of(b"_&<>' []|.?:");
+    let is_type = |byte: u8| byte.is_ascii_alphanumeric() || SIGNS.has(byte);
     let end = text.run_within(start, MAX_TYPE_BYTES + 1, is_type);
     if end == start || end - start > MAX_TYPE_BYTES || text.at(end) != b'=' {
         return None;
@@ -799,19 +803,14 @@ fn bare(
     is_query: bool,
     is_colon: bool,
 ) -> Option<SecretPlace> {
+    static VALUE_OF_LINE: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'`<>\\");
+    static VALUE: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'`<>\\&;,)(][}{|");
     let name = text.slice(named.start, named.end);
     let is_option = name.starts_with(b"--");
     let is_variable = !is_colon && named.is_tight && is_screaming(name);
     let begins_line = is_variable && begins_line(text, named.start);
-    let is_value = |byte: u8| {
-        !byte.is_ascii_whitespace()
-            && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\')
-            && (begins_line
-                || !matches!(
-                    byte,
-                    b'&' | b';' | b',' | b')' | b'(' | b']' | b'[' | b'}' | b'{' | b'|'
-                ))
-    };
+    let value = if begins_line { &VALUE_OF_LINE } else { &VALUE };
+    let is_value = |byte| value.has(byte);
     let seen = if begins_line || named.end > start {
         text.run_within(start, MAX_JUDGED, is_value)
     } else {

@@ -4,6 +4,7 @@ use super::MAX_NAME_BYTES;
 use super::assignments::begins_line;
 use super::value_places::{COLOUR, Gap, Quoted};
 use super::{Beside, SecretPlace, Sign, SignSink};
+use crate::redact::byte_set::ByteSet;
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::text::{Text, is_url_safe};
@@ -81,6 +82,8 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
 /// `ENV NAME value`, `setenv NAME value`, `set -gx NAME value`, `setx NAME value`.
 fn variable(text: &Text<'_>, keyword_end: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     const KEYWORDS: [&[u8]; 6] = [b"setenv", b"setx", b"set -x", b"set -gx", b"set -Ux", b"env"];
+    static REST_OF_LINE: ByteSet = ByteSet::all_but(b"\n\r\"'`\\");
+    static WORD: ByteSet = ByteSet::all_but(b"\n\r\"'`\\ \t;");
     let keyword = KEYWORDS.iter().find(|keyword| {
         keyword_end
             .checked_sub(keyword.len())
@@ -107,10 +110,8 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &RedactKeys) -> Option<Se
         return is_secret(quoted.judged(text)).then(|| SecretPlace::new(quoted.start, quoted.end(text)));
     }
     // An instruction takes the rest of its line.
-    let is_value = |byte: u8| {
-        !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\')
-            && (is_instruction || !matches!(byte, b' ' | b'\t' | b';'))
-    };
+    let value = if is_instruction { &REST_OF_LINE } else { &WORD };
+    let is_value = |byte| value.has(byte);
     let seen = text.run_within(start, MAX_JUDGED, is_value);
     let is_secret = seen > start && (is_secret(text.judged(start, seen)));
     is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
@@ -118,6 +119,9 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &RedactKeys) -> Option<Se
 
 /// The password in `sshpass -p …`, `mysql -p…`, also in a list of arguments.
 fn option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
+    static VALUE: ByteSet = ByteSet::all_but(&[
+        b' ', b'\t', b'\n', b'\r', b'\x0c', b'"', b'\'', b'`', b'\\', b';', b'|', b'&', COLOUR,
+    ]);
     if !matches!(text.before(at), b' ' | b'\t' | b'"' | b'\'') {
         return None;
     }
@@ -132,10 +136,7 @@ fn option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     } else {
         command.is_attached
     };
-    let is_value = |byte: u8| {
-        !byte.is_ascii_whitespace()
-            && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|' | b'&' | COLOUR)
-    };
+    let is_value = |byte| VALUE.has(byte);
     let seen = text.run_within(start, MAX_JUDGED, is_value);
     if !fits || seen == start || text.at(start) == b'-' {
         return None;
@@ -159,10 +160,11 @@ fn command_before(text: &Text<'_>, at: usize, option: u8) -> Option<&'static Pas
 
 /// A bit for each command in the line before `at`. A line is looked through once, whatever options it has.
 fn commands_before(text: &Text<'_>, at: usize) -> u16 {
+    static FIRST: ByteSet = ByteSet::of(b"acdlmprsw");
     let (known, found_before) = text.commands.get();
     let from = at.saturating_sub(MAX_COMMAND_BYTES).max(known);
     let part = text.slice(from, at);
-    text.spend(part.len() / 2);
+    text.spend(part.len() / 3);
     // A line goes on behind a backslash, as commands do.
     let ends_line = |offset: &usize| match text.at(from + offset) {
         b'\n' => text.before(from + offset) != b'\\',
@@ -174,11 +176,7 @@ fn commands_before(text: &Text<'_>, at: usize) -> u16 {
         None => (from, found_before),
     };
     for start in line..at {
-        let begins = matches!(
-            text.at(start),
-            b'a' | b'c' | b'd' | b'l' | b'm' | b'p' | b'r' | b's' | b'w'
-        );
-        if begins && !is_word(text.before(start)) {
+        if FIRST.has(text.at(start)) && !is_word(text.before(start)) {
             for (number, command) in COMMANDS.iter().enumerate() {
                 let end = start + command.words.len();
                 let is_first = command.words.first() == Some(&text.at(start));
@@ -200,9 +198,10 @@ fn is_word(byte: u8) -> bool {
 fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     const LOGIN: &[u8] = b"login";
     const PASSWORD: &[u8] = b"password";
+    static VALUE: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"`\\<");
     let start = at.checked_sub(2).filter(|&start| text.has(start, LOGIN))?;
     let is_blank = |byte: u8| byte.is_ascii_whitespace();
-    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'`' | b'\\' | b'<');
+    let is_value = |byte| VALUE.has(byte);
     let user = text.run_within(start + LOGIN.len(), MAX_JUDGED, is_blank);
     if !text.is_token_start(start) || user == start + LOGIN.len() {
         return None;

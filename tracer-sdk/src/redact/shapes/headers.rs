@@ -4,6 +4,7 @@ use memchr::memchr;
 
 use super::SecretPlace;
 use super::schemes::Credentials;
+use crate::redact::byte_set::ByteSet;
 use crate::redact::names::Header;
 use crate::redact::text::Text;
 use crate::redact::values::{MAX_JUDGED, is_code, is_placeholder, is_plausible};
@@ -63,6 +64,7 @@ pub(super) fn find(header: Header, text: &Text<'_>, start: usize) -> Option<Secr
 }
 
 fn authorization(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
+    static WORD: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'`\\");
     let scheme_end = text.run_within(start, MAX_SCHEME_BYTES, |byte| {
         byte.is_ascii_alphanumeric() || byte == b'-'
     });
@@ -83,7 +85,7 @@ fn authorization(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
             token.len() >= 8 && !matches!(credentials.next(text), b' ' | b'\t') && !is_placeholder(token);
         return (is_alone || is_plausible(token, 6)).then(|| credentials.found(text));
     }
-    let is_word = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
+    let is_word = |byte| WORD.has(byte);
     let seen = text.run_within(start, MAX_JUDGED, is_word);
     let value = text.judged(start, seen);
     let looks_like_code =
@@ -95,12 +97,11 @@ fn authorization(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
 /// The end of the line, or of the quoted text that the line is in; quotes after `=` belong to the value. At most about
 /// `most` bytes are looked at.
 fn end_of_value(text: &Text<'_>, start: usize, most: usize) -> usize {
+    static UNQUOTED: ByteSet = ByteSet::all_but(b"\n\r\"'`\\");
     let limit = start.saturating_add(most);
     let mut position = start;
     while position < limit {
-        position = text.run_within(position, limit - position, |byte| {
-            !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\')
-        });
+        position = text.run_within(position, limit - position, |byte| UNQUOTED.has(byte));
         let quote = text.at(position);
         if !matches!(quote, b'"' | b'\'') || text.before(position) != b'=' {
             break;

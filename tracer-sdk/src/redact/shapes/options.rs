@@ -5,6 +5,7 @@ use super::MAX_NAME_BYTES;
 use super::commands;
 use super::value_places::{COLOUR, quoted_end};
 use super::{Beside, SecretPlace, Sign, SignSink};
+use crate::redact::byte_set::ByteSet;
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::text::{Text, is_url_safe};
@@ -67,7 +68,10 @@ fn value_after(text: &Text<'_>, name_end: usize) -> Option<OptionArgument> {
 }
 
 fn is_bare(byte: u8) -> bool {
-    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|' | COLOUR)
+    static BARE: ByteSet = ByteSet::all_but(&[
+        b' ', b'\t', b'\n', b'\r', b'\x0c', b'"', b'\'', b'`', b'\\', b';', b'|', COLOUR,
+    ]);
+    BARE.has(byte)
 }
 
 impl OptionArgument {
@@ -101,6 +105,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
 
 /// The password in `user:password`, the argument of the option that ends at `option_end`.
 fn password_of_login(text: &Text<'_>, option_end: usize) -> Option<SecretPlace> {
+    static PASSWORD: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'\\");
     let start = text.run_within(option_end, 8, |byte| matches!(byte, b' ' | b'"' | b'\'' | b'='));
     let user_end = text.run_within(start, MAX_NAME_BYTES, |byte| {
         is_url_safe(byte) || matches!(byte, b'.' | b'@')
@@ -109,7 +114,7 @@ fn password_of_login(text: &Text<'_>, option_end: usize) -> Option<SecretPlace> 
         return None;
     }
     let password = user_end + 1;
-    let is_password = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
+    let is_password = |byte| PASSWORD.has(byte);
     let seen = text.run_within(password, MAX_JUDGED, is_password);
     let is_secret = |value: &[u8]| {
         // Of `-url:…` this would be a part.

@@ -6,6 +6,7 @@ use super::MAX_NAME_BYTES;
 use super::SecretPlace;
 use super::elements;
 use super::value_places::{Gap, Quoted};
+use crate::redact::byte_set::ByteSet;
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::{NameMeaning, NameRole};
 use crate::redact::text::Text;
@@ -172,18 +173,13 @@ impl NamingMember<'_> {
 
     /// The secret that is the value of `member`, which has this role.
     fn secret_in(&self, text: &Text<'_>, member: &MemberAfter, role: NameRole) -> Option<Range<usize>> {
+        static VALUE: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'`<>\\,})]");
         if let Some(quoted) = &member.quoted {
             let is_secret = quoted.seen > quoted.start && self.names(quoted.judged(text), role);
             return is_secret.then(|| quoted.start..quoted.end(text));
         }
         let start = member.value;
-        let is_value = |byte: u8| {
-            !byte.is_ascii_whitespace()
-                && !matches!(
-                    byte,
-                    b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b',' | b'}' | b')' | b']'
-                )
-        };
+        let is_value = |byte| VALUE.has(byte);
         let seen = text.run_within(start, MAX_JUDGED, is_value);
         let value = text.judged(start, seen);
         let is_secret = seen > start && self.names(value, role) && is_plausible(value, 6);
@@ -315,8 +311,8 @@ impl MemberBefore {
 
 /// Where the next member begins: behind blanks, line breaks, commas and quotes.
 fn between(text: &Text<'_>, position: usize) -> usize {
-    let is_between =
-        |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b'"' | b'\'' | b'\\' | b'`');
+    static BETWEEN: ByteSet = ByteSet::of(b" \t\n\r\x0c,;\"'\\`");
+    let is_between = |byte| BETWEEN.has(byte);
     let mut end = text.run_within(position, MAX_BETWEEN, is_between);
     // The letter of an escaped line break.
     while text.before(end) == b'\\'

@@ -5,6 +5,7 @@ use super::MAX_NAME_BYTES;
 use super::assignments::is_screaming;
 use super::value_places::{Gap, Quoted};
 use super::{ANY, Beside, SecretPlace, Sign, SignSink};
+use crate::redact::byte_set::ByteSet;
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::names;
@@ -107,6 +108,7 @@ pub(super) fn lists_noticed_by(notice: &mut SignSink<'_>) {
 
 /// The text in the cell behind the one that ends at `bar`, when that holds a name: `| password | … |`.
 fn find_in_table(text: &Text<'_>, bar: usize, keys: &RedactKeys) -> Option<SecretPlace> {
+    static VALUE: ByteSet = ByteSet::all_but(b" \t\n\r\x0c|`\\\"");
     let back = |from: usize, signs: &[u8]| {
         let mut start = from;
         while from - start < MAX_BLANKS && signs.contains(&text.before(start)) {
@@ -134,7 +136,7 @@ fn find_in_table(text: &Text<'_>, bar: usize, keys: &RedactKeys) -> Option<Secre
     }
     let class = text.class(start, end, keys)?;
     let start = text.run_within(bar + 1, MAX_BLANKS, |byte| matches!(byte, b' ' | b'\t' | b'`'));
-    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'|' | b'`' | b'\\' | b'"');
+    let is_value = |byte| VALUE.has(byte);
     let seen = text.run_within(start, MAX_JUDGED, is_value);
     let is_secret = seen > start && class.hides_likely(text.judged(start, seen));
     is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
@@ -162,6 +164,7 @@ const MAX_USER_BYTES: usize = 64;
 /// The password in `SET PASSWORD FOR 'ada'@'host' = '…'`, where the sign of equality is at `equals`.
 fn set_for_user(text: &Text<'_>, equals: usize, opening: usize) -> Option<SecretPlace> {
     const SET: &[u8] = b"password for";
+    static SIGNS: ByteSet = ByteSet::of(b"_-.'\"@%`");
     let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
         let mut start = from;
         while start > 0 && from - start < most && belongs(text.before(start)) {
@@ -173,7 +176,7 @@ fn set_for_user(text: &Text<'_>, equals: usize, opening: usize) -> Option<Secret
     let is_blank = |byte: u8| matches!(byte, b' ' | b'\t');
     let user_end = back(equals, MAX_BLANKS, &is_blank);
     let user = back(user_end, MAX_USER_BYTES, &|byte| {
-        byte.is_ascii_alphanumeric() || b"_-.'\"@%`".contains(&byte)
+        byte.is_ascii_alphanumeric() || SIGNS.has(byte)
     });
     let words = back(user, MAX_BLANKS, &is_blank);
     let is_set = user < user_end

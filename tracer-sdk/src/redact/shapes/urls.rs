@@ -6,6 +6,7 @@ use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use super::{Beside, SecretPlace, Sign, SignSink};
+use crate::redact::byte_set::ByteSet;
 use crate::redact::keys::RedactKeys;
 use crate::redact::text::Text;
 use crate::redact::values::{is_number, is_placeholder, looks_random};
@@ -60,15 +61,6 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
 }
 
 fn is_url(byte: u8) -> bool {
-    const URL: [bool; 256] = {
-        let mut table = [true; 256];
-        let mut number = 0;
-        let others = b" \t\n\r\x0c\"'`<>\\\0";
-        while number < others.len() {
-            table[others[number] as usize] = false;
-            number += 1;
-        }
-        table
-    };
-    URL[usize::from(byte)]
+    static URL: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'`<>\\\0");
+    URL.has(byte)
 }
