@@ -1,3 +1,5 @@
+//! The cause that is found for each way in which a run fails, and its words.
+
 use serde_json::{Value, json};
 use tracer_sdk::format::{Counts, Payload, RecordedStatus, Usage};
 

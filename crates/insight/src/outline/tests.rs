@@ -1,3 +1,5 @@
+//! What an outline says within its budget, and that nothing hostile gets out of its marks.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tracer_sdk::format::{Payload, RecordedStatus, Usage};

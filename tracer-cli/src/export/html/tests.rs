@@ -1,3 +1,5 @@
+//! What the HTML file of a run shows, and what it never lets a trace do.
+
 use serde_json::json;
 use tracer_sdk::format::Tags;
 use tracer_sdk::settings::Settings;

@@ -1,3 +1,5 @@
+//! How an index follows a log that grows, is damaged, or is written over.
+
 use super::*;
 use crate::read::tests::{directory, meta, span};
 

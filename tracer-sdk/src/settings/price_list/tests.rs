@@ -1,3 +1,5 @@
+//! Which files of prices are taken, and what is wrong with the others.
+
 use super::*;
 
 fn read(text: &str) -> (Vec<OwnPrice>, Vec<String>) {
