@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::byte_set::ByteSet;
 use super::cut::character_boundary;
 use super::shapes::{ANY, Beside, Sign, SignSink};
 
@@ -26,17 +27,19 @@ const ESCAPE: u8 = 0x1b;
 /// A text without such signs.
 pub(super) struct Decoded {
     pub(super) text: String,
-    pieces: Vec<DecodedPiece>,
+    /// What is between them stands in both texts.
+    signs: Vec<DecodedSign>,
 }
 
-/// A part of the decoded text: bytes that stand in the text as they are, or one sign.
-struct DecodedPiece {
-    /// Where it begins in the decoded text.
+/// A sign that was written otherwise, or a colour.
+struct DecodedSign {
+    /// Where it is in the decoded text.
     at: usize,
+    /// How long it is there: a colour is nothing.
+    length: usize,
     /// Where it stands in the text.
     start: usize,
     end: usize,
-    is_sign: bool,
 }
 
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
@@ -207,38 +210,38 @@ fn hexadecimal(bytes: &[u8], start: usize) -> Option<u8> {
 impl Decoded {
     /// `text` decoded, if there is anything to decode; what is before `start` stays as it is.
     pub(super) fn of(text: &str, start: usize) -> Option<Self> {
+        static FIRST: ByteSet = ByteSet::of(&[ESCAPE, b'%', b'&', b'\\']);
         let bytes = text.as_bytes();
         let mut decoded = Self {
             text: String::new(),
-            pieces: Vec::new(),
-        };
-        // Only a text with such a sign takes memory.
-        let reserve = |decoded: &mut Self| {
-            decoded.text.reserve(text.len());
-            decoded.pieces.reserve(text.len() / 16);
+            signs: Vec::new(),
         };
         // Copied up to here, and looked at.
         let (mut copied, mut position) = (0, start);
-        while let Some(offset) = bytes.get(position..).and_then(|rest| {
-            rest.iter()
-                .position(|byte| matches!(*byte, ESCAPE | b'%' | b'&' | b'\\'))
-        }) {
+        while let Some(offset) = bytes
+            .get(position..)
+            .and_then(|rest| rest.iter().position(|byte| FIRST.has(*byte)))
+        {
             position += offset;
             let Some(written) = WrittenSign::at(bytes, position) else {
                 position += run_of(bytes, position, |byte| byte == b'\\').max(1);
                 continue;
             };
-            if decoded.pieces.is_empty() {
-                reserve(&mut decoded);
+            if decoded.signs.is_empty() {
+                // Only a text with such a sign takes memory.
+                decoded.text.reserve(text.len());
+                decoded.signs.reserve(text.len() / 16);
             }
-            decoded.push(text, copied..position);
+            decoded
+                .text
+                .push_str(text.get(copied..position).unwrap_or_default());
+            decoded.signs.push(DecodedSign {
+                at: decoded.text.len(),
+                length: usize::from(written.sign.is_some()),
+                start: position,
+                end: written.end,
+            });
             if let Some(sign) = written.sign {
-                decoded.pieces.push(DecodedPiece {
-                    at: decoded.text.len(),
-                    start: position,
-                    end: written.end,
-                    is_sign: true,
-                });
                 decoded.text.push(char::from(sign));
             }
             position = written.end;
@@ -247,7 +250,7 @@ impl Decoded {
         if copied == 0 {
             return None;
         }
-        decoded.push(text, copied..bytes.len());
+        decoded.text.push_str(text.get(copied..).unwrap_or_default());
         Some(decoded)
     }
 
@@ -260,39 +263,26 @@ impl Decoded {
         )
     }
 
-    fn push(&mut self, text: &str, part: Range<usize>) {
-        let Some(verbatim) = text.get(part.clone()).filter(|part| !part.is_empty()) else {
-            return;
-        };
-        self.pieces.push(DecodedPiece {
-            at: self.text.len(),
-            start: part.start,
-            end: part.end,
-            is_sign: false,
-        });
-        self.text.push_str(verbatim);
-    }
-
-    /// The last of the pieces that begin so.
-    fn last_piece(&self, begins: impl FnMut(&DecodedPiece) -> bool) -> Option<&DecodedPiece> {
-        let count = self.pieces.partition_point(begins);
-        self.pieces.get(count.checked_sub(1)?)
+    /// The last of the signs that fit, of which the first ones do.
+    fn last_sign(&self, fits: impl FnMut(&DecodedSign) -> bool) -> Option<&DecodedSign> {
+        let count = self.signs.partition_point(fits);
+        self.signs.get(count.checked_sub(1)?)
     }
 
     /// Where the byte at `at` in the decoded text begins in the text.
     pub(super) fn start_in_text(&self, at: usize) -> usize {
-        match self.last_piece(|piece| piece.at <= at) {
-            Some(piece) => (piece.start + (at - piece.at)).min(piece.end),
-            None => 0,
+        match self.last_sign(|sign| sign.at <= at) {
+            Some(sign) if at < sign.at + sign.length => sign.start,
+            Some(sign) => sign.end + (at - sign.at - sign.length),
+            None => at,
         }
     }
 
     /// Where the byte before `end` in the decoded text ends in the text.
     fn end_in_text(&self, end: usize) -> usize {
-        match self.last_piece(|piece| piece.at < end) {
-            Some(piece) if piece.is_sign => piece.end,
-            Some(piece) => (piece.start + (end - piece.at)).min(piece.end),
-            None => 0,
+        match self.last_sign(|sign| sign.at < end) {
+            Some(sign) => sign.end + (end - sign.at - sign.length),
+            None => end,
         }
     }
 
@@ -304,16 +294,16 @@ impl Decoded {
 
     /// Where what is at `position` in the text is in the decoded text.
     pub(super) fn position(&self, position: usize) -> usize {
-        match self.last_piece(|piece| piece.start <= position) {
-            Some(piece) if piece.is_sign => piece.at + usize::from(position >= piece.end),
-            Some(piece) => piece.at + (position.min(piece.end) - piece.start),
-            None => 0,
+        match self.last_sign(|sign| sign.start <= position) {
+            Some(sign) if position < sign.end => sign.at,
+            Some(sign) => sign.at + sign.length + (position - sign.end),
+            None => position,
         }
     }
 
     /// The parts of the decoded text in which something may be noticed that was not in the text.
     pub(super) fn around_signs(&self) -> Vec<Range<usize>> {
-        let starts = self.pieces.iter().map(|piece| piece.at);
+        let starts = self.signs.iter().map(|sign| sign.at);
         joined(
             starts
                 .chain([self.text.len()])

@@ -28,7 +28,7 @@ use crate::process::Computed;
 const OVERLAP: usize = 16 * 1024;
 
 /// How much of it is decoded: enough to judge a value.
-const DECODED_OVERLAP: usize = 4 * 1024;
+const DECODED_OVERLAP: usize = 1024;
 
 /// A text of which only so much past the cut is given is still known to be longer than what is looked at.
 pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
