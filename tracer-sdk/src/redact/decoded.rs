@@ -263,7 +263,7 @@ impl Decoded {
         )
     }
 
-    /// The last of the signs that fit, of which the first ones do.
+    /// The last sign that `fits`; those that do come first.
     fn last_sign(&self, fits: impl FnMut(&DecodedSign) -> bool) -> Option<&DecodedSign> {
         let count = self.signs.partition_point(fits);
         self.signs.get(count.checked_sub(1)?)
@@ -347,7 +347,29 @@ fn joined(regions: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
 mod tests {
     use std::slice;
 
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn every_character_of_a_decoded_text_is_found_where_it_stands(
+            parts in proptest::collection::vec(
+                proptest::sample::select(&["a", "é", " ", "\x1b[3m", "\x1b[0m", "%22", "%2541", "&quot;", "&#34;", "\\u0070", "\\"][..]),
+                0..12,
+            ),
+        ) {
+            let text = parts.concat();
+            let Some(decoded) = Decoded::of(&text, 0) else { return Ok(()) };
+            for (at, character) in decoded.text.char_indices() {
+                let place = decoded.in_text(&(at..at + character.len_utf8()));
+                let written = &text[place.clone()];
+                let read = Decoded::of(written, 0).map_or_else(|| written.to_owned(), |decoded| decoded.text);
+                prop_assert_eq!(read, character.to_string(), "{:?} at {}", written, at);
+                prop_assert_eq!(decoded.position(place.start), at);
+            }
+        }
+    }
 
     #[test]
     fn signs_are_read_however_they_are_written_and_found_again() {
