@@ -31,15 +31,46 @@ pub(super) struct Decoded {
     signs: Vec<DecodedSign>,
 }
 
-/// A sign that was written otherwise, or a colour.
+/// A sign that was written otherwise, or a colour. Hostile texts have thousands: in numbers of twice the size they take so much
+/// memory that the allocator gets it anew from the system for each text, a sixth of the time.
 struct DecodedSign {
     /// Where it is in the decoded text.
-    at: usize,
-    /// How long it is there: a colour is nothing.
-    length: usize,
+    at: u32,
     /// Where it stands in the text.
-    start: usize,
-    end: usize,
+    start: u32,
+    end: u32,
+    /// It is nothing in the decoded text.
+    is_colour: bool,
+}
+
+impl DecodedSign {
+    fn new(written: &WrittenSign, at: usize, start: usize) -> Self {
+        // No text is so long: see `MAX_BYTES`.
+        let small = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+        Self {
+            at: small(at),
+            start: small(start),
+            end: small(written.end),
+            is_colour: written.sign.is_none(),
+        }
+    }
+
+    const fn at(&self) -> usize {
+        self.at as usize
+    }
+
+    /// Where it ends in the decoded text.
+    const fn end_decoded(&self) -> usize {
+        self.at() + !self.is_colour as usize
+    }
+
+    const fn start(&self) -> usize {
+        self.start as usize
+    }
+
+    const fn end(&self) -> usize {
+        self.end as usize
+    }
 }
 
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
@@ -235,12 +266,9 @@ impl Decoded {
             decoded
                 .text
                 .push_str(text.get(copied..position).unwrap_or_default());
-            decoded.signs.push(DecodedSign {
-                at: decoded.text.len(),
-                length: usize::from(written.sign.is_some()),
-                start: position,
-                end: written.end,
-            });
+            decoded
+                .signs
+                .push(DecodedSign::new(&written, decoded.text.len(), position));
             if let Some(sign) = written.sign {
                 decoded.text.push(char::from(sign));
             }
@@ -271,17 +299,17 @@ impl Decoded {
 
     /// Where the byte at `at` in the decoded text begins in the text.
     pub(super) fn start_in_text(&self, at: usize) -> usize {
-        match self.last_sign(|sign| sign.at <= at) {
-            Some(sign) if at < sign.at + sign.length => sign.start,
-            Some(sign) => sign.end + (at - sign.at - sign.length),
+        match self.last_sign(|sign| sign.at() <= at) {
+            Some(sign) if at < sign.end_decoded() => sign.start(),
+            Some(sign) => sign.end() + (at - sign.end_decoded()),
             None => at,
         }
     }
 
     /// Where the byte before `end` in the decoded text ends in the text.
     fn end_in_text(&self, end: usize) -> usize {
-        match self.last_sign(|sign| sign.at < end) {
-            Some(sign) => sign.end + (end - sign.at - sign.length),
+        match self.last_sign(|sign| sign.at() < end) {
+            Some(sign) => sign.end() + (end - sign.end_decoded()),
             None => end,
         }
     }
@@ -294,16 +322,16 @@ impl Decoded {
 
     /// Where what is at `position` in the text is in the decoded text.
     pub(super) fn position(&self, position: usize) -> usize {
-        match self.last_sign(|sign| sign.start <= position) {
-            Some(sign) if position < sign.end => sign.at,
-            Some(sign) => sign.at + sign.length + (position - sign.end),
+        match self.last_sign(|sign| sign.start() <= position) {
+            Some(sign) if position < sign.end() => sign.at(),
+            Some(sign) => sign.end_decoded() + (position - sign.end()),
             None => position,
         }
     }
 
     /// The parts of the decoded text in which something may be noticed that was not in the text.
     pub(super) fn around_signs(&self) -> Vec<Range<usize>> {
-        let starts = self.signs.iter().map(|sign| sign.at);
+        let starts = self.signs.iter().map(DecodedSign::at);
         joined(
             starts
                 .chain([self.text.len()])

@@ -46,7 +46,7 @@ impl Redaction {
         }
     }
 
-    /// The text without secrets; borrowed when there is none.
+    /// The text without secrets; borrowed when there is none. Longer than 256 MiB it is truncated there.
     ///
     /// ```
     /// use tracer_sdk::{redaction::Redaction, settings::Settings};

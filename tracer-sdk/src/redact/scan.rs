@@ -23,6 +23,9 @@ use super::text::Text;
 use crate::format::names::markers::REDACTED;
 use crate::process::Computed;
 
+/// No text is kept that is longer, whatever is asked for: places in it are numbers of 32 bits, also where markers made it longer.
+const MAX_BYTES: usize = 1 << 28;
+
 /// How much of a too long string is looked at past the place where it will be cut, so that a secret across the cut is
 /// seen whole.
 const OVERLAP: usize = 16 * 1024;
@@ -130,7 +133,8 @@ impl Scanner {
 
     /// `text` without secrets, then cut to `max_bytes`.
     pub(super) fn clean<'a>(&self, text: &'a str, max_bytes: usize, keys: &RedactKeys) -> Cleaned<'a> {
-        let window = character_boundary(text, max_bytes.saturating_add(OVERLAP));
+        let max_bytes = max_bytes.min(MAX_BYTES);
+        let window = character_boundary(text, max_bytes + OVERLAP);
         let seen = text.get(..window).unwrap_or_default();
         let goes_on = seen.len() < text.len();
         // Nothing is noticed past the cut, and none of that is kept, unless redaction makes room for all of it.
@@ -226,11 +230,7 @@ impl Scanner {
             ..Replaced::default()
         });
         // A secret that goes on behind what is kept is seen whole, or as far as it takes to know it.
-        let decoded_end = if goes_on {
-            character_boundary(seen, keep.saturating_add(DECODED_OVERLAP))
-        } else {
-            seen.len()
-        };
+        let decoded_end = character_boundary(seen, keep.saturating_add(DECODED_OVERLAP));
         let behind = seen.get(plain.copied.max(keep)..decoded_end);
         let keep = plain.text.len();
         plain.text.push_str(behind.unwrap_or_default());
@@ -246,7 +246,7 @@ impl Scanner {
                 None => decoded.around_signs(),
             };
             let start = Start {
-                goes_on,
+                goes_on: goes_on || decoded_end < seen.len(),
                 found_work: DECODED_WORK,
                 regions: &regions,
             };
