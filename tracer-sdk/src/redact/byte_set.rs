@@ -1,6 +1,7 @@
 //! [`ByteSet`]: which bytes belong to something. A long `matches!` is compiled to a jump for each byte, which takes three times as long.
 
 /// Some of the bytes.
+#[derive(Debug)]
 pub(super) struct ByteSet([bool; 256]);
 
 impl ByteSet {
@@ -12,6 +13,11 @@ impl ByteSet {
     /// All but these.
     pub(super) const fn all_but(bytes: &[u8]) -> Self {
         Self([true; 256]).with(bytes, false)
+    }
+
+    /// Letters and digits, and these.
+    pub(super) const fn alphanumeric_and(bytes: &[u8]) -> Self {
+        Self::of(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz").with(bytes, true)
     }
 
     const fn with(mut self, bytes: &[u8], belongs: bool) -> Self {

@@ -22,7 +22,8 @@ const MAX_COLOUR_BYTES: usize = 24;
 /// The most digits of an entity: more write no sign of ASCII.
 const MAX_ENTITY_DIGITS: usize = 6;
 
-const ESCAPE: u8 = 0x1b;
+/// How a colour begins.
+pub(super) const ESCAPE: u8 = 0x1b;
 
 /// A text without such signs.
 pub(super) struct Decoded {

@@ -72,19 +72,26 @@ impl Noticed {
     }
 
     /// The next place at or after `position` where something is noticed, and the bits of what. `is_near` when it is
-    /// likely to be one of the next bytes, as it is where one thing follows the other.
+    /// likely to be one of the next bytes, as it is where one thing follows the other. How many blocks were looked at closely
+    /// is added to `looked_at`.
     #[inline]
-    pub(super) fn next(&self, bytes: &[u8], position: usize, is_near: bool) -> Option<(usize, u16)> {
+    pub(super) fn next(
+        &self,
+        bytes: &[u8],
+        position: usize,
+        is_near: bool,
+        looked_at: &mut usize,
+    ) -> Option<(usize, u16)> {
         let near = position.saturating_add(TOGETHER).min(bytes.len());
         match is_near.then(|| self.first_in(bytes, position, near)).flatten() {
             Some(found) => Some(found),
-            None => self.next_far(bytes, if is_near { near } else { position }),
+            None => self.next_far(bytes, if is_near { near } else { position }, looked_at),
         }
     }
 
     /// As [`next`](Self::next), in steps.
     #[inline(never)]
-    fn next_far(&self, bytes: &[u8], position: usize) -> Option<(usize, u16)> {
+    fn next_far(&self, bytes: &[u8], position: usize, looked_at: &mut usize) -> Option<(usize, u16)> {
         let mut passed = position;
         loop {
             let blocks = bytes.get(passed..)?.as_chunks::<TOGETHER>().0;
@@ -92,6 +99,7 @@ impl Noticed {
             let start = passed + hit.unwrap_or(blocks.len()) * TOGETHER;
             let end = hit.map_or(bytes.len(), |_| start + TOGETHER);
             // A pair across the end of the block before may be seen by the one beside it, which is in this block.
+            *looked_at += 1;
             let found = self.first_in(bytes, start.saturating_sub(1).max(position), end);
             if found.is_some() || hit.is_none() {
                 return found;

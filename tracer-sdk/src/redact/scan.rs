@@ -19,7 +19,7 @@ use super::environment::EnvironmentSecrets;
 use super::keys::RedactKeys;
 use super::noticed::Noticed;
 use super::shapes::{SHAPES, SecretPlace};
-use super::text::Text;
+use super::text::{ASKED_WORK, Text};
 use crate::format::names::markers::REDACTED;
 use crate::process::Computed;
 
@@ -46,28 +46,35 @@ const NEAR: usize = 8;
 /// How far before a cut something else may be noticed because of it, in bytes.
 const AROUND_CUT: usize = 400;
 
-/// The work that any text may take, and what it may take for the length that is kept of it, in all passes: of 20,000 real files 40 come
-/// to it, tables of page tokens and schemas full of patterns. What takes more is redacted from there on: to stop looking would let
-/// a secret through, and to go on would stall the program.
+/// The work that any text may take, and what it may take for the length that is kept of it, in all passes, see [`Text::spend`]. It
+/// keeps the costliest texts at ten times what prose takes as part of a recorded call. What takes more is redacted from there on: to
+/// stop looking would let a secret through, and to go on would stall the program.
 const LIMIT: WorkLimit = WorkLimit {
-    free: 2_500,
-    per_64_bytes: 76,
+    free: 2_200,
+    per_64_bytes: 428,
 };
 
 /// The most bytes around a place that are examined for the work of one, and those that are examined for none.
-const MAX_BYTES_FOR_WORK: usize = 4;
+const MAX_BYTES_FOR_WORK: usize = 2;
 const MAX_AHEAD: usize = 8;
 const MAX_BEHIND: usize = 32;
 
 /// How far before the place where it is noticed a secret may begin.
 const MAX_LOOK_BEHIND: usize = 512;
 
+/// The work of looking at a place, and of looking for one in the bytes around it.
+const PLACE_WORK: usize = 9;
+const LOOKED_AT_WORK: usize = 7;
+
 /// The work of replacing a secret, and one that was decoded.
-const FOUND_WORK: usize = 40;
-const DECODED_WORK: usize = 3 * FOUND_WORK;
+const FOUND_WORK: usize = 130;
+const DECODED_WORK: usize = 550;
 
 /// The work of noticing a sign that is written otherwise, and of decoding it.
-const ENCODED_WORK: usize = 2;
+const ENCODED_WORK: usize = 16;
+
+/// What is written of the beginning of a colour is six bytes.
+const ESCAPED_WORK: usize = 12;
 
 /// The bit of the environment's values; that of what is written otherwise and those of shapes are below.
 const ENVIRONMENT: u16 = 1 << 15;
@@ -284,11 +291,13 @@ impl Scanner {
         let text = Text::new(seen.as_bytes(), goes_on);
         let mut result = Replaced::default();
         let mut position = 0;
+        // How many parts of the text.
+        let mut looked_at = 0;
         'regions: for region in regions {
             position = region.start.max(position);
             let bytes = text.slice(0, region.end.min(seen.len()).min(keep.saturating_add(1)));
             let mut is_near = false;
-            while let Some((at, bits)) = self.noticed.next(bytes, position, is_near) {
+            while let Some((at, bits)) = self.noticed.next(bytes, position, is_near, &mut looked_at) {
                 is_near = at < position + NEAR;
                 if result.push_ahead(seen, at) {
                     position = result.copied;
@@ -298,6 +307,9 @@ impl Scanner {
                     bits
                 } else {
                     text.spend(ENCODED_WORK);
+                    if text.at(at) == decoded::ESCAPE {
+                        text.spend(ESCAPED_WORK);
+                    }
                     pass.is_encoded = pass.is_encoded || decoded::is_at(bytes, at);
                     bits & !ENCODED
                 };
@@ -308,13 +320,13 @@ impl Scanner {
                 position = at + 1;
                 let before = text.work();
                 let (recognised, tried) = self.recognise(&text, at, bits, keys);
-                if pass.spent + text.work() > most(limit, at) {
+                if pass.spent + text.work() + LOOKED_AT_WORK * looked_at > most(limit, at) {
                     let rest = prefix(seen, at.saturating_sub(MAX_LOOK_BEHIND)).len();
                     result.push_redacted(seen, rest..keep, 0..0);
                     break 'regions;
                 }
-                // One for the place, and one for each shape.
-                let work = (text.work() - before).saturating_sub(1 + tried);
+                // Without that of the place, and of asking each shape.
+                let work = (text.work() - before).saturating_sub(PLACE_WORK + ASKED_WORK * (1 + tried));
                 let found = match recognised {
                     Some(found) if found.start < keep => found,
                     _ => {
@@ -337,8 +349,8 @@ impl Scanner {
         }
         result.push_ahead(seen, keep);
         #[cfg(test)]
-        work::add(text.all_work());
-        pass.spent += text.work();
+        work::add(text.all_work() + LOOKED_AT_WORK * looked_at);
+        pass.spent += text.work() + LOOKED_AT_WORK * looked_at;
         (result.count > 0).then(|| {
             result
                 .text
@@ -356,7 +368,7 @@ impl Scanner {
         bits: u16,
         keys: &RedactKeys,
     ) -> (Option<SecretPlace>, usize) {
-        text.spend(0);
+        text.spend(PLACE_WORK);
         if bits & ENVIRONMENT != 0
             && let Some(end) = self.environment.find(text.bytes(), at)
         {
@@ -558,7 +570,7 @@ struct WorkLimit {
 impl WorkLimit {
     /// The most work up to a position: what is left of a text whose rest was redacted may be looked through again.
     const fn at(self, position: usize) -> usize {
-        self.free + self.per_64_bytes * position / 64
+        self.free + self.per_64_bytes * (position / 64)
     }
 
     /// The same for a text of which all was passed once: any part of it may take what is left.

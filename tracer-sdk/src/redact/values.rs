@@ -7,6 +7,9 @@ use super::byte_set::ByteSet;
 /// How much of a value is looked at to judge it, in bytes: no secret needs more to be recognised.
 pub(super) const MAX_JUDGED: usize = 128;
 
+/// The shortest part of a value that may look random.
+pub(super) const MIN_RANDOM_BYTES: usize = 12;
+
 /// The part of `value` that it is judged by.
 fn judged(value: &[u8]) -> &[u8] {
     value.get(..MAX_JUDGED).unwrap_or(value)
@@ -180,7 +183,7 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
     let value = judged(value);
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let has_random_part = value.split(|byte| !is_part(byte)).any(|part| {
-        let is_long = part.len() >= 16 || (part.len() >= 12 && value.len() >= 24);
+        let is_long = part.len() >= 16 || (part.len() >= MIN_RANDOM_BYTES && value.len() >= 24);
         if !is_long {
             return false;
         }

@@ -24,8 +24,11 @@ use crate::redact::values::{
 /// Shorter numbers are counts.
 const MIN_NUMBER_BYTES: usize = 6;
 
+/// The work of looking for an index or a length behind a name.
+const INDEX_WORK: usize = 15;
+
 /// The work that deciding about a name takes beside what is looked at for it.
-const NAMED_WORK: usize = 2;
+const NAMED_WORK: usize = 38;
 
 /// The longest type between a name and its value, and the longest name of what is called there.
 const MAX_TYPE_BYTES: usize = 32;
@@ -34,7 +37,7 @@ const MAX_TYPE_BYTES: usize = 32;
 const MAX_NESTED_BYTES: usize = 512;
 
 /// The work that a text in it takes beside what is judged of it.
-const ITEM_WORK: usize = 10;
+const ITEM_WORK: usize = 16;
 
 /// How much of what is behind an item in YAML is passed.
 const MAX_COMMENT_BYTES: usize = 64;
@@ -65,7 +68,7 @@ pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
 const WIDE: [u8; 2] = [0xef, 0xbc];
 
 /// The work that one of them takes beyond that of another one: what is before it is looked at byte by byte.
-const WIDE_WORK: usize = 12;
+const WIDE_WORK: usize = 20;
 const WIDE_COLON: u8 = 0x9a;
 const WIDE_EQUALS: u8 = 0x9d;
 
@@ -319,6 +322,7 @@ fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
         end -= TYPE.len();
     }
     if text.before(end) == b']' {
+        text.spend(INDEX_WORK);
         let length = text.slice(end.saturating_sub(MAX_LENGTH_BYTES), end - 1);
         let digits = length
             .iter()
@@ -409,13 +413,16 @@ impl EndOfName {
             let before = text.before(start);
             let is_wide = || is_wide_separator(text.slice(start.saturating_sub(3), start));
             if !is_name(before) || (!before.is_ascii() && is_wide()) {
-                return start;
+                break;
             }
             start -= 1;
             if is_too_long(text, start, end) {
-                return start;
+                break;
             }
         }
+        // The caller counts what any name takes.
+        text.spend(2 * (end - start));
+        start
     }
 }
 
@@ -543,7 +550,7 @@ fn nested(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPla
         goes_on &= byte == b',' || byte.is_ascii_whitespace() || is_in_list;
         position += 1;
     }
-    text.spend((position - start) / 3);
+    text.spend(position - start);
     SecretPlace::apart(places)
 }
 

@@ -1,4 +1,4 @@
-//! Secrets where a command or a file puts them without a separator: `ENV DB_PASSWORD …`, `sshpass -p …`, netrc.
+//! Secrets where a command or a file puts them without a separator: `ENV DB_PASSWORD …`, `sshpass -p …`, `-u user:password`, netrc.
 
 use super::MAX_NAME_BYTES;
 use super::assignments::begins_line;
@@ -8,10 +8,16 @@ use crate::redact::byte_set::ByteSet;
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::text::{Text, is_url_safe};
-use crate::redact::values::{MAX_JUDGED, is_placeholder, is_plausible};
+use crate::redact::values::{MAX_JUDGED, is_path, is_placeholder, is_plausible, looks_random};
 
 /// How far before an option its command is looked for.
 const MAX_COMMAND_BYTES: usize = 256;
+
+/// The work of comparing the keywords that a variable stands behind.
+const KEYWORDS_WORK: usize = 10;
+
+/// The work of deciding about a user with a password, beside what is looked at for it.
+const LOGIN_WORK: usize = 30;
 
 /// The option for a user with a password.
 const LOGIN_OPTION: u8 = b'u';
@@ -66,6 +72,10 @@ pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
         });
     }
     notice(Sign {
+        pair: [b'-', LOGIN_OPTION],
+        beside: Beside::Before(b" \t\n\r\x0c"),
+    });
+    notice(Sign {
         pair: *b"gi",
         beside: Beside::Before(b"o"),
     });
@@ -73,6 +83,7 @@ pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     match text.at(at) {
+        b'-' if text.at(at + 1) == LOGIN_OPTION => login_option(text, at),
         b'-' if text.at(at + 1) != b'x' => option(text, at),
         b'g' if text.at(at + 1) == b'i' => login(text, at),
         _ => variable(text, at + 2, keys),
@@ -84,6 +95,7 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &RedactKeys) -> Option<Se
     const KEYWORDS: [&[u8]; 6] = [b"setenv", b"setx", b"set -x", b"set -gx", b"set -Ux", b"env"];
     static REST_OF_LINE: ByteSet = ByteSet::all_but(b"\n\r\"'`\\");
     static WORD: ByteSet = ByteSet::all_but(b"\n\r\"'`\\ \t;");
+    text.spend(KEYWORDS_WORK);
     let keyword = KEYWORDS.iter().find(|keyword| {
         keyword_end
             .checked_sub(keyword.len())
@@ -164,7 +176,7 @@ fn commands_before(text: &Text<'_>, at: usize) -> u16 {
     let (known, found_before) = text.commands.get();
     let from = at.saturating_sub(MAX_COMMAND_BYTES).max(known);
     let part = text.slice(from, at);
-    text.spend(part.len() / 3);
+    text.spend(part.len() * 4 / 3);
     // A line goes on behind a backslash, as commands do.
     let ends_line = |offset: &usize| match text.at(from + offset) {
         b'\n' => text.before(from + offset) != b'\\',
@@ -207,7 +219,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
         return None;
     }
     let line = text.slice(start.saturating_sub(MAX_COMMAND_BYTES), start);
-    text.spend(line.len() / 4);
+    text.spend(line.len() / 2);
     let mut words = line
         .rsplit(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
@@ -246,4 +258,39 @@ fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     };
     let begin = start - line.len() + memchr::memmem::rfind(line, value)?;
     secret(begin, begin + value.len(), is_host(last, host))
+}
+
+/// The password in `-u user:password`.
+fn login_option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
+    if text.before(at).is_ascii_whitespace() {
+        password_of_login(text, at + 2)
+    } else {
+        None
+    }
+}
+
+/// The password in `user:password`, the argument of the option that ends at `option_end`.
+pub(super) fn password_of_login(text: &Text<'_>, option_end: usize) -> Option<SecretPlace> {
+    static PASSWORD: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'\\");
+    text.spend(LOGIN_WORK);
+    let start = text.run_within(option_end, 8, |byte| matches!(byte, b' ' | b'"' | b'\'' | b'='));
+    let user_end = text.run_within(start, MAX_NAME_BYTES, |byte| {
+        is_url_safe(byte) || matches!(byte, b'.' | b'@')
+    });
+    if text.at(user_end) != b':' {
+        return None;
+    }
+    let password = user_end + 1;
+    let is_password = |byte| PASSWORD.has(byte);
+    let seen = text.run_within(password, MAX_JUDGED, is_password);
+    let is_secret = |value: &[u8]| {
+        // Of `-url:…` this would be a part.
+        if start > option_end {
+            is_plausible(value, 6) && (!is_path(value) || looks_random(value))
+        } else {
+            looks_random(value)
+        }
+    };
+    let is_secret = seen > password && is_secret(text.judged(password, seen));
+    is_secret.then(|| SecretPlace::new(password, text.run(seen, is_password)))
 }

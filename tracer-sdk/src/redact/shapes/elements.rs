@@ -35,14 +35,10 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
     if text.at(at).is_ascii_alphanumeric() && !keys.may_say_something(last) {
         return None;
     }
-    let mut start = end;
-    while !matches!(text.before(start), b'<' | b'>' | 0) {
-        start -= 1;
-        if end - start > MAX_TAG_BYTES {
-            return None;
-        }
+    let start = text.run_before(end, MAX_TAG_BYTES + 1, |byte| !matches!(byte, b'<' | b'>' | 0));
+    if end - start > MAX_TAG_BYTES {
+        return None;
     }
-    text.spend((end - start) / 2);
     let name_end = text.run_within(start, MAX_NAME_BYTES, is_name).min(end);
     if text.before(start) != b'<' || name_end == start {
         return None;
@@ -94,7 +90,7 @@ pub(super) fn behind_tag(
         return None;
     }
     let tag = text.slice(attribute.saturating_sub(MAX_TAG_BYTES), attribute);
-    text.spend(tag.len() / 8);
+    text.spend(tag.len() / 2);
     let open = attribute - tag.len() + memchr::memrchr(b'<', tag)? + 1;
     let name = text.slice(open, text.run_within(open, MAX_NAME_BYTES, is_name));
     let inner = text.run_within(close + 1, MAX_NAME_BYTES, |byte| byte.is_ascii_whitespace());

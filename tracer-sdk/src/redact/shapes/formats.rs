@@ -1,19 +1,19 @@
 //! The published formats of provider keys: a prefix, what the rest is made of, how long it is at least.
 
-use crate::redact::text::{is_alphanumeric, is_url_safe};
+use crate::redact::byte_set::ByteSet;
 
 /// A published token format.
 pub(super) struct TokenFormat {
     pub(super) prefix: &'static [u8],
     /// What the rest is made of.
-    pub(super) body: fn(u8) -> bool,
+    pub(super) body: &'static ByteSet,
     /// The shortest rest.
     pub(super) shortest: usize,
     /// Whether the prefix is so common that it must begin a word, and the rest must look random.
     pub(super) is_common: bool,
 }
 
-const fn distinct(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> TokenFormat {
+const fn distinct(prefix: &'static str, body: &'static ByteSet, shortest: usize) -> TokenFormat {
     TokenFormat {
         prefix: prefix.as_bytes(),
         body,
@@ -22,7 +22,7 @@ const fn distinct(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -
     }
 }
 
-const fn common(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> TokenFormat {
+const fn common(prefix: &'static str, body: &'static ByteSet, shortest: usize) -> TokenFormat {
     TokenFormat {
         prefix: prefix.as_bytes(),
         body,
@@ -31,137 +31,121 @@ const fn common(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> 
     }
 }
 
-fn capital_or_digit(byte: u8) -> bool {
-    byte.is_ascii_uppercase() || byte.is_ascii_digit()
-}
-
-fn hex(byte: u8) -> bool {
-    byte.is_ascii_hexdigit()
-}
-
-fn url_safe_or_dot(byte: u8) -> bool {
-    is_url_safe(byte) || byte == b'.'
-}
-
-fn base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
-}
-
-fn path(byte: u8) -> bool {
-    is_url_safe(byte) || byte == b'/'
-}
-
-fn any_base64(byte: u8) -> bool {
-    is_url_safe(byte) || base64(byte)
-}
+static ALPHANUMERIC: ByteSet = ByteSet::alphanumeric_and(b"");
+static URL_SAFE: ByteSet = ByteSet::alphanumeric_and(b"-_");
+static URL_SAFE_OR_DOT: ByteSet = ByteSet::alphanumeric_and(b"-_.");
+static PATH: ByteSet = ByteSet::alphanumeric_and(b"-_/");
+static ANY_BASE64: ByteSet = ByteSet::alphanumeric_and(b"-_+/=");
+static CAPITAL_OR_DIGIT: ByteSet = ByteSet::of(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+static HEX: ByteSet = ByteSet::of(b"0123456789ABCDEFabcdef");
 
 /// The formats, from the providers' own documentation.
 pub(super) const FORMATS: &[TokenFormat] = &[
     // Model providers.
-    common("sk-", is_url_safe, 20),
-    distinct("sk-ant-", is_url_safe, 16),
-    distinct("sk-proj-", is_url_safe, 16),
-    distinct("sk-svcacct-", is_url_safe, 16),
-    distinct("sk-admin-", is_url_safe, 16),
-    distinct("sk-or-v1-", is_url_safe, 16),
-    distinct("sk-lf-", is_url_safe, 16),
-    distinct("AIza", is_url_safe, 30),
-    common("hf_", is_alphanumeric, 24),
-    distinct("api_org_", is_alphanumeric, 24),
-    common("gsk_", is_alphanumeric, 24),
-    common("xai-", is_alphanumeric, 24),
-    common("r8_", is_alphanumeric, 24),
-    common("pplx-", is_alphanumeric, 24),
-    common("nvapi-", is_url_safe, 24),
-    common("fw_", is_alphanumeric, 20),
-    common("tvly-", is_url_safe, 20),
-    distinct("pcsk_", is_url_safe, 24),
-    distinct("lsv2_pt_", is_url_safe, 24),
-    distinct("lsv2_sk_", is_url_safe, 24),
-    common("jina_", is_alphanumeric, 24),
-    common("e2b_", hex, 30),
-    common("fc-", hex, 32),
-    common("cohere_", is_alphanumeric, 30),
+    common("sk-", &URL_SAFE, 20),
+    distinct("sk-ant-", &URL_SAFE, 16),
+    distinct("sk-proj-", &URL_SAFE, 16),
+    distinct("sk-svcacct-", &URL_SAFE, 16),
+    distinct("sk-admin-", &URL_SAFE, 16),
+    distinct("sk-or-v1-", &URL_SAFE, 16),
+    distinct("sk-lf-", &URL_SAFE, 16),
+    distinct("AIza", &URL_SAFE, 30),
+    common("hf_", &ALPHANUMERIC, 24),
+    distinct("api_org_", &ALPHANUMERIC, 24),
+    common("gsk_", &ALPHANUMERIC, 24),
+    common("xai-", &ALPHANUMERIC, 24),
+    common("r8_", &ALPHANUMERIC, 24),
+    common("pplx-", &ALPHANUMERIC, 24),
+    common("nvapi-", &URL_SAFE, 24),
+    common("fw_", &ALPHANUMERIC, 20),
+    common("tvly-", &URL_SAFE, 20),
+    distinct("pcsk_", &URL_SAFE, 24),
+    distinct("lsv2_pt_", &URL_SAFE, 24),
+    distinct("lsv2_sk_", &URL_SAFE, 24),
+    common("jina_", &ALPHANUMERIC, 24),
+    common("e2b_", &HEX, 30),
+    common("fc-", &HEX, 32),
+    common("cohere_", &ALPHANUMERIC, 30),
     // Clouds and infrastructure.
-    distinct("AKIA", capital_or_digit, 16),
-    distinct("ASIA", capital_or_digit, 16),
-    distinct("ABIA", capital_or_digit, 16),
-    distinct("ACCA", capital_or_digit, 16),
-    distinct("ya29.", is_url_safe, 20),
-    distinct("GOCSPX-", is_url_safe, 20),
-    common("1//0", is_url_safe, 30),
-    distinct("dop_v1_", hex, 32),
-    distinct("doo_v1_", hex, 32),
-    distinct("dor_v1_", hex, 32),
-    common("dapi", hex, 32),
-    common("hvs.", is_url_safe, 24),
-    common("hvb.", is_url_safe, 24),
-    common("pul-", hex, 40),
-    distinct("dp.pt.", is_alphanumeric, 30),
-    distinct("dp.st.", url_safe_or_dot, 30),
-    distinct("tskey-", is_url_safe, 20),
-    distinct("AGE-SECRET-KEY-1", capital_or_digit, 40),
-    distinct("ops_eyJ", any_base64, 40),
-    distinct("sbp_", hex, 40),
-    distinct("sb_secret_", is_url_safe, 20),
-    distinct("vercel_blob_rw_", is_url_safe, 20),
-    distinct("FlyV1 ", any_base64, 40),
-    distinct("NRAK-", capital_or_digit, 24),
-    distinct("glc_", any_base64, 32),
-    distinct("glsa_", is_url_safe, 32),
-    distinct("sntrys_", any_base64, 32),
-    distinct("sntryu_", hex, 32),
+    distinct("AKIA", &CAPITAL_OR_DIGIT, 16),
+    distinct("ASIA", &CAPITAL_OR_DIGIT, 16),
+    distinct("ABIA", &CAPITAL_OR_DIGIT, 16),
+    distinct("ACCA", &CAPITAL_OR_DIGIT, 16),
+    distinct("ya29.", &URL_SAFE, 20),
+    distinct("GOCSPX-", &URL_SAFE, 20),
+    common("1//0", &URL_SAFE, 30),
+    distinct("dop_v1_", &HEX, 32),
+    distinct("doo_v1_", &HEX, 32),
+    distinct("dor_v1_", &HEX, 32),
+    common("dapi", &HEX, 32),
+    common("hvs.", &URL_SAFE, 24),
+    common("hvb.", &URL_SAFE, 24),
+    common("pul-", &HEX, 40),
+    distinct("dp.pt.", &ALPHANUMERIC, 30),
+    distinct("dp.st.", &URL_SAFE_OR_DOT, 30),
+    distinct("tskey-", &URL_SAFE, 20),
+    distinct("AGE-SECRET-KEY-1", &CAPITAL_OR_DIGIT, 40),
+    distinct("ops_eyJ", &ANY_BASE64, 40),
+    distinct("sbp_", &HEX, 40),
+    distinct("sb_secret_", &URL_SAFE, 20),
+    distinct("vercel_blob_rw_", &URL_SAFE, 20),
+    distinct("FlyV1 ", &ANY_BASE64, 40),
+    distinct("NRAK-", &CAPITAL_OR_DIGIT, 24),
+    distinct("glc_", &ANY_BASE64, 32),
+    distinct("glsa_", &URL_SAFE, 32),
+    distinct("sntrys_", &ANY_BASE64, 32),
+    distinct("sntryu_", &HEX, 32),
     // Code hosts and package registries.
-    distinct("ghp_", is_alphanumeric, 20),
-    distinct("gho_", is_alphanumeric, 20),
-    distinct("ghu_", is_alphanumeric, 20),
-    distinct("ghs_", is_alphanumeric, 20),
-    distinct("ghr_", is_alphanumeric, 20),
-    distinct("github_pat_", is_url_safe, 20),
-    distinct("glpat-", url_safe_or_dot, 20),
-    distinct("gldt-", is_url_safe, 20),
-    distinct("glrt-", is_url_safe, 20),
-    distinct("glptt-", is_url_safe, 20),
-    distinct("glcbt-", is_url_safe, 20),
-    distinct("glsoat-", is_url_safe, 20),
-    distinct("ATATT3", any_base64, 32),
-    distinct("ATCTT3", any_base64, 32),
-    distinct("ATBB", is_alphanumeric, 28),
-    common("npm_", is_alphanumeric, 30),
-    distinct("pypi-", is_url_safe, 40),
-    distinct("rubygems_", hex, 40),
-    common("cio", is_alphanumeric, 32),
-    distinct("dckr_pat_", is_url_safe, 20),
+    distinct("ghp_", &ALPHANUMERIC, 20),
+    distinct("gho_", &ALPHANUMERIC, 20),
+    distinct("ghu_", &ALPHANUMERIC, 20),
+    distinct("ghs_", &ALPHANUMERIC, 20),
+    distinct("ghr_", &ALPHANUMERIC, 20),
+    distinct("github_pat_", &URL_SAFE, 20),
+    distinct("glpat-", &URL_SAFE_OR_DOT, 20),
+    distinct("gldt-", &URL_SAFE, 20),
+    distinct("glrt-", &URL_SAFE, 20),
+    distinct("glptt-", &URL_SAFE, 20),
+    distinct("glcbt-", &URL_SAFE, 20),
+    distinct("glsoat-", &URL_SAFE, 20),
+    distinct("ATATT3", &ANY_BASE64, 32),
+    distinct("ATCTT3", &ANY_BASE64, 32),
+    distinct("ATBB", &ALPHANUMERIC, 28),
+    common("npm_", &ALPHANUMERIC, 30),
+    distinct("pypi-", &URL_SAFE, 40),
+    distinct("rubygems_", &HEX, 40),
+    common("cio", &ALPHANUMERIC, 32),
+    distinct("dckr_pat_", &URL_SAFE, 20),
     // Payments, mail, chat and other services.
-    distinct("sk_live_", is_alphanumeric, 16),
-    distinct("sk_test_", is_alphanumeric, 16),
-    distinct("rk_live_", is_alphanumeric, 16),
-    distinct("rk_test_", is_alphanumeric, 16),
-    distinct("whsec_", any_base64, 24),
-    distinct("shpat_", hex, 32),
-    distinct("shpss_", hex, 32),
-    distinct("shpca_", hex, 32),
-    distinct("shppa_", hex, 32),
-    distinct("sq0atp-", is_url_safe, 20),
-    distinct("sq0csp-", is_url_safe, 30),
-    distinct("access_token$production$", is_alphanumeric, 20),
-    common("SG.", url_safe_or_dot, 40),
-    common("key-", hex, 32),
-    common("SK", hex, 32),
-    distinct("xkeysib-", is_url_safe, 32),
-    distinct("xoxb-", is_url_safe, 10),
-    distinct("xoxa-", is_url_safe, 10),
-    distinct("xoxp-", is_url_safe, 10),
-    distinct("xoxr-", is_url_safe, 10),
-    distinct("xoxs-", is_url_safe, 10),
-    distinct("xoxe.", url_safe_or_dot, 10),
-    distinct("xoxe-", is_url_safe, 10),
-    distinct("xapp-", is_url_safe, 10),
-    distinct("hooks.slack.com/services/", path, 20),
-    distinct("discord.com/api/webhooks/", path, 30),
-    distinct("lin_api_", is_alphanumeric, 30),
-    distinct("figd_", is_url_safe, 30),
-    distinct("PMAK-", is_url_safe, 30),
-    common("ntn_", is_alphanumeric, 30),
-    common("secret_", is_alphanumeric, 40),
+    distinct("sk_live_", &ALPHANUMERIC, 16),
+    distinct("sk_test_", &ALPHANUMERIC, 16),
+    distinct("rk_live_", &ALPHANUMERIC, 16),
+    distinct("rk_test_", &ALPHANUMERIC, 16),
+    distinct("whsec_", &ANY_BASE64, 24),
+    distinct("shpat_", &HEX, 32),
+    distinct("shpss_", &HEX, 32),
+    distinct("shpca_", &HEX, 32),
+    distinct("shppa_", &HEX, 32),
+    distinct("sq0atp-", &URL_SAFE, 20),
+    distinct("sq0csp-", &URL_SAFE, 30),
+    distinct("access_token$production$", &ALPHANUMERIC, 20),
+    common("SG.", &URL_SAFE_OR_DOT, 40),
+    common("key-", &HEX, 32),
+    common("SK", &HEX, 32),
+    distinct("xkeysib-", &URL_SAFE, 32),
+    distinct("xoxb-", &URL_SAFE, 10),
+    distinct("xoxa-", &URL_SAFE, 10),
+    distinct("xoxp-", &URL_SAFE, 10),
+    distinct("xoxr-", &URL_SAFE, 10),
+    distinct("xoxs-", &URL_SAFE, 10),
+    distinct("xoxe.", &URL_SAFE_OR_DOT, 10),
+    distinct("xoxe-", &URL_SAFE, 10),
+    distinct("xapp-", &URL_SAFE, 10),
+    distinct("hooks.slack.com/services/", &PATH, 20),
+    distinct("discord.com/api/webhooks/", &PATH, 30),
+    distinct("lin_api_", &ALPHANUMERIC, 30),
+    distinct("figd_", &URL_SAFE, 30),
+    distinct("PMAK-", &URL_SAFE, 30),
+    common("ntn_", &ALPHANUMERIC, 30),
+    common("secret_", &ALPHANUMERIC, 40),
 ];

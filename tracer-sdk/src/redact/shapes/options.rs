@@ -1,5 +1,4 @@
-//! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`, `curl --user user:password`. With `=`
-//! they are assignments.
+//! Long options in a command line: `--api-key value`, `"--api-key", "value"`, `curl --user user:password`. With `=` they are assignments.
 
 use super::MAX_NAME_BYTES;
 use super::commands;
@@ -9,24 +8,17 @@ use crate::redact::byte_set::ByteSet;
 use crate::redact::keys::RedactKeys;
 use crate::redact::name_words::NameMeaning;
 use crate::redact::text::{Text, is_url_safe};
-use crate::redact::values::{MAX_JUDGED, is_number, is_path, is_placeholder, is_plausible, looks_random};
+use crate::redact::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
 
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     notice(Sign {
         pair: *b"--",
         beside: Beside::After(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
     });
-    notice(Sign {
-        pair: *b"-u",
-        beside: Beside::Before(b" \t\n\r\x0c"),
-    });
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let name_start = at + 2;
-    if text.at(at + 1) == b'u' {
-        return login(text, at);
-    }
     if !text.at(name_start).is_ascii_alphabetic() || !text.is_token_start(at) {
         return None;
     }
@@ -36,7 +28,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<Secr
     }
     if matches!(text.slice(name_start, name_end), b"user" | b"proxy-user") {
         // Other commands take a user with a group, or a URL.
-        return password_of_login(text, name_end).filter(|_| commands::take_login(text, at));
+        return commands::password_of_login(text, name_end).filter(|_| commands::take_login(text, at));
     }
     let name = text.class(name_start, name_end, keys)?;
     value_after(text, name_end)
@@ -92,38 +84,4 @@ impl OptionArgument {
         };
         SecretPlace::new(self.start, end)
     }
-}
-
-/// The password in `-u user:password`.
-fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
-    if text.before(at).is_ascii_whitespace() {
-        password_of_login(text, at + 2)
-    } else {
-        None
-    }
-}
-
-/// The password in `user:password`, the argument of the option that ends at `option_end`.
-fn password_of_login(text: &Text<'_>, option_end: usize) -> Option<SecretPlace> {
-    static PASSWORD: ByteSet = ByteSet::all_but(b" \t\n\r\x0c\"'\\");
-    let start = text.run_within(option_end, 8, |byte| matches!(byte, b' ' | b'"' | b'\'' | b'='));
-    let user_end = text.run_within(start, MAX_NAME_BYTES, |byte| {
-        is_url_safe(byte) || matches!(byte, b'.' | b'@')
-    });
-    if text.at(user_end) != b':' {
-        return None;
-    }
-    let password = user_end + 1;
-    let is_password = |byte| PASSWORD.has(byte);
-    let seen = text.run_within(password, MAX_JUDGED, is_password);
-    let is_secret = |value: &[u8]| {
-        // Of `-url:…` this would be a part.
-        if start > option_end {
-            is_plausible(value, 6) && (!is_path(value) || looks_random(value))
-        } else {
-            looks_random(value)
-        }
-    };
-    let is_secret = seen > password && is_secret(text.judged(password, seen));
-    is_secret.then(|| SecretPlace::new(password, text.run(seen, is_password)))
 }

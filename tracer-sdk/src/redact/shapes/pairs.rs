@@ -29,6 +29,9 @@ const MAX_BEFORE_BYTES: usize = 200;
 const MAX_HEADERS: usize = 4;
 const MAX_HEADER_BYTES: usize = 128;
 
+/// The work of deciding about the field of a form, beside what is looked at for it.
+const FORM_WORK: usize = 25;
+
 /// The values beside the name that is at `start`, the value of the member `named`.
 pub(super) fn find(
     text: &Text<'_>,
@@ -92,6 +95,7 @@ pub(super) fn below(
 /// value. `member` is where `name` begins, and `behind` where its value has ended.
 fn form_field(text: &Text<'_>, member: usize, behind: usize, says: NameMeaning) -> Option<SecretPlace> {
     const KIND: &[u8] = b"form-data; ";
+    text.spend(FORM_WORK);
     if !member
         .checked_sub(KIND.len())
         .is_some_and(|start| text.has_ignoring_case(start, KIND))
@@ -262,46 +266,38 @@ struct MemberBefore {
 
 impl MemberBefore {
     fn find(text: &Text<'_>, member: usize, is_markup: bool) -> Option<Self> {
-        let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
-            let mut start = from;
-            while start > 0 && from - start < most && belongs(text.before(start)) {
-                start -= 1;
-            }
-            text.spend(from - start);
-            start
-        };
         let is_around = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\');
         // Attributes are separated by blanks.
-        let blanks = back(member, MAX_BETWEEN, &|byte| byte.is_ascii_whitespace());
+        let blanks = text.run_before(member, MAX_BETWEEN, |byte| byte.is_ascii_whitespace());
         let value_end = if is_markup && blanks < member && matches!(text.before(blanks), b'"' | b'\'') {
             blanks
         } else {
-            let comma = back(blanks, MAX_BETWEEN, &is_around);
+            let comma = text.run_before(blanks, MAX_BETWEEN, is_around);
             if text.before(comma) != b',' {
                 return None;
             }
-            back(comma - 1, MAX_BETWEEN, &|byte| byte.is_ascii_whitespace())
+            text.run_before(comma - 1, MAX_BETWEEN, |byte| byte.is_ascii_whitespace())
         };
         let quote = text.before(value_end);
         let (value_start, value) = if matches!(quote, b'"' | b'\'') {
-            let end = back(value_end - 1, 8, &|byte| byte == b'\\');
-            let start = back(end, MAX_BEFORE_BYTES, &|byte| byte != quote && byte != b'\n');
+            let end = text.run_before(value_end - 1, 8, |byte| byte == b'\\');
+            let start = text.run_before(end, MAX_BEFORE_BYTES, |byte| byte != quote && byte != b'\n');
             if text.before(start) != quote {
                 return None;
             }
             (start - 1, Some(start..end))
         } else {
-            let start = back(value_end, MAX_BETWEEN, &is_bare_name);
+            let start = text.run_before(value_end, MAX_BETWEEN, is_bare_name);
             (start, None)
         };
-        let separator = back(value_start, MAX_BETWEEN, &|byte| {
+        let separator = text.run_before(value_start, MAX_BETWEEN, |byte| {
             byte.is_ascii_whitespace() || byte == b'\\'
         });
         if !matches!(text.before(separator), b':' | b'=') {
             return None;
         }
-        let name_end = back(separator - 1, MAX_BETWEEN, &is_around);
-        let name = back(name_end, MAX_ROLE_BYTES, &is_bare_name);
+        let name_end = text.run_before(separator - 1, MAX_BETWEEN, is_around);
+        let name = text.run_before(name_end, MAX_ROLE_BYTES, is_bare_name);
         Some(Self {
             name: name..name_end,
             value,

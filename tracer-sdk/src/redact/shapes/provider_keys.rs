@@ -7,10 +7,7 @@ use super::{ANY, Beside, SecretPlace, Sign, SignSink};
 use crate::process::Computed;
 use crate::redact::keys::RedactKeys;
 use crate::redact::text::{Text, is_url_safe};
-use crate::redact::values::{MAX_JUDGED, is_blank, looks_random};
-
-/// What looks random has a part of this many signs at least; that of the published formats is their first.
-const MIN_RANDOM_BYTES: usize = 12;
+use crate::redact::values::{MAX_JUDGED, MIN_RANDOM_BYTES, is_blank, looks_random};
 
 /// How far behind a prefix one sign is looked at before all are. No prefix is followed by itself within it as part of a key, and
 /// a place that is rejected by it is within what [`scan`](crate::redact::scan) looks at again.
@@ -78,6 +75,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
         if text.slice(start, body) != format.prefix {
             return None;
         }
+        // That of the published formats is their first part.
         let begins_random =
             || text.run_within(body, MIN_RANDOM_BYTES, is_url_safe) - body == MIN_RANDOM_BYTES;
         if format.is_common
@@ -88,10 +86,11 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
         }
         // What repeats a prefix is no key, and is passed by one look at the sign behind the next ones.
         let beyond = body + FIRST_LOOK;
-        if beyond < text.len() && format.shortest > FIRST_LOOK && !(format.body)(text.at(beyond)) {
+        if beyond < text.len() && format.shortest > FIRST_LOOK && !format.body.has(text.at(beyond)) {
             return None;
         }
-        let seen = text.run_within(body, MAX_JUDGED.max(format.shortest), format.body);
+        let in_body = |byte| format.body.has(byte);
+        let seen = text.run_within(body, MAX_JUDGED.max(format.shortest), in_body);
         let is_open = text.is_open_end(seen);
         let rest = text.slice(body, seen);
         let is_long = rest.len() >= format.shortest || (is_open && !rest.is_empty());
@@ -103,6 +102,6 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
         } else {
             !is_blank(rest) && !rest.starts_with(b"your")
         };
-        fits.then(|| SecretPlace::new(start, text.run(seen, format.body)))
+        fits.then(|| SecretPlace::new(start, text.run(seen, in_body)))
     })
 }

@@ -109,25 +109,15 @@ pub(super) fn lists_noticed_by(notice: &mut SignSink<'_>) {
 /// The text in the cell behind the one that ends at `bar`, when that holds a name: `| password | … |`.
 fn find_in_table(text: &Text<'_>, bar: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     static VALUE: ByteSet = ByteSet::all_but(b" \t\n\r\x0c|`\\\"");
-    let back = |from: usize, signs: &[u8]| {
-        let mut start = from;
-        while from - start < MAX_BLANKS && signs.contains(&text.before(start)) {
-            start -= 1;
-        }
-        start
-    };
+    let back = |from: usize, signs: &[u8]| text.run_before(from, MAX_BLANKS, |byte| signs.contains(&byte));
     let end = back(bar, b" \t*`");
     if !keys.may_name(text.slice(end.saturating_sub(END_OF_NAME), end)) {
         return None;
     }
-    let mut start = end;
-    while is_name(text.before(start)) && text.before(start) != b' ' {
-        start -= 1;
-        if end - start > MAX_NAME_BYTES {
-            return None;
-        }
+    let start = text.run_before(end, MAX_NAME_BYTES + 1, |byte| is_name(byte) && byte != b' ');
+    if end - start > MAX_NAME_BYTES {
+        return None;
     }
-    text.spend(bar - start);
     let begin = back(start, b" \t*`");
     let begins_cell = matches!(text.before(begin), b'|' | b'\n' | 0)
         || text.slice(begin.saturating_sub(2), begin) == b"\\n";
@@ -144,11 +134,8 @@ fn find_in_table(text: &Text<'_>, bar: usize, keys: &RedactKeys) -> Option<Secre
 
 /// The text in the quotes at `at + 1`, behind a word.
 pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
-    let mut end = at;
-    while matches!(text.before(end), b' ' | b'\t') && at - end < MAX_BLANKS {
-        end -= 1;
-    }
-    text.spend(at - end);
+    let end = text.run_before(at, MAX_BLANKS, |byte| matches!(byte, b' ' | b'\t'));
+    text.spend(WORD_BEFORE_WORK);
     if text.at(at) == b'=' || text.before(end) == b'=' {
         set_for_user(text, end - usize::from(text.before(end) == b'='), at + 1)
     } else if text.before(end).is_ascii_alphanumeric() {
@@ -158,6 +145,12 @@ pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &RedactKeys) ->
     }
 }
 
+/// The work of deciding about a word that may be a name, beside what is looked at for it.
+const NAMED_WORK: usize = 30;
+
+/// The work of finding out what is before quotes behind a word, beside what is looked at for it.
+const WORD_BEFORE_WORK: usize = 10;
+
 /// The longest name of a user.
 const MAX_USER_BYTES: usize = 64;
 
@@ -165,20 +158,12 @@ const MAX_USER_BYTES: usize = 64;
 fn set_for_user(text: &Text<'_>, equals: usize, opening: usize) -> Option<SecretPlace> {
     const SET: &[u8] = b"password for";
     static SIGNS: ByteSet = ByteSet::of(b"_-.'\"@%`");
-    let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
-        let mut start = from;
-        while start > 0 && from - start < most && belongs(text.before(start)) {
-            start -= 1;
-        }
-        text.spend((from - start) / 2);
-        start
-    };
     let is_blank = |byte: u8| matches!(byte, b' ' | b'\t');
-    let user_end = back(equals, MAX_BLANKS, &is_blank);
-    let user = back(user_end, MAX_USER_BYTES, &|byte| {
+    let user_end = text.run_before(equals, MAX_BLANKS, is_blank);
+    let user = text.run_before(user_end, MAX_USER_BYTES, |byte| {
         byte.is_ascii_alphanumeric() || SIGNS.has(byte)
     });
-    let words = back(user, MAX_BLANKS, &is_blank);
+    let words = text.run_before(user, MAX_BLANKS, is_blank);
     let is_set = user < user_end
         && words < user
         && words
@@ -213,21 +198,14 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -
         return find_in_table(text, closing + 1, keys);
     }
     let is_serialised = text.at(closing + 1) == b';';
-    let mut end = closing;
-    while text.before(end) == b'\\' && closing - end < MAX_BACKSLASHES {
-        end -= 1;
-    }
+    let end = text.run_before(closing, MAX_BACKSLASHES, |byte| byte == b'\\');
     if !keys.may_name(text.slice(end.saturating_sub(END_OF_NAME), end)) {
         return None;
     }
-    let mut start = end;
-    while is_name(text.before(start)) {
-        start -= 1;
-        if end - start > MAX_NAME_BYTES {
-            return None;
-        }
+    let start = text.run_before(end, MAX_NAME_BYTES + 1, is_name);
+    if end - start > MAX_NAME_BYTES {
+        return None;
     }
-    text.spend(end - start);
     let mut opening = start
         .checked_sub(1)
         .filter(|&opening| text.at(opening) == quote)?;
@@ -294,14 +272,13 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     if !is_by && !keys.may_name(last) {
         return None;
     }
-    let mut start = word_end;
-    while text.before(start).is_ascii_alphanumeric() || text.before(start) == b'_' {
-        start -= 1;
-        if word_end - start > MAX_NAME_BYTES {
-            return None;
-        }
+    let start = text.run_before(word_end, MAX_NAME_BYTES + 1, |byte| {
+        byte.is_ascii_alphanumeric() || byte == b'_'
+    });
+    if word_end - start > MAX_NAME_BYTES {
+        return None;
     }
-    text.spend(word_end - start);
+    text.spend(NAMED_WORK);
     let word = text.slice(start, word_end);
     let is_screaming = is_screaming(word);
     let is_call = text.before(opening) == b'(';

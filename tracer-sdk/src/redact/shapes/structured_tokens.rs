@@ -34,7 +34,7 @@ pub(super) fn discord_tokens_noticed_by(notice: &mut SignSink<'_>) {
 pub(super) fn find_web_token(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretPlace> {
     let start = at.checked_sub(1).filter(|&start| text.at(start) == b'e')?;
     // For both runs, of which the end is mostly known.
-    text.spend(2);
+    text.spend(5);
     let [_, of_header, of_payload, ..] = &text.runs;
     let header = text.run_remembered(of_header, start, is_url_safe);
     if text.is_open_end(header) {
