@@ -18,7 +18,7 @@ use tracer_sdk::{Run, tool_call};
 /// The most that recording any text may cost, in times of prose of the same length.
 const LIMIT: f64 = 10.0;
 
-/// A text above it is measured again, so many times as long: the fastest of few rounds is seldom as fast as it gets.
+/// A text above it is measured again in this many times the rounds: the fastest of few rounds is seldom as fast as it gets.
 const AGAIN: usize = 10;
 
 /// What is measured.
