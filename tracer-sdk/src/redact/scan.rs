@@ -73,7 +73,7 @@ const DECODED_WORK: usize = 550;
 /// The work of noticing a sign that is written otherwise, and of decoding it.
 const ENCODED_WORK: usize = 16;
 
-/// What is written of the beginning of a colour is six bytes.
+/// The work that the byte which begins a colour takes beyond that: it is written as six.
 const ESCAPED_WORK: usize = 12;
 
 /// The bit of the environment's values; that of what is written otherwise and those of shapes are below.
@@ -291,7 +291,7 @@ impl Scanner {
         let text = Text::new(seen.as_bytes(), goes_on);
         let mut result = Replaced::default();
         let mut position = 0;
-        // How many parts of the text.
+        // How many blocks of the text were looked at closely.
         let mut looked_at = 0;
         'regions: for region in regions {
             position = region.start.max(position);

@@ -263,8 +263,8 @@ impl<'a> Text<'a> {
         value
     }
 
-    /// Counts work in nanoseconds, and what being asked takes. How much each kind takes was fitted to the times of 12,000 hostile
-    /// texts and 400 files; with them a text that was not among those takes at most one and a half times what is counted.
+    /// Counts work in about nanoseconds, and what being asked takes. How much each kind takes was fitted to the times of 12,000
+    /// hostile texts and 400 files, and is more where some of them took longer: none that comes to the limit takes half again as long.
     pub(super) fn spend(&self, work: usize) {
         self.work.set(self.work.get() + work + ASKED_WORK);
     }

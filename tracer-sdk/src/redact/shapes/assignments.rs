@@ -370,6 +370,9 @@ fn is_type(text: &Text<'_>, end: usize) -> bool {
             .is_some_and(|start| text.has(start, TYPE))
 }
 
+/// The longest name with other letters than those of ASCII, which take up to four bytes.
+const MAX_WIDE_NAME_BYTES: usize = 4 * MAX_NAME_BYTES;
+
 /// What names are made of; those in quotes have blanks, too.
 fn is_name(byte: u8) -> bool {
     is_url_safe(byte) || byte == b'.' || !byte.is_ascii()
@@ -382,13 +385,19 @@ impl EndOfName {
         let seen = text.slice(end.saturating_sub(MAX_NAME_BYTES + 1), end);
         let is_in_name = |byte: &&u8| byte.is_ascii() && (is_name(**byte) || (is_quoted && **byte == b' '));
         let length = seen.iter().rev().take_while(is_in_name).count();
-        let start = if text.before(end - length).is_ascii() {
-            end - length
+        let (start, longest) = if text.before(end - length).is_ascii() {
+            (end - length, MAX_NAME_BYTES)
         } else {
-            self.start_of_any(text)
+            let start = self.start_of_any(text);
+            if end - start > MAX_WIDE_NAME_BYTES && length > 0 && !is_quoted {
+                // Scripts without blanks write it behind a sentence.
+                (end - length, MAX_NAME_BYTES)
+            } else {
+                (start, MAX_WIDE_NAME_BYTES)
+            }
         };
         text.spend(end - start);
-        if is_too_long(text, start, end) {
+        if end - start > longest {
             // It was counted, so that it is looked at again when what makes it too long is replaced.
             return None;
         }
@@ -416,7 +425,7 @@ impl EndOfName {
                 break;
             }
             start -= 1;
-            if is_too_long(text, start, end) {
+            if end - start > MAX_WIDE_NAME_BYTES {
                 break;
             }
         }
@@ -424,11 +433,6 @@ impl EndOfName {
         text.spend(2 * (end - start));
         start
     }
-}
-
-/// Whether a name that begins at `start` or before it is too long. Letters of other scripts take up to four bytes.
-fn is_too_long(text: &Text<'_>, start: usize, end: usize) -> bool {
-    end - start > MAX_NAME_BYTES * if text.at(start).is_ascii() { 1 } else { 4 }
 }
 
 /// Where a value in quotes is.

@@ -132,8 +132,23 @@ fn find_in_table(text: &Text<'_>, bar: usize, keys: &RedactKeys) -> Option<Secre
     is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
 }
 
+/// Whether a sign of these shapes is behind what it is noticed behind: the signs of a shape are looked up together, each behind what
+/// any of them may be behind.
+fn is_behind_word(text: &Text<'_>, at: usize) -> bool {
+    let is_behind = |ends: &[u8]| ends.contains(&text.before(at));
+    match [text.at(at), text.at(at + 1)] {
+        [b' ' | b'=', b'\''] => true,
+        [b'E' | b'N' | b'$', _] => is_behind(b" "),
+        [b'(', _] => is_behind(ENDS_OF_CALLS) || is_behind(ENDS_OF_WORDS),
+        _ => is_behind(ENDS_OF_WORDS),
+    }
+}
+
 /// The text in the quotes at `at + 1`, behind a word.
 pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
+    if !is_behind_word(text, at) {
+        return None;
+    }
     let end = text.run_before(at, MAX_BLANKS, |byte| matches!(byte, b' ' | b'\t'));
     text.spend(WORD_BEFORE_WORK);
     if text.at(at) == b'=' || text.before(end) == b'=' {

@@ -258,6 +258,36 @@ fn passing_a_text_in_steps_misses_no_secret() {
     }
 }
 
+#[test]
+fn a_word_in_small_letters_before_quotes_is_passed_wherever_the_steps_fall() {
+    for text in [
+        "password\n&quot;abcDEF123456\npassword",
+        "password\t\"abcDEF123456\"",
+        "dE'abcDEF123456'",
+    ] {
+        check_steps(text).unwrap();
+    }
+}
+
+#[test]
+fn a_name_counts_however_much_is_written_before_it_without_a_blank() {
+    let redactor = redactor();
+    for length in 0..200 {
+        for before in ["値", "Aé値b", "は。"] {
+            let text = format!(
+                "A{}api_key = \"v4hEjYPi9mxYTH9z3osO1LSKBpYoygbJ\"",
+                before.repeat(length)
+            );
+            let cleaned = redactor.clean_to(&text, 10_000).text;
+            assert!(
+                cleaned.ends_with("api_key = \"__REDACTED__\""),
+                "{text} -> {cleaned}"
+            );
+            assert_eq!(redactor.clean_to(&cleaned, 10_000).text, cleaned);
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn no_secret_leaves_whatever_is_around_it(
