@@ -11,8 +11,8 @@ use crate::redact::{RedactionSettings, Redactor};
 /// How long the texts are, and twice as long.
 const BYTES: usize = 4_000;
 
-/// The work that any text may take, and for each byte of it, in nanoseconds. [`Scanner`](crate::redact::scan) allows its four passes 2,000
-/// and 8 for each byte, and each of them the last place that it looked at; the rest is looked up once for a part of the
+/// The work that any text may take, and for each byte of it, in nanoseconds. [`Scanner`](crate::redact::scan) allows its four passes 2,200
+/// and 6.7 for each byte, and each of them the last place that it looked at; the rest is looked up once for a part of the
 /// text in each pass: the ends of runs, and the next marker or sign.
 const FREE: usize = 8_000;
 const MAX_PER_BYTE: usize = 16;
