@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::attributes::text;
+
 /// A coding agent that names the conversation in what it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CodingAgent {
@@ -27,8 +29,8 @@ impl CodingAgent {
 
     /// The agent that sent a span.
     pub(super) fn of_span(name: &str, attributes: &Map<String, Value>) -> Option<Self> {
-        let text = |key: &str| attributes.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (service, scope) = (text("service.name"), text("otel.scope.name"));
+        let named = |key: &str| text(attributes, key).unwrap_or_default();
+        let (service, scope) = (named("service.name"), named("otel.scope.name"));
         if name.starts_with("claude_code.") || scope.contains("claude_code") {
             return Some(Self::ClaudeCode);
         }
@@ -58,13 +60,8 @@ impl CodingAgent {
 
     /// The conversation that a span or an event belongs to.
     pub(super) fn conversation(self, attributes: &Map<String, Value>) -> Option<&str> {
-        let find = |key: &&str| {
-            attributes
-                .get(*key)
-                .and_then(Value::as_str)
-                .filter(|id| !id.is_empty())
-        };
-        self.conversation_keys().iter().find_map(find)
+        let mut keys = self.conversation_keys().iter();
+        keys.find_map(|key| text(attributes, key))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 use tracer_sdk::format::{ForkOrigin, SpanId, Timestamp, TraceId};
-use uuid::Uuid;
+
+use super::ids::{random_span_id, random_trace_id};
 
 /// A run that its owner begins and ends: a command that is recorded.
 ///
@@ -54,24 +55,6 @@ impl RunIdentity {
     #[must_use]
     pub fn traceparent(&self) -> String {
         format!("00-{}-{}-01", self.trace_id, self.root_span_id)
-    }
-}
-
-fn random_trace_id() -> TraceId {
-    loop {
-        if let Some(id) = TraceId::from_u128(Uuid::new_v4().as_u128()) {
-            return id;
-        }
-    }
-}
-
-fn random_span_id() -> SpanId {
-    loop {
-        // The upper half has the version's fixed bits.
-        let (_, low) = Uuid::new_v4().as_u64_pair();
-        if let Some(id) = SpanId::from_u64(low) {
-            return id;
-        }
     }
 }
 

@@ -1,7 +1,28 @@
-//! IDs that are made of what identifies something, so that the same input gives the same run.
+//! IDs: random ones, and those that are made of what identifies something, so that the same input gives the same run.
 
 use sha2::{Digest, Sha256};
 use tracer_sdk::format::{SpanId, TraceId};
+use uuid::Uuid;
+
+/// A random trace ID.
+pub(crate) fn random_trace_id() -> TraceId {
+    loop {
+        if let Some(id) = TraceId::from_u128(Uuid::new_v4().as_u128()) {
+            return id;
+        }
+    }
+}
+
+/// A random span ID.
+pub(crate) fn random_span_id() -> SpanId {
+    loop {
+        // The upper half has the version's fixed bits.
+        let (_, low) = Uuid::new_v4().as_u64_pair();
+        if let Some(id) = SpanId::from_u64(low) {
+            return id;
+        }
+    }
+}
 
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();

@@ -11,7 +11,8 @@ use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanRecord, StoredTime, T
 use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
 use tracer_sdk::read::model_without_version;
 
-use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, message, number, text};
+use super::attributes::{number, text};
+use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, message};
 use super::marks::call_type;
 
 /// So far apart may the times of one call be that two programs measured, in microseconds.

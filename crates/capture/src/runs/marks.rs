@@ -1,9 +1,9 @@
 //! What makes a trace an agent's run, and a span a call: read off the projection, so that each vocabulary is known once.
 
-use serde_json::Value;
 use tracer_sdk::format::{EventType, Record, SpanRecord};
 use tracer_sdk::spans_to_events;
 
+use super::attributes::text;
 use super::logs::FROM_LOG;
 
 /// Whether the span is a model call or a tool call.
@@ -47,13 +47,7 @@ fn is_agent(span: &SpanRecord) -> bool {
         "traceloop.span.kind",
         "traceloop.workflow.name",
     ];
-    let text = |key: &str| {
-        span.attributes
-            .get(key)
-            .and_then(Value::as_str)
-            .is_some_and(|text| !text.is_empty())
-    };
-    KEYS.iter().any(|key| text(key))
+    KEYS.iter().any(|key| text(&span.attributes, key).is_some())
         || span.attributes.keys().any(|key| key.starts_with("tracer.agent"))
         || ["claude_code.", "codex."]
             .iter()

@@ -3,6 +3,7 @@
 //! [`RunCollector`] is the [`OtlpSink`](crate::OtlpSink) of receivers and importers: what arrives is converted, staged
 //! until it is known to be an agent's, appended to its run, and completed when its root has ended and all is quiet.
 
+mod attributes;
 mod clock;
 mod collector;
 mod conversation;
@@ -22,4 +23,5 @@ mod tests;
 pub use clock::{Clock, SystemClock};
 pub use collector::RunCollector;
 pub use identity::{RunEnding, RunIdentity};
+pub(crate) use ids::{random_span_id, random_trace_id};
 pub use options::{CaptureError, CollectorOptions, CollectorSummary, Destination};

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use tracer_sdk::format::{SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
 use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
 
+use super::attributes::text;
 use super::convert::PARENT_IS_REMOTE;
 use super::ids::synthetic_root;
 use super::marks::is_call;
@@ -163,13 +164,6 @@ pub(super) fn put_under(span: &mut SpanRecord, root: SpanId, synthetic: SpanId) 
     }
     attributes.insert(names::ORPHAN.written().to_owned(), true.into());
     span.parent_span_id = Some(root);
-}
-
-fn text<'a>(attributes: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    attributes
-        .get(key)
-        .and_then(Value::as_str)
-        .filter(|text| !text.is_empty())
 }
 
 /// What a span says its run is called: an agent or a workflow.

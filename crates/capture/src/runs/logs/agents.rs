@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use tracer_sdk::format::{SpanKind, SpanRecord, StatusCode, Timestamp, names};
 
 use super::event::LogEvent;
-use super::{FROM_LOG, REQUEST_ID, conversation_run, message, number, short_name, span_of_event, text};
+use super::{FROM_LOG, REQUEST_ID, conversation_run, message, short_name, span_of_event};
+use crate::runs::attributes::{number, text};
 use crate::runs::conversation::CodingAgent;
 use crate::runs::ids::{derived_span_id, synthetic_root};
 

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tracer_sdk::format::{SpanId, Timestamp, TraceId};
 
-use super::text;
+use super::AGENT_PREFIXES;
+use crate::runs::attributes::text;
 use crate::runs::conversation::remove_personal;
 use crate::runs::convert::{attributes, kept_of_resource, span_id, trace_id, value, with_scope};
 
@@ -105,8 +106,5 @@ fn read_event(
 
 /// Some agents write the event's name as the body.
 fn is_event_name(body: &str) -> bool {
-    ["claude_code.", "codex.", "gemini_cli."]
-        .iter()
-        .any(|prefix| body.starts_with(prefix))
-        && !body.contains(char::is_whitespace)
+    AGENT_PREFIXES.iter().any(|prefix| body.starts_with(prefix)) && !body.contains(char::is_whitespace)
 }

@@ -8,9 +8,10 @@ mod agents;
 mod event;
 
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, Timestamp, TraceId, names};
 
+use super::attributes::text;
 use super::conversation::CodingAgent;
 use super::ids::{derived_span_id, derived_trace_id, synthetic_root};
 use event::{LogEvent, read_events};
@@ -24,6 +25,9 @@ pub(super) const LOG_ID: &str = "tracer.log_id";
 
 /// The event that holds what a model call sent and got.
 pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";
+
+/// How the names of events of coding agents begin.
+const AGENT_PREFIXES: [&str; 3] = ["claude_code.", "codex.", "gemini_cli."];
 
 /// The request that a record of a coding agent belongs to.
 pub(super) const REQUEST_ID: &str = "request_id";
@@ -156,35 +160,9 @@ pub(super) fn message(role: &str, content: &str) -> Value {
     serde_json::json!([{"role": role, "parts": [{"type": "text", "content": content}]}])
 }
 
-/// A number, whether it was sent as one or as text.
-pub(super) fn number(attributes: &Map<String, Value>, key: &str) -> Option<u64> {
-    let number = match attributes.get(key)? {
-        Value::Number(number) => return number.as_u64().or_else(|| whole(number.as_f64()?)),
-        Value::String(text) => text.trim(),
-        _ => return None,
-    };
-    number.parse().ok().or_else(|| whole(number.parse().ok()?))
-}
-
-/// A count that was sent as a fraction.
-fn whole(number: f64) -> Option<u64> {
-    // Printed without its fraction, so that nothing is rounded on the way.
-    let is_count = (0.0..1e15).contains(&number);
-    is_count.then(|| format!("{:.0}", number.trunc()).parse().ok())?
-}
-
-/// A text that is not empty.
-pub(super) fn text<'a>(attributes: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    attributes
-        .get(key)
-        .and_then(Value::as_str)
-        .filter(|text| !text.is_empty())
-}
-
 /// An event's name without its agent.
 fn short_name(name: &str) -> &str {
-    let prefixes = ["claude_code.", "codex.", "gemini_cli."];
-    prefixes
+    AGENT_PREFIXES
         .iter()
         .find_map(|prefix| name.strip_prefix(prefix))
         .unwrap_or(name)
