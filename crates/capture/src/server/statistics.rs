@@ -1,6 +1,6 @@
 //! What a receiver has done so far.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use parking_lot::Mutex;
 
 use super::refusal::Refusal;
 use super::signal::Signal;
@@ -28,29 +28,18 @@ pub struct ServerStatistics {
     pub open_connections: u64,
 }
 
+/// The counts of a receiver that runs.
 #[derive(Debug, Default)]
-pub(super) struct ReceiverCounters {
-    accepted_requests: AtomicU64,
-    refused_requests: AtomicU64,
-    rejected_items: AtomicU64,
-    dropped_metrics_requests: AtomicU64,
-    forwarded_requests: AtomicU64,
-    unforwarded_requests: AtomicU64,
-    connections: AtomicU64,
-    open_connections: AtomicU64,
-}
-
-fn add(counter: &AtomicU64, count: u64) {
-    counter.fetch_add(count, Ordering::Relaxed);
-}
+pub(super) struct ReceiverCounters(Mutex<ServerStatistics>);
 
 impl ReceiverCounters {
     pub(super) fn took(&self, signal: Signal, taken: &Result<Accepted, Refusal>) {
+        let mut statistics = self.0.lock();
         match taken {
-            Ok(_) if signal == Signal::Metrics => add(&self.dropped_metrics_requests, 1),
+            Ok(_) if signal == Signal::Metrics => statistics.dropped_metrics_requests += 1,
             Ok(accepted) => {
-                add(&self.accepted_requests, 1);
-                add(&self.rejected_items, accepted.rejected);
+                statistics.accepted_requests += 1;
+                statistics.rejected_items += accepted.rejected;
             }
             // Counted where the answer is made, with what never came this far.
             Err(_) => {}
@@ -58,38 +47,29 @@ impl ReceiverCounters {
     }
 
     pub(super) fn refused(&self) {
-        add(&self.refused_requests, 1);
+        self.0.lock().refused_requests += 1;
     }
 
     pub(super) fn forwarded(&self, is_taken: bool) {
-        let counter = if is_taken {
-            &self.forwarded_requests
+        let mut statistics = self.0.lock();
+        if is_taken {
+            statistics.forwarded_requests += 1;
         } else {
-            &self.unforwarded_requests
-        };
-        add(counter, 1);
+            statistics.unforwarded_requests += 1;
+        }
     }
 
     pub(super) fn opened(&self) {
-        add(&self.connections, 1);
-        add(&self.open_connections, 1);
+        let mut statistics = self.0.lock();
+        statistics.connections += 1;
+        statistics.open_connections += 1;
     }
 
     pub(super) fn closed(&self) {
-        self.open_connections.fetch_sub(1, Ordering::Relaxed);
+        self.0.lock().open_connections -= 1;
     }
 
     pub(super) fn snapshot(&self) -> ServerStatistics {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        ServerStatistics {
-            accepted_requests: read(&self.accepted_requests),
-            refused_requests: read(&self.refused_requests),
-            rejected_items: read(&self.rejected_items),
-            dropped_metrics_requests: read(&self.dropped_metrics_requests),
-            forwarded_requests: read(&self.forwarded_requests),
-            unforwarded_requests: read(&self.unforwarded_requests),
-            connections: read(&self.connections),
-            open_connections: read(&self.open_connections),
-        }
+        *self.0.lock()
     }
 }
