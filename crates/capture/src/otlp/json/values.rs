@@ -272,9 +272,9 @@ impl FromJson for f64 {
 
 /// Nanoseconds, counts and flags: what cannot be negative. A negative count, as some senders write for "unknown", is 0.
 #[derive(Default)]
-pub(super) struct Unsigned<N>(pub(super) N);
+pub(super) struct Unsigned(u64);
 
-impl FromJson for Unsigned<u64> {
+impl FromJson for Unsigned {
     const EXPECTED: &'static str = "a whole number or its text";
 
     fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
@@ -283,24 +283,15 @@ impl FromJson for Unsigned<u64> {
     }
 }
 
-impl FromJson for Unsigned<u32> {
-    const EXPECTED: &'static str = "a whole number or its text";
-
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
-        let number = scalar.whole()?;
-        Some(Self(u32::try_from(number.max(0)).unwrap_or(u32::MAX)))
-    }
-}
-
-impl From<Unsigned<Self>> for u64 {
-    fn from(number: Unsigned<Self>) -> Self {
+impl From<Unsigned> for u64 {
+    fn from(number: Unsigned) -> Self {
         number.0
     }
 }
 
-impl From<Unsigned<Self>> for u32 {
-    fn from(number: Unsigned<Self>) -> Self {
-        number.0
+impl From<Unsigned> for u32 {
+    fn from(number: Unsigned) -> Self {
+        Self::try_from(number.0).unwrap_or(Self::MAX)
     }
 }
 
