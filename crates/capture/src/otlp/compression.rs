@@ -99,31 +99,10 @@ fn collect<E: From<DecompressError>>(
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
-    use flate2::Compression as Level;
-    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
     use proptest::prelude::*;
 
     use super::*;
-
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Level::default());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn zlib(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = ZlibEncoder::new(Vec::new(), Level::default());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn raw_deflate(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Level::default());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
+    use crate::otlp::packed::{gzip, raw_deflate, zlib};
 
     fn unpack(compression: Compression, body: &[u8], limit: usize) -> Result<Vec<u8>, DecompressError> {
         compression.unpack(body, limit, |_| Ok(()))

@@ -411,15 +411,13 @@ fn content(encoding: Encoding, bytes: &[u8], place: DocumentPlace) -> Result<Fil
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
-    use flate2::write::GzEncoder;
     use opentelemetry_proto::tonic::logs::v1::{LogRecord, LogsData, ScopeLogs};
     use opentelemetry_proto::tonic::trace::v1::{ScopeSpans, Span, TracesData};
     use prost::Message as _;
     use rstest::rstest;
 
     use super::*;
+    use crate::otlp::packed::gzip;
 
     const SPAN_LINE: &str = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","name":"a"}]}]}]}"#;
     const LOG_LINE: &str = r#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"5"}]}]}]}"#;
@@ -468,12 +466,6 @@ mod tests {
                 Err(_) => 'e',
             })
             .collect()
-    }
-
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
     }
 
     fn four_bytes(message: &[u8]) -> Vec<u8> {

@@ -13,4 +13,6 @@ pub use json::JsonError;
 #[cfg(test)]
 mod official_examples;
 #[cfg(test)]
+pub(crate) mod packed;
+#[cfg(test)]
 mod round_trip;

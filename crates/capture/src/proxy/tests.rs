@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::otlp::packed::gzip;
 use crate::{Accepted, Refused};
 
 /// Keeps what it gets.
@@ -544,9 +545,7 @@ fn a_conversation_that_a_tool_begins_is_in_it() {
 
 #[test]
 fn an_answer_that_is_compressed_anyway_is_read_and_passed_on() {
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    gzip.write_all(ANSWER.as_bytes()).unwrap();
-    let packed = gzip.finish().unwrap();
+    let packed = gzip(ANSWER.as_bytes());
     let sent = packed.clone();
     let proxied = Proxied::before(move |stream| {
         let head = format!(

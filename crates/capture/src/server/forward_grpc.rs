@@ -132,9 +132,8 @@ async fn is_ok(answer: reqwest::Response) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::*;
+    use crate::otlp::packed::{raw_deflate, zlib};
 
     #[test]
     fn a_call_is_addressed_by_host_and_port() {
@@ -144,18 +143,6 @@ mod tests {
             assert_eq!(address(base).as_deref(), Some(expected));
         }
         assert_eq!(address("nowhere"), None);
-    }
-
-    fn zlib(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn raw_deflate(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
     }
 
     #[test]

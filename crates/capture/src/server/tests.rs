@@ -1,10 +1,8 @@
 //! The wire as senders see it: a real receiver on a free port, real requests.
 
-use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flate2::write::{GzEncoder, ZlibEncoder};
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::logs::v1::logs_service_client::LogsServiceClient;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -32,6 +30,7 @@ use tonic::{Code, Request};
 
 use super::*;
 use crate::otlp::Encoding;
+use crate::otlp::packed::{gzip, zlib};
 use crate::sink::{Accepted, OtlpSink, Refused};
 
 const JSON: &str = "application/json";
@@ -154,18 +153,6 @@ fn json_spans(name: &str) -> String {
     let mut json = Vec::new();
     crate::otlp::encode::json::write_request(&spans(name), &mut json).unwrap();
     String::from_utf8(json).unwrap()
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
-
-fn zlib(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
 }
 
 #[rstest]
