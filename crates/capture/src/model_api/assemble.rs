@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::ModelApi;
-use super::frames::{ResponseValues, divide};
+use super::frames::{EVENT_BEGINNINGS, ResponseValues, divide};
+use super::{ModelApi, list_items};
 
 /// What was answered, as one document.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,10 +67,9 @@ pub fn assemble(api: ModelApi, content_type: &str, bytes: &[u8]) -> Assembled {
 /// A body that is no JSON: an error page, say. A stream that only has comments and the end has nothing, and neither has
 /// one that was cut in its first line.
 fn unreadable(bytes: &[u8]) -> Value {
-    const FIELDS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
-    if FIELDS
+    if EVENT_BEGINNINGS
         .iter()
         .any(|field| text.starts_with(field) || field.starts_with(text))
     {
@@ -171,12 +170,7 @@ fn choices(chunks: &[Value]) -> (Value, bool) {
     let mut choices: Vec<Map<String, Value>> = Vec::new();
     for chunk in chunks.iter().filter_map(Value::as_object) {
         set_known(&mut body, chunk, &["choices"]);
-        for choice in chunk
-            .get("choices")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        for choice in list_items(chunk.get("choices")) {
             let Some(into) = item_at(&mut choices, index_of(choice, "index")) else {
                 continue;
             };
@@ -480,12 +474,7 @@ fn candidates(chunks: Vec<Value>) -> (Value, bool) {
     for chunk in chunks.into_iter().map(unwrapped) {
         let Some(chunk) = chunk.as_object() else { continue };
         set_known(&mut body, chunk, &["candidates"]);
-        for candidate in chunk
-            .get("candidates")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        for candidate in list_items(chunk.get("candidates")) {
             let (Some(into), Some(from)) = (
                 item_at(&mut candidates, index_of(candidate, "index")),
                 candidate.as_object(),
@@ -503,12 +492,7 @@ fn candidates(chunks: Vec<Value>) -> (Value, bool) {
             set_known(known, content, &["parts"]);
             let parts = known.entry("parts").or_insert_with(|| json!([]));
             if let Some(parts) = parts.as_array_mut() {
-                for part in content
-                    .get("parts")
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten()
-                {
+                for part in list_items(content.get("parts")) {
                     add_part(parts, part);
                 }
             }

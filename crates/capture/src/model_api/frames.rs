@@ -14,6 +14,8 @@ pub(super) struct ResponseValues {
     pub(super) is_document: bool,
 }
 
+/// How lines of server-sent events begin.
+pub(crate) const EVENT_BEGINNINGS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
 /// The sentinel that ends `OpenAI`'s streams.
 const DONE: &str = "[DONE]";
 
@@ -47,7 +49,7 @@ pub(super) fn divide(content_type: &str, bytes: &[u8]) -> ResponseValues {
 
 fn looks_like_events(text: &str) -> bool {
     let start = text.trim_start_matches(['\u{feff}', '\r', '\n']);
-    ["data:", "event:", ":", "id:", "retry:"]
+    EVENT_BEGINNINGS
         .iter()
         .any(|beginning| start.starts_with(beginning))
 }

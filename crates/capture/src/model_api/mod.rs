@@ -10,8 +10,11 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
 pub use assemble::{Assembled, assemble};
 pub use facts::{RequestFacts, ResponseFacts};
+pub(crate) use frames::EVENT_BEGINNINGS;
 pub use reply::ModelReply;
 
 /// An API that models are called by.
@@ -67,6 +70,11 @@ const AUXILIARY_ENDINGS: [&str; 10] = [
 pub(crate) fn is_auxiliary(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     AUXILIARY_ENDINGS.iter().any(|ending| path.ends_with(ending))
+}
+
+/// The items of a member that is a list; none of any other.
+fn list_items(member: Option<&Value>) -> impl Iterator<Item = &Value> {
+    member.and_then(Value::as_array).into_iter().flatten()
 }
 
 /// The APIs by the names that files have.

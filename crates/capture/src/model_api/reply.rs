@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::ModelApi;
+use super::{ModelApi, list_items};
 
 /// An answer as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,10 +117,6 @@ fn with(mut members: Map<String, Value>, more: Value) -> Value {
     Value::Object(members)
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten()
-}
-
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
@@ -128,8 +124,8 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 /// Chat completions and completions: the content of each choice, how it ended, the usage.
 fn chunks(document: &Value) -> Vec<String> {
     let mut base = without(document, &["choices", "usage"]);
-    if base.contains_key("object") && list(document, "choices").any(|choice| choice.get("message").is_some())
-    {
+    let has_messages = list_items(document.get("choices")).any(|choice| choice.get("message").is_some());
+    if base.contains_key("object") && has_messages {
         base.insert("object".to_owned(), "chat.completion.chunk".into());
     }
     let chunk = |choices: Value, usage: Value| {
@@ -137,7 +133,7 @@ fn chunks(document: &Value) -> Vec<String> {
         format!("data: {chunk}\n\n")
     };
     let mut pieces = Vec::new();
-    for (position, choice) in list(document, "choices").enumerate() {
+    for (position, choice) in list_items(document.get("choices")).enumerate() {
         let index = choice.get("index").cloned().unwrap_or_else(|| position.into());
         let mut content = without(choice, &["message", "finish_reason", "index"]);
         if let Some(message) = choice.get("message") {
@@ -185,7 +181,7 @@ fn message_events(document: &Value) -> Vec<Value> {
         json!({"content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}),
     );
     let mut events = vec![json!({"type": "message_start", "message": begun})];
-    for (index, block) in list(document, "content").enumerate() {
+    for (index, block) in list_items(document.get("content")).enumerate() {
         let mut deltas = Vec::new();
         let start = match text(block, "type") {
             "text" => {
@@ -230,7 +226,7 @@ fn response_events(document: &Value) -> Vec<Value> {
         json!({"type": "response.created", "response": begun}),
         json!({"type": "response.in_progress", "response": begun}),
     ];
-    for (index, item) in list(document, "output").enumerate() {
+    for (index, item) in list_items(document.get("output")).enumerate() {
         item_events(index, item, &mut events);
     }
     let last = match text(document, "status") {
@@ -261,7 +257,7 @@ fn item_events(output_index: usize, item: &Value, events: &mut Vec<Value>) {
         }
     }
     events.push(json!({"type": "response.output_item.added", "output_index": output_index, "item": empty}));
-    for (content_index, part) in list(item, "content").enumerate() {
+    for (content_index, part) in list_items(item.get("content")).enumerate() {
         let (name, key) = match text(part, "type") {
             "output_text" => ("output_text", "text"),
             "refusal" => ("refusal", "refusal"),
@@ -281,7 +277,7 @@ fn item_events(output_index: usize, item: &Value, events: &mut Vec<Value>) {
             event("response.content_part.done".to_owned(), "part", part.clone()),
         ]);
     }
-    for (summary_index, part) in list(item, "summary").enumerate() {
+    for (summary_index, part) in list_items(item.get("summary")).enumerate() {
         let said = text(part, "text");
         let place = |kind: &str, key: &str, value: Value| json!({"type": format!("response.{kind}"), "item_id": id, "output_index": output_index, "summary_index": summary_index, key: value});
         let empty = with(without(part, &[]), json!({"text": ""}));
