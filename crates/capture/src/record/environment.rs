@@ -163,8 +163,8 @@ impl ChildEnvironment {
     pub fn of_otlp(inherited: &Inherited, endpoints: &OtlpEndpoints) -> Self {
         let mut environment = Self::default();
         environment.add_endpoints(inherited, endpoints);
-        for row in SWITCHES {
-            environment.add_unless_set(inherited, row.name, row.value);
+        for (name, value) in SWITCHES {
+            environment.add_unless_set(inherited, name, value);
         }
         environment.add_metrics(inherited);
         let http = &endpoints.http;
@@ -366,41 +366,32 @@ fn with_path(base: &str, path: &str) -> String {
     format!("{}{path}", base.trim_end_matches('/'))
 }
 
-/// A variable that is set unless the environment sets it.
-struct Switch {
-    name: &'static str,
-    value: &'static str,
-}
-
-const fn switch(name: &'static str, value: &'static str) -> Switch {
-    Switch { name, value }
-}
-
-/// What makes programs export, and with the content of messages. Each is read by those that know it and by nobody else, so
-/// that all of them are set whatever the command is: the agent may be started by a script.
-const SWITCHES: &[Switch] = &[
+/// What makes programs export, and with the content of messages: variables that are set unless the environment sets them.
+/// Each is read by those that know it and by nobody else, so that all of them are set whatever the command is: the agent may
+/// be started by a script.
+const SWITCHES: &[(&str, &str)] = &[
     // OpenTelemetry's SDKs and instrumentations.
-    switch("OTEL_TRACES_EXPORTER", "otlp"),
-    switch("OTEL_LOGS_EXPORTER", "otlp"),
-    switch(
+    ("OTEL_TRACES_EXPORTER", "otlp"),
+    ("OTEL_LOGS_EXPORTER", "otlp"),
+    (
         "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
         "SPAN_AND_EVENT",
     ),
-    switch("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental"),
+    ("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental"),
     // Claude Code.
-    switch("CLAUDE_CODE_ENABLE_TELEMETRY", "1"),
-    switch("CLAUDE_CODE_ENHANCED_TELEMETRY_BETA", "1"),
-    switch("OTEL_LOG_USER_PROMPTS", "1"),
-    switch("OTEL_LOG_ASSISTANT_RESPONSES", "1"),
-    switch("OTEL_LOG_TOOL_DETAILS", "1"),
-    switch("OTEL_LOG_TOOL_CONTENT", "1"),
-    switch("OTEL_LOG_RAW_API_BODIES", "1"),
+    ("CLAUDE_CODE_ENABLE_TELEMETRY", "1"),
+    ("CLAUDE_CODE_ENHANCED_TELEMETRY_BETA", "1"),
+    ("OTEL_LOG_USER_PROMPTS", "1"),
+    ("OTEL_LOG_ASSISTANT_RESPONSES", "1"),
+    ("OTEL_LOG_TOOL_DETAILS", "1"),
+    ("OTEL_LOG_TOOL_CONTENT", "1"),
+    ("OTEL_LOG_RAW_API_BODIES", "1"),
     // Gemini CLI.
-    switch("GEMINI_TELEMETRY_ENABLED", "true"),
-    switch("GEMINI_TELEMETRY_TARGET", "local"),
-    switch("GEMINI_TELEMETRY_OTLP_PROTOCOL", "http"),
-    switch("GEMINI_TELEMETRY_TRACES_ENABLED", "true"),
-    switch("GEMINI_TELEMETRY_LOG_PROMPTS", "true"),
+    ("GEMINI_TELEMETRY_ENABLED", "true"),
+    ("GEMINI_TELEMETRY_TARGET", "local"),
+    ("GEMINI_TELEMETRY_OTLP_PROTOCOL", "http"),
+    ("GEMINI_TELEMETRY_TRACES_ENABLED", "true"),
+    ("GEMINI_TELEMETRY_LOG_PROMPTS", "true"),
 ];
 
 #[cfg(test)]
