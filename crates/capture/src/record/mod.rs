@@ -6,7 +6,7 @@
 //! | the variables that the command is started with | `environment`, `codex` |
 //! | what can be seen of the program, and of its environment | `program`, `findings` |
 //! | the process | `child` |
-//! | what sees the command: the receiver, the proxy for model APIs | `source`, `model_source` |
+//! | what sees the command: the receiver, the proxy for model APIs | `otlp_source`, `model_source` |
 //! | all of it together | `recording` |
 //! | why there is no model call | `reasons`, `instrumentations` |
 
@@ -16,10 +16,10 @@ mod environment;
 mod findings;
 mod instrumentations;
 mod model_source;
+mod otlp_source;
 mod program;
 mod reasons;
 mod recording;
-mod source;
 
 pub use child::{
     Exit, NOT_EXECUTABLE, NOT_FOUND, RunningCommand, Signals, StartError, Survivor, check_program, survivors,

@@ -1,14 +1,11 @@
 //! The proxy for model APIs as something that a recorded command is pointed at: calls of programs without any telemetry
 //! (capture, section 5).
 
-use std::ffi::OsString;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::environment::{ChildEnvironment, Inherited};
 use super::program::{Program, ProgramKind};
-use super::source::{CaptureSource, SourceActivity};
-use crate::proxy::{self, ModelProxy, ProxyContext, ProxyError, ProxyHooks};
+use crate::proxy::{self, ModelProxy, ProxyContext, ProxyError, ProxyHooks, ProxyStatistics};
 use crate::sink::OtlpSink;
 
 /// The proxy, on a port of its own.
@@ -73,34 +70,24 @@ impl ModelSource {
         };
         Ok(Self { proxy, base_urls })
     }
-}
 
-impl CaptureSource for ModelSource {
-    fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
+    /// What leads the command here.
+    pub(super) fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
         ChildEnvironment::of_models(inherited, self.base_urls.clone())
     }
 
-    fn options(&self, _: &Program, _: &[OsString]) -> Vec<OsString> {
-        Vec::new()
-    }
-
-    fn notices(&self) -> Vec<String> {
+    /// What the user should know before the command starts.
+    pub(super) fn notices(&self) -> Vec<String> {
         self.proxy.unusable().iter().map(ToString::to_string).collect()
     }
 
-    fn activity(&self) -> SourceActivity {
-        let statistics = self.proxy.statistics();
-        SourceActivity {
-            open_connections: statistics.open_requests,
-            proxied_requests: statistics.requests,
-            ..SourceActivity::default()
-        }
+    /// What went through so far.
+    pub(super) fn statistics(&self) -> ProxyStatistics {
+        self.proxy.statistics()
     }
 
-    /// A call of a command that has ended is aborted, not on its way.
-    fn accept_pending(&self, _: Duration) {}
-
-    fn stop(self: Box<Self>) -> Vec<String> {
+    /// Ends it, and says what the user should know of it.
+    pub(super) fn stop(self) -> Vec<String> {
         self.proxy.shut_down().notes()
     }
 }

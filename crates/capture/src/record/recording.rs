@@ -18,9 +18,9 @@ use super::child::{Exit, Survivor, survivors};
 use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, RUN_PARENT, Variable};
 use super::findings::EnvironmentFindings;
 use super::model_source::ModelSource;
+use super::otlp_source::OtlpSource;
 use super::program::Program;
 use super::reasons::{Observation, likely_reasons};
-use super::source::{CaptureSource, OtlpSource, SourceActivity};
 use crate::cassette::{CassetteFile, ExchangeKeeper, Head, KeptHandle, KeptSummary, Scrubbing};
 use crate::exchange::Responder;
 use crate::proxy::{ProxyContext, ProxyError, ProxyHooks};
@@ -140,7 +140,8 @@ pub struct Recording {
     options: RecordOptions,
     collector: Arc<RunCollector>,
     identity: Option<RunIdentity>,
-    sources: Vec<Box<dyn CaptureSource>>,
+    receiver: Option<OtlpSource>,
+    models: Option<ModelSource>,
     program: Program,
     findings: EnvironmentFindings,
     environment: ChildEnvironment,
@@ -248,17 +249,17 @@ impl Recording {
             into_options.into = Destination::OneRun(identity.clone());
         }
         let collector = RunCollector::open(into_options)?;
-        let mut sources: Vec<Box<dyn CaptureSource>> = Vec::new();
+        let sink = || Arc::clone(&collector) as Arc<dyn OtlpSink>;
+        let mut receiver = None;
         if options.receives_otlp {
-            let sink: Arc<dyn OtlpSink> = Arc::clone(&collector) as Arc<dyn OtlpSink>;
             let upstreams = if hooks.offline.is_some() {
                 &Inherited::default()
             } else {
                 inherited
             };
-            sources.push(Box::new(OtlpSource::start(sink, upstreams)?));
+            receiver = Some(OtlpSource::start(sink(), upstreams)?);
         }
-        let mut kept = None;
+        let (mut models, mut kept) = (None, None);
         let data_dir = &options.settings.data_dir;
         let mut environment = ChildEnvironment::default();
         if let Some(providers) = &hooks.offline {
@@ -283,23 +284,26 @@ impl Recording {
                 trace_id: identity.trace_id,
                 root_span_id: identity.root_span_id,
             };
-            let sink: Arc<dyn OtlpSink> = Arc::clone(&collector) as Arc<dyn OtlpSink>;
             let providers = hooks.offline.as_deref();
-            let source = ModelSource::start(context, sink, inherited, &program, proxy_hooks, providers)?;
-            sources.push(Box::new(source));
+            let source = ModelSource::start(context, sink(), inherited, &program, proxy_hooks, providers)?;
+            models = Some(source);
         }
         let parent = identity.as_ref().map(RunIdentity::traceparent);
         environment.extend(ChildEnvironment::of_run(data_dir, parent.as_deref(), inherited));
         let mut added = Vec::new();
-        for source in &sources {
-            environment.extend(source.environment(inherited));
-            added.extend(source.options(&program, &options.command));
+        if let Some(receiver) = &receiver {
+            environment.extend(receiver.environment(inherited));
+            added = receiver.options(&program, &options.command);
+        }
+        if let Some(models) = &models {
+            environment.extend(models.environment(inherited));
         }
         Ok(Self {
             options,
             collector,
             identity,
-            sources,
+            receiver,
+            models,
             program,
             findings,
             environment,
@@ -341,7 +345,7 @@ impl Recording {
     /// What the user should know before the command starts.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
-        self.sources.iter().flat_map(|source| source.notices()).collect()
+        self.models.as_ref().map(ModelSource::notices).unwrap_or_default()
     }
 
     /// The command as it is to be started: with the streams and the working directory of this process.
@@ -362,13 +366,22 @@ impl Recording {
     /// Waits until the exporters of a command that has ended have sent everything, and ends its run.
     #[must_use]
     pub fn end(mut self, end: CommandEnd) -> FinishedRecording {
-        wait_until_settled(&self.sources);
+        self.wait_until_settled();
         let survivors = survivors(&self.marks());
-        let seen = activity_of(&self.sources);
-        let notes = std::mem::take(&mut self.sources)
-            .into_iter()
-            .flat_map(CaptureSource::stop)
-            .collect();
+        let received = self
+            .receiver
+            .as_ref()
+            .map(OtlpSource::activity)
+            .unwrap_or_default();
+        let proxied = self
+            .models
+            .as_ref()
+            .map(ModelSource::statistics)
+            .unwrap_or_default();
+        if let Some(receiver) = self.receiver.take() {
+            receiver.stop();
+        }
+        let notes = self.models.take().map(ModelSource::stop).unwrap_or_default();
         let ended = self.collector.end_run(&ending(end));
         let summary = self.collector.close();
         let mut recorded = self.read_back(&summary);
@@ -379,20 +392,48 @@ impl Recording {
         recorded.notes = notes;
         recorded.kept = self.kept.as_ref().map(KeptHandle::read).unwrap_or_default();
         recorded.survivors = survivors;
-        recorded.unforwarded = seen.unforwarded;
+        recorded.unforwarded = received.unforwarded;
         recorded.reasons = likely_reasons(&Observation {
             program: &self.program,
             environment: &self.findings,
             receives_otlp: self.options.receives_otlp,
             proxies_models: self.options.proxies_models && !self.options.per_trace,
-            proxied_requests: seen.proxied_requests,
-            connections: seen.connections,
-            spans: seen.spans,
-            logs: seen.logs,
-            rejected: seen.rejected,
+            proxied_requests: proxied.requests,
+            connections: received.connections,
+            spans: received.spans,
+            logs: received.logs,
+            rejected: received.rejected,
             model_calls: recorded.model_calls,
         });
         recorded
+    }
+
+    /// Waits until no connection was open for a moment, and not longer than exporters take to send.
+    fn wait_until_settled(&self) {
+        let started = Instant::now();
+        let mut closed_since = Instant::now();
+        while let Some(remaining) = MAX_FLUSH.checked_sub(started.elapsed()) {
+            if self.has_open_connections() {
+                closed_since = Instant::now();
+            } else if closed_since.elapsed() >= SETTLED {
+                // On a busy machine the command's last connection waits to be accepted for longer than any pause. A call
+                // of a model that waits so is aborted, as its command has ended.
+                if let Some(receiver) = &self.receiver {
+                    receiver.accept_pending(remaining);
+                }
+                if !self.has_open_connections() {
+                    return;
+                }
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    fn has_open_connections(&self) -> bool {
+        let receiver = self.receiver.as_ref().map(OtlpSource::activity);
+        let models = self.models.as_ref().map(ModelSource::statistics);
+        receiver.is_some_and(|received| received.open_connections > 0)
+            || models.is_some_and(|proxied| proxied.open_requests > 0)
     }
 
     /// What the runs hold, as readers see them.
@@ -474,31 +515,4 @@ fn ending(end: CommandEnd) -> RunEnding {
         None => ending = ending.failed("Interrupted", "the command was ended before it had done its work"),
     }
     ending
-}
-
-fn activity_of(sources: &[Box<dyn CaptureSource>]) -> SourceActivity {
-    sources
-        .iter()
-        .fold(SourceActivity::default(), |all, source| all + source.activity())
-}
-
-/// Waits until no connection was open for a moment, and not longer than exporters take to send.
-fn wait_until_settled(sources: &[Box<dyn CaptureSource>]) {
-    let is_open = || activity_of(sources).open_connections > 0;
-    let started = Instant::now();
-    let mut closed_since = Instant::now();
-    while let Some(remaining) = MAX_FLUSH.checked_sub(started.elapsed()) {
-        if is_open() {
-            closed_since = Instant::now();
-        } else if closed_since.elapsed() >= SETTLED {
-            // On a busy machine the command's last connection waits to be accepted for longer than any pause.
-            for source in sources {
-                source.accept_pending(remaining);
-            }
-            if !is_open() {
-                return;
-            }
-        }
-        thread::sleep(POLL);
-    }
 }

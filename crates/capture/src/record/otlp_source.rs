@@ -1,5 +1,4 @@
-//! [`CaptureSource`]: something that a recorded command is pointed at and that sees what it does. The receiver is one, and the
-//! proxy for model APIs another.
+//! [`OtlpSource`]: the receiver of OTLP as something that a recorded command is pointed at, and that sees what it does.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -16,33 +15,12 @@ use super::program::Program;
 use crate::server::{OtlpServer, ServerError, ServerOptions, Upstream};
 use crate::sink::{Accepted, OtlpSink, Refused};
 
-/// How long the end of a source is waited for: what it passes on may be on its way.
+/// How long the end of the receiver is waited for: what it passes on may be on its way.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Something that a recorded command is pointed at and that sees what it does.
-pub(super) trait CaptureSource: Send {
-    /// What leads the command here.
-    fn environment(&self, inherited: &Inherited) -> ChildEnvironment;
-
-    /// Options that lead the command here, to be put behind its program; most programs need none.
-    fn options(&self, program: &Program, command: &[OsString]) -> Vec<OsString>;
-
-    /// What the user should know before the command starts.
-    fn notices(&self) -> Vec<String>;
-
-    /// What has arrived so far.
-    fn activity(&self) -> SourceActivity;
-
-    /// Waits until what the system has accepted is part of [`CaptureSource::activity`], and not longer than `timeout`.
-    fn accept_pending(&self, timeout: Duration);
-
-    /// Ends it, and says what the user should know of it.
-    fn stop(self: Box<Self>) -> Vec<String>;
-}
-
-/// What arrived through sources.
+/// What arrived through the receiver.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct SourceActivity {
+pub(super) struct ReceivedActivity {
     /// Connections that are open now.
     pub(super) open_connections: u64,
     /// Connections that were opened.
@@ -55,37 +33,19 @@ pub(super) struct SourceActivity {
     pub(super) rejected: u64,
     /// Requests that the upstream did not take.
     pub(super) unforwarded: u64,
-    /// Requests that went through the proxy for model APIs.
-    pub(super) proxied_requests: u64,
-}
-
-impl std::ops::Add for SourceActivity {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            open_connections: self.open_connections + other.open_connections,
-            connections: self.connections + other.connections,
-            spans: self.spans + other.spans,
-            logs: self.logs + other.logs,
-            rejected: self.rejected + other.rejected,
-            unforwarded: self.unforwarded + other.unforwarded,
-            proxied_requests: self.proxied_requests + other.proxied_requests,
-        }
-    }
 }
 
 /// The receiver of OTLP, on ports of its own.
 pub(super) struct OtlpSource {
     server: OtlpServer,
-    counts: Arc<SourceCounts>,
+    counts: Arc<ReceivedCounts>,
     endpoints: OtlpEndpoints,
 }
 
 impl OtlpSource {
     /// Starts it. Where the environment names an endpoint already, that is the upstream.
     pub(super) fn start(sink: Arc<dyn OtlpSink>, inherited: &Inherited) -> Result<Self, ServerError> {
-        let counts = Arc::new(SourceCounts::default());
+        let counts = Arc::new(ReceivedCounts::default());
         let named = NamedEndpoints::of(inherited);
         let mut options = ServerOptions::default();
         if named.traces.is_some() || named.logs.is_some() {
@@ -113,25 +73,22 @@ impl OtlpSource {
             endpoints,
         })
     }
-}
 
-impl CaptureSource for OtlpSource {
-    fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
+    /// What leads the command here.
+    pub(super) fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
         ChildEnvironment::of_otlp(inherited, &self.endpoints)
     }
 
-    fn options(&self, program: &Program, command: &[OsString]) -> Vec<OsString> {
+    /// Options that lead the command here, to be put behind its program; most programs need none.
+    pub(super) fn options(&self, program: &Program, command: &[OsString]) -> Vec<OsString> {
         codex_options(program, command, &self.endpoints)
     }
 
-    fn notices(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn activity(&self) -> SourceActivity {
+    /// What has arrived so far.
+    pub(super) fn activity(&self) -> ReceivedActivity {
         let statistics = self.server.statistics();
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        SourceActivity {
+        ReceivedActivity {
             open_connections: statistics.open_connections,
             connections: statistics.connections,
             spans: read(&self.counts.spans),
@@ -140,16 +97,17 @@ impl CaptureSource for OtlpSource {
                 .rejected_items
                 .saturating_add(statistics.refused_requests),
             unforwarded: statistics.unforwarded_requests,
-            proxied_requests: 0,
         }
     }
 
-    fn accept_pending(&self, timeout: Duration) {
+    /// Waits until what the system has accepted is part of [`OtlpSource::activity`], and not longer than `timeout`.
+    pub(super) fn accept_pending(&self, timeout: Duration) {
         // Late connections are lost as those that come after the end are.
         let _ = self.server.wait_until_accepted(timeout);
     }
 
-    fn stop(self: Box<Self>) -> Vec<String> {
+    /// Ends it.
+    pub(super) fn stop(self) {
         let (sender, ended) = std::sync::mpsc::channel();
         let server = self.server;
         let stopping = thread::Builder::new()
@@ -163,12 +121,11 @@ impl CaptureSource for OtlpSource {
             // A sender that outlives the command must not keep whoever recorded it.
             let _ = ended.recv_timeout(STOP_TIMEOUT);
         }
-        Vec::new()
     }
 }
 
 #[derive(Debug, Default)]
-struct SourceCounts {
+struct ReceivedCounts {
     spans: AtomicU64,
     logs: AtomicU64,
 }
@@ -176,7 +133,7 @@ struct SourceCounts {
 /// Counts what arrives on its way to the run.
 struct CountingSink {
     sink: Arc<dyn OtlpSink>,
-    counts: Arc<SourceCounts>,
+    counts: Arc<ReceivedCounts>,
 }
 
 impl OtlpSink for CountingSink {
