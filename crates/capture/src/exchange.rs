@@ -77,54 +77,39 @@ pub trait Responder: Send + Sync + 'static {
 }
 
 /// How an exchange ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExchangeEnd {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ExchangeEnd {
     /// The answer came to its end.
     Whole,
     /// The client hung up before that.
     ClientGone,
-    /// The provider could not be reached, or broke off.
-    BrokenOff,
+    /// The provider could not be reached, or broke off: why, in words that hold no content.
+    BrokenOff(String),
 }
 
 /// A request that went through the proxy, and its answer.
 #[derive(Debug, Clone, Copy)]
-pub struct FinishedExchange<'a> {
+pub(crate) struct FinishedExchange<'a> {
     /// The request.
-    pub request: IncomingRequest<'a>,
+    pub(crate) request: IncomingRequest<'a>,
     /// When it had arrived.
-    pub arrived: SystemTime,
+    pub(crate) arrived: SystemTime,
     /// The status code; `None` when there was no answer.
-    pub status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// Headers of the answer that say something about it: never a credential.
-    pub headers: &'a [(String, String)],
+    pub(crate) headers: &'a [(String, String)],
     /// The body of the answer.
-    pub response: &'a [u8],
+    pub(crate) response: &'a [u8],
     /// Up to which byte the answer had come, how long after the request.
-    pub arrivals: &'a [(usize, Duration)],
+    pub(crate) arrivals: &'a [(usize, Duration)],
     /// When the answer had ended.
-    pub ended: SystemTime,
+    pub(crate) ended: SystemTime,
     /// How it ended.
-    pub end: ExchangeEnd,
+    pub(crate) end: &'a ExchangeEnd,
     /// Parts of the bodies are missing: they were too large.
-    pub is_cut: bool,
+    pub(crate) is_cut: bool,
     /// The answer was a recorded one.
-    pub is_replayed: bool,
-}
-
-/// What keeps exchanges. Called by the one thread that records, after the client has its answer.
-pub trait ExchangeSink: Send + 'static {
-    /// Keeps an exchange. Gives the number of the call, from 1, among the calls of models that are kept beside the run;
-    /// `None` when it is not kept there, or is no call of a model.
-    fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64>;
-}
-
-/// Keeps each exchange in all of several.
-impl ExchangeSink for Vec<Box<dyn ExchangeSink>> {
-    fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64> {
-        let numbers: Vec<Option<u64>> = self.iter_mut().map(|sink| sink.keep(exchange)).collect();
-        numbers.into_iter().flatten().next()
-    }
+    pub(crate) is_replayed: bool,
 }
 
 /// Headers of answers that are kept.

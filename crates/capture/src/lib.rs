@@ -4,6 +4,7 @@
 //! OTLP comes in over HTTP and gRPC, or from files; [`OtlpSink`] is the seam between the wire and the runs.
 
 pub mod cassette;
+mod causes;
 pub mod exchange;
 mod hop_by_hop;
 mod loopback;

@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 use super::file::Cassette;
 use super::fork_plan::{CallFault, ForkError, ForkPlan};
 use super::keeping::Scrubbing;
-use super::pool::{AskedRequest, Matching, Miss, Pool, PoolLookup};
+use super::normalise::Place;
+use super::pool::{Matching, Miss, Pool, PoolLookup};
 use super::recorded::RecordedExchange;
 use crate::exchange::{
     AnswerChunk, ChangedRequest, IncomingRequest, PreparedAnswer, RequestDecision, Responder,
 };
-use crate::model_api::{ModelApi, ModelReply, assemble};
+use crate::model_api::{EVENT_BEGINNINGS, ModelApi, ModelReply, assemble};
 
 /// How long a call without an answer waits: longer than clients do.
 const NO_ANSWER: Duration = Duration::from_secs(15 * 60);
@@ -241,18 +242,12 @@ impl Cassette {
 impl Responder for Forker {
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision {
         let body = self.scrubbing.request(request.body);
-        let asked = AskedRequest {
-            api: request.api,
-            method: request.method,
-            path: request.path,
-            query: request.query.unwrap_or_default(),
-            body: &body,
-        };
+        let place = Place::of(request);
         let mut state = self.state.lock();
         let state = &mut *state;
         if request.api.is_none() {
             // Lists of models, counts of tokens: as recorded, wherever they are asked.
-            return match state.before.take(asked) {
+            return match state.before.take(place, &body) {
                 PoolLookup::Hit { position, .. } => as_recorded(&state.before, position),
                 PoolLookup::Miss(_) => RequestDecision::PassOn,
             };
@@ -262,7 +257,7 @@ impl Responder for Forker {
         }
         let mut drift = None;
         if state.outcome.verified < state.outcome.before {
-            match state.before.take(asked) {
+            match state.before.take(place, &body) {
                 PoolLookup::Hit { position, is_loose } => {
                     state.outcome.verified = state.outcome.before - state.before.unused().len() as u64;
                     let number = state.before.exchange(position).map(|exchange| exchange.number);
@@ -272,7 +267,7 @@ impl Responder for Forker {
                 PoolLookup::Miss(miss) => drift = Some(miss),
             }
         }
-        let known = match state.behind.take(asked) {
+        let known = match state.behind.take(place, &body) {
             PoolLookup::Hit { position, .. } => {
                 state.behind.exchange(position).map(|exchange| exchange.number)
             }
@@ -332,10 +327,9 @@ impl<'a> EditedAnswer<'a> {
         if let Ok(document) = serde_json::from_str::<Value>(text) {
             return document.is_object().then_some(Self::Document(document));
         }
-        let begins = |field: &str| text.starts_with(field);
-        if ["data:", "event:", "id:", "retry:", ":"]
+        if EVENT_BEGINNINGS
             .iter()
-            .any(|field| begins(field))
+            .any(|beginning| text.starts_with(beginning))
         {
             return Some(Self::Stream("text/event-stream", text));
         }

@@ -1,6 +1,5 @@
 //! Exchanges on their way to the disk: redacted, divided into frames, and appended to the run's own file and to a cassette.
 
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sha2::{Digest, Sha256};
+use tracer_insight::digest::sha256_hex;
 use tracer_insight::units;
 use tracer_sdk::private_files::private_file;
 use tracer_sdk::redaction::Redaction;
@@ -22,7 +21,7 @@ use super::frames::{self, Framing, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 use super::replacing;
 use super::shapes::Places;
-use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
+use crate::exchange::{ExchangeEnd, FinishedExchange, kept_query};
 
 /// The file beside a run's log that holds its exchanges.
 pub const EXCHANGES_FILE: &str = "exchanges.jsonl";
@@ -59,7 +58,7 @@ impl Scrubbing {
     /// A request as a cassette holds it: what a recorded one is compared with.
     #[must_use]
     pub fn request(&self, body: &[u8]) -> RecordedRequest {
-        replacing::request(body, digest, &self.redaction, &self.places)
+        replacing::request(body, &self.redaction, &self.places)
     }
 
     /// The head of what this version records of a command.
@@ -283,19 +282,10 @@ impl ExchangeKeeper {
         };
         (keeper, handle)
     }
-}
 
-impl Drop for ExchangeKeeper {
-    fn drop(&mut self) {
-        for file in &self.files {
-            // Without it readers find the same in the calls.
-            let _ = file.complete_head();
-        }
-    }
-}
-
-impl ExchangeSink for ExchangeKeeper {
-    fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64> {
+    /// Keeps an exchange. Gives the number of the call, from 1, among the calls of models that are kept beside the run;
+    /// `None` when it is not kept there, or is no call of a model.
+    pub(crate) fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64> {
         let recorded = recorded(exchange, &self.scrubbing)?;
         self.count += 1;
         let mut summary = self.summary.lock();
@@ -325,10 +315,19 @@ impl ExchangeSink for ExchangeKeeper {
     }
 }
 
+impl Drop for ExchangeKeeper {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // Without it readers find the same in the calls.
+            let _ = file.complete_head();
+        }
+    }
+}
+
 /// The exchange as a cassette has it; `None` when there is nothing to keep, as the client was gone before the answer came.
 fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<RecordedExchange> {
     let request = exchange.request;
-    if exchange.status.is_none() && exchange.end == ExchangeEnd::ClientGone {
+    if exchange.status.is_none() && *exchange.end == ExchangeEnd::ClientGone {
         return None;
     }
     let repeats = request.api.is_none()
@@ -350,9 +349,9 @@ fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<Re
         *value = scrubbing.redaction.text(value).into_owned();
     }
     let body = if request.api.is_some() || repeats {
-        replacing::request(request.body, digest, &scrubbing.redaction, &scrubbing.places)
+        replacing::request(request.body, &scrubbing.redaction, &scrubbing.places)
     } else {
-        RecordedRequest::Digest(digest(request.body))
+        RecordedRequest::Digest(sha256_hex(request.body))
     };
     let took = exchange
         .ended
@@ -392,7 +391,7 @@ fn response(exchange: &FinishedExchange<'_>) -> RecordedResponse {
         status,
         headers: exchange.headers.to_vec(),
         body: body(exchange),
-        breaks_off: exchange.end != ExchangeEnd::Whole,
+        breaks_off: *exchange.end != ExchangeEnd::Whole,
         is_cut: false,
     }
 }
@@ -437,14 +436,4 @@ fn stream(framing: Framing, exchange: &FinishedExchange<'_>) -> RecordedBody {
         line_end,
         frames,
     }
-}
-
-/// SHA-256 in hexadecimal digits.
-pub(super) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }

@@ -11,7 +11,7 @@
 //! | what the recorded calls cost | `cost` |
 //! | which exchange answers a request | `pool`, `replayer` |
 //! | which of them answer a run that is forked, and what then | `fork_plan`, `forker` |
-//! | the same for a test of `cargo test` | `guard` |
+//! | the same for a test of `cargo test` | `test_replay` |
 
 mod compare;
 mod cost;
@@ -22,7 +22,6 @@ mod fork_plan;
 mod forker;
 mod format;
 mod frames;
-mod guard;
 mod keeping;
 mod normalise;
 mod pool;
@@ -31,6 +30,7 @@ mod replacing;
 mod replayer;
 mod rules;
 mod shapes;
+mod test_replay;
 
 #[cfg(test)]
 mod forker_tests;
@@ -47,10 +47,10 @@ pub use fork_plan::{CallFault, ForkError, ForkPlan, UnknownCallFault};
 pub use forker::{ForkOutcome, Forker};
 pub use format::{FORMAT_VERSION, Head};
 pub use frames::{Framing, Json, LineEnd, StreamFrame};
-pub use guard::{Replay, ReplayError};
 pub use keeping::{CassetteFile, EXCHANGES_FILE, ExchangeKeeper, KeptHandle, KeptSummary, Scrubbing};
 pub use pool::{Matching, Miss, MissReason, Nearest, Pool, PoolLookup};
 pub use recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 pub use replayer::{OnMiss, ReplayOptions, ReplayOutcome, Replayer};
 pub use rules::Rules;
 pub use shapes::Places;
+pub use test_replay::{Replay, ReplayError};

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::file::Cassette;
 use super::format::Head;
-use super::pool::{AskedRequest, Matching, Pool, PoolLookup};
+use super::normalise::Place;
+use super::pool::{Matching, Pool, PoolLookup};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 use crate::model_api::ModelApi;
 
@@ -220,13 +221,13 @@ fn cassette(shape: Shape) -> Arc<Cassette> {
 
 fn look_up(shape: Shape, body: Value) -> PoolLookup {
     let mut pool = Pool::new(cassette(shape), Matching::default());
-    pool.take(AskedRequest {
+    let place = Place {
         api: Some(shape.api()),
         method: "POST",
         path: shape.path(),
         query: "",
-        body: &RecordedRequest::Json(body),
-    })
+    };
+    pool.take(place, &RecordedRequest::Json(body))
 }
 
 /// A pointer as misses write it: `/messages/5/content` is `messages[5].content`.

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::recorded::{RecordedExchange, RecordedRequest};
 use super::rules::Rules;
 use super::shapes::{self, MarkedPiece};
-use crate::exchange::kept_query;
+use crate::exchange::{IncomingRequest, kept_query};
 use crate::model_api::ModelApi;
 
 /// Members of a request that say nothing to the model.
@@ -79,6 +79,17 @@ pub(super) struct Place<'a> {
     pub(super) method: &'a str,
     pub(super) path: &'a str,
     pub(super) query: &'a str,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn of(request: &IncomingRequest<'a>) -> Self {
+        Self {
+            api: request.api,
+            method: request.method,
+            path: request.path,
+            query: request.query.unwrap_or_default(),
+        }
+    }
 }
 
 impl NormalRequest {

@@ -115,16 +115,6 @@ pub struct Nearest {
     pub difference: Difference,
 }
 
-/// A request that is looked up, redacted as the recorded ones are.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AskedRequest<'a> {
-    pub(super) api: Option<ModelApi>,
-    pub(super) method: &'a str,
-    pub(super) path: &'a str,
-    pub(super) query: &'a str,
-    pub(super) body: &'a RecordedRequest,
-}
-
 impl Pool {
     /// All exchanges of a cassette.
     #[must_use]
@@ -191,18 +181,12 @@ impl Pool {
             .collect()
     }
 
-    /// Takes the exchange that answers a request.
-    pub(super) fn take(&mut self, asked: AskedRequest<'_>) -> PoolLookup {
-        if asked.api.is_some() {
+    /// Takes the exchange that answers a request, whose body is redacted as the recorded ones are.
+    pub(super) fn take(&mut self, place: Place<'_>, body: &RecordedRequest) -> PoolLookup {
+        if place.api.is_some() {
             self.calls += 1;
         }
-        let place = Place {
-            api: asked.api,
-            method: asked.method,
-            path: asked.path,
-            query: asked.query,
-        };
-        let request = NormalRequest::new(place, asked.body, &self.cassette.head.rules);
+        let request = NormalRequest::new(place, body, &self.cassette.head.rules);
         let exact = self.free(&self.by_key, &request.key);
         let found = match exact {
             Some(position) => Some((position, false)),
@@ -212,16 +196,13 @@ impl Pool {
                 .map(|position| (position, true)),
         };
         let Some((position, is_loose)) = found else {
-            return PoolLookup::Miss(Box::new(self.miss(&request, asked)));
+            return PoolLookup::Miss(Box::new(self.miss(&request, place, body)));
         };
         let exchange = self.cassette.exchanges.get(position);
         let number = exchange.map_or(0, |exchange| exchange.number);
         if exchange.is_some_and(|exchange| exchange.response.is_cut) {
-            return PoolLookup::Miss(Box::new(self.miss_of(
-                asked,
-                MissReason::WithoutContent(number),
-                None,
-            )));
+            let miss = self.miss_of(place, body, MissReason::WithoutContent(number), None);
+            return PoolLookup::Miss(Box::new(miss));
         }
         if self.matching.is_ordered
             && let Some(next) = self.next_in_order()
@@ -233,7 +214,8 @@ impl Pool {
                 .exchanges
                 .get(next)
                 .map_or(0, |exchange| exchange.number);
-            return PoolLookup::Miss(Box::new(self.miss_of(asked, MissReason::OutOfOrder(next), None)));
+            let miss = self.miss_of(place, body, MissReason::OutOfOrder(next), None);
+            return PoolLookup::Miss(Box::new(miss));
         }
         if let Some(uses) = self.uses.get_mut(position) {
             *uses += 1;
@@ -267,28 +249,34 @@ impl Pool {
         pairs.position(|(exchange, uses)| *uses == 0 && exchange.api.is_some())
     }
 
-    fn miss(&self, request: &NormalRequest, asked: AskedRequest<'_>) -> Miss {
+    fn miss(&self, request: &NormalRequest, place: Place<'_>, body: &RecordedRequest) -> Miss {
         if let Some(equal) = self.by_key.get(&request.key) {
-            return self.miss_of(asked, MissReason::UsedUp(equal.len() as u64), None);
+            return self.miss_of(place, body, MissReason::UsedUp(equal.len() as u64), None);
         }
-        let mut miss = self.miss_of(asked, MissReason::NotRecorded, self.nearest(request));
-        if asked.api.is_some() {
+        let mut miss = self.miss_of(place, body, MissReason::NotRecorded, self.nearest(request));
+        if place.api.is_some() {
             let now = AgentDigests::of_request(request, miss.model.as_deref());
             miss.changes = self.digests.changes(&now);
         }
         miss
     }
 
-    fn miss_of(&self, asked: AskedRequest<'_>, reason: MissReason, nearest: Option<Nearest>) -> Miss {
-        let in_body = match asked.body {
+    fn miss_of(
+        &self,
+        place: Place<'_>,
+        body: &RecordedRequest,
+        reason: MissReason,
+        nearest: Option<Nearest>,
+    ) -> Miss {
+        let in_body = match body {
             RecordedRequest::Json(body) => body.get("model").and_then(serde_json::Value::as_str),
             _ => None,
         };
-        let model = in_body.or_else(|| asked.api?.model_in_path(asked.path));
+        let model = in_body.or_else(|| place.api?.model_in_path(place.path));
         Miss {
             call: self.calls,
-            api: asked.api.map_or_else(
-                || format!("{} {}", asked.method, asked.path),
+            api: place.api.map_or_else(
+                || format!("{} {}", place.method, place.path),
                 |api| api.name().to_owned(),
             ),
             model: model.map(str::to_owned),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tracer_insight::digest::sha256_hex;
 use tracer_sdk::redaction::Redaction;
 
 use super::format::raw_json;
@@ -34,18 +35,13 @@ const DISCRIMINATORS: [&str; 5] = [
 ];
 
 /// The request without secrets, and with names for the folders of its process.
-pub(super) fn request(
-    body: &[u8],
-    digest: impl FnOnce(&[u8]) -> String,
-    redaction: &Redaction,
-    places: &Places,
-) -> RecordedRequest {
+pub(super) fn request(body: &[u8], redaction: &Redaction, places: &Places) -> RecordedRequest {
     if body.is_empty() {
         return RecordedRequest::Empty;
     }
     match serde_json::from_slice::<Value>(body) {
         Ok(value) => RecordedRequest::Json(redaction.value(placed(value, places)).0),
-        Err(_) => RecordedRequest::Digest(digest(body)),
+        Err(_) => RecordedRequest::Digest(sha256_hex(body)),
     }
 }
 

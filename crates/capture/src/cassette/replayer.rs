@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use tracer_insight::digest::sha256_hex;
 use tracer_insight::text::counted;
 
 use super::digests::AgentDigests;
 use super::file::Cassette;
-use super::keeping::{Scrubbing, digest};
-use super::pool::{AskedRequest, Matching, Miss, Pool, PoolLookup};
+use super::keeping::Scrubbing;
+use super::normalise::Place;
+use super::pool::{Matching, Miss, Pool, PoolLookup};
 use super::recorded::RecordedRequest;
 use crate::exchange::{IncomingRequest, RequestDecision, Responder};
 
@@ -152,21 +154,13 @@ impl Replayer {
 impl Responder for Replayer {
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision {
         let body = self.scrubbing.request(request.body);
-        let query = request.query.unwrap_or_default();
-        let asked = AskedRequest {
-            api: request.api,
-            method: request.method,
-            path: request.path,
-            query,
-            body: &body,
-        };
         let mut state = self.state.lock();
         let conversation = conversation(&body);
         if state.live.contains(&conversation) {
             state.outcome.live += 1;
             return RequestDecision::PassOn;
         }
-        let miss = match state.pool.take(asked) {
+        let miss = match state.pool.take(Place::of(request), &body) {
             PoolLookup::Hit { position, is_loose } => {
                 let Some(exchange) = state.pool.exchange(position) else {
                     return RequestDecision::PassOn;
@@ -229,7 +223,7 @@ fn conversation(request: &RecordedRequest) -> String {
     let beginning: Vec<&Value> = messages.into_iter().flatten().take(2).collect();
     let is_of_user = |message: &&&Value| message.get("role").and_then(Value::as_str) != Some("assistant");
     let beginning: Vec<&&Value> = beginning.iter().take_while(is_of_user).collect();
-    digest(format!("{system:?}{beginning:?}").as_bytes())
+    sha256_hex(format!("{system:?}{beginning:?}").as_bytes())
 }
 
 impl fmt::Debug for Replayer {

@@ -11,9 +11,7 @@ use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
 use super::*;
-use crate::exchange::{
-    ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest, RequestDecision, Responder,
-};
+use crate::exchange::{ExchangeEnd, FinishedExchange, IncomingRequest, RequestDecision, Responder};
 use crate::model_api::ModelApi;
 
 pub(super) fn scrubbing() -> Scrubbing {
@@ -70,7 +68,7 @@ fn keep(keeper: &mut ExchangeKeeper, request: &str, content_type: &str, response
             (response.len(), Duration::from_millis(30)),
         ],
         ended: arrived + Duration::from_millis(40),
-        end: ExchangeEnd::Whole,
+        end: &ExchangeEnd::Whole,
         is_cut: false,
         is_replayed: false,
     });

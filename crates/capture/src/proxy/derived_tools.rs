@@ -10,7 +10,9 @@ use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
 
 use super::ProxyContext;
-use super::exchange::{SOURCE_PROXY, flag, set_failure, text};
+use super::exchange::set_failure;
+use crate::otlp::encode::attribute;
+use crate::runs::random_span_id;
 
 /// How many calls wait for their results; the oldest is forgotten first.
 const MAX_WAITING: usize = 10_000;
@@ -51,7 +53,7 @@ impl DerivedTools {
                     self.waiting.pop_front();
                 }
                 self.waiting.push_back(AwaitedTool {
-                    span_id: super::new_span_id(),
+                    span_id: random_span_id(),
                     id: id.clone(),
                     name: name.clone(),
                     arguments: arguments.clone(),
@@ -146,31 +148,22 @@ fn is_any_text(value: &Value, is_it: &dyn Fn(&str) -> bool) -> bool {
 }
 
 fn tool_span(context: &ProxyContext, call: &AwaitedTool, end: u64) -> Span {
-    let mut attributes = vec![
-        text(names::OPERATION.written(), "execute_tool"),
-        text("gen_ai.tool.name", &call.name),
-        text(names::SOURCE.written(), SOURCE_PROXY),
-        flag(names::DERIVED.written(), true),
-    ];
-    attributes.extend(call.id.as_deref().map(|id| text(CALL_ID, id)));
-    let arguments = content(
+    let times = (call.asked, end);
+    let mut span = context.span(call.span_id, Some(call.parent), call.name.clone(), times);
+    span.attributes.extend([
+        attribute(names::OPERATION.written(), "execute_tool"),
+        attribute("gen_ai.tool.name", call.name.as_str()),
+        attribute(names::DERIVED.written(), true),
+    ]);
+    span.attributes
+        .extend(call.id.as_deref().map(|id| attribute(CALL_ID, id)));
+    span.events.push(content(
         events::TOOL_ARGUMENTS.written(),
         event_keys::ARGUMENTS,
         &call.arguments,
         call.asked,
-    );
-    Span {
-        trace_id: context.trace_id.to_bytes().to_vec(),
-        span_id: call.span_id.to_bytes().to_vec(),
-        parent_span_id: call.parent.to_bytes().to_vec(),
-        name: call.name.clone(),
-        kind: span::SpanKind::Internal.into(),
-        start_time_unix_nano: call.asked,
-        end_time_unix_nano: end,
-        attributes,
-        events: vec![arguments],
-        ..Span::default()
-    }
+    ));
+    span
 }
 
 fn content(name: &str, key: &str, value: &Value, time: u64) -> span::Event {
@@ -181,7 +174,7 @@ fn content(name: &str, key: &str, value: &Value, time: u64) -> span::Event {
     span::Event {
         time_unix_nano: time,
         name: name.to_owned(),
-        attributes: vec![text(key, &content)],
+        attributes: vec![attribute(key, content)],
         dropped_attributes_count: 0,
     }
 }

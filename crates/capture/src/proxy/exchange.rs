@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span, status};
 use serde_json::Value;
 use tracer_sdk::Usage;
@@ -12,20 +12,11 @@ use tracer_sdk::format::names::{self, event_keys, events};
 use tracer_sdk::format::{SpanId, TraceId};
 
 use super::ProxyContext;
-use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
+use crate::cassette::ExchangeKeeper;
+use crate::exchange::{ExchangeEnd, FinishedExchange, IncomingRequest};
 use crate::model_api::{Assembled, ModelApi, RequestFacts, ResponseFacts, assemble};
+use crate::otlp::encode::attribute;
 use crate::otlp::{Compression, DecompressError};
-
-/// How an exchange ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ExchangeOutcome {
-    /// The answer came to its end.
-    Answered,
-    /// The client hung up before that.
-    ClientGone,
-    /// The upstream could not be reached, or broke off; in its words, which hold no content.
-    UpstreamFailed(String),
-}
 
 /// A request that went through the proxy, with copies of both bodies.
 #[derive(Debug)]
@@ -62,7 +53,7 @@ pub(super) struct Exchange {
     pub(super) is_cut: bool,
     pub(super) first_byte: Option<SystemTime>,
     pub(super) ended: SystemTime,
-    pub(super) outcome: ExchangeOutcome,
+    pub(super) end: ExchangeEnd,
     /// The answer was a recorded one.
     pub(super) is_replayed: bool,
     /// Its number among the calls of models that are kept beside the run.
@@ -89,11 +80,11 @@ impl Exchange {
     }
 
     /// Hands it over to what keeps exchanges, its answer unpacked.
-    pub(super) fn hand_over(&mut self, sink: &mut dyn ExchangeSink) {
+    pub(super) fn hand_over(&mut self, keeper: &mut ExchangeKeeper) {
         let response = unpacked(self);
         let took = self.ended.duration_since(self.arrived).unwrap_or_default();
         let whole = [(response.as_ref().map_or(0, |response| response.len()), took)];
-        let number = sink.keep(&FinishedExchange {
+        let number = keeper.keep(&FinishedExchange {
             request: IncomingRequest {
                 method: &self.method,
                 provider: self.segment,
@@ -113,11 +104,7 @@ impl Exchange {
                 &whole
             },
             ended: self.ended,
-            end: match self.outcome {
-                ExchangeOutcome::Answered => ExchangeEnd::Whole,
-                ExchangeOutcome::ClientGone => ExchangeEnd::ClientGone,
-                ExchangeOutcome::UpstreamFailed(_) => ExchangeEnd::BrokenOff,
-            },
+            end: &self.end,
             is_cut: self.is_cut || response.is_none(),
             is_replayed: self.is_replayed,
         });
@@ -201,43 +188,43 @@ pub(super) fn model_span(
         .unwrap_or("UNKNOWN");
     let mut span = base_span(context, exchange, parent, format!("{} {model}", api.operation()));
     let attributes = &mut span.attributes;
-    attributes.push(text(names::OPERATION.written(), api.operation()));
-    attributes.push(text(names::PROVIDER.written(), exchange.provider));
-    attributes.push(text(names::REQUEST_MODEL.written(), model));
+    attributes.push(attribute(names::OPERATION.written(), api.operation()));
+    attributes.push(attribute(names::PROVIDER.written(), exchange.provider));
+    attributes.push(attribute(names::REQUEST_MODEL.written(), model));
     attributes.extend(
         asked
             .temperature
-            .map(|value| double(names::TEMPERATURE.written(), value)),
+            .map(|value| attribute(names::TEMPERATURE.written(), value)),
     );
-    attributes.extend(asked.top_p.map(|value| double("gen_ai.request.top_p", value)));
+    attributes.extend(asked.top_p.map(|value| attribute("gen_ai.request.top_p", value)));
     attributes.extend(
         asked
             .max_tokens
-            .and_then(|value| number("gen_ai.request.max_tokens", value)),
+            .and_then(|value| count("gen_ai.request.max_tokens", value)),
     );
-    attributes.push(flag(
+    attributes.push(attribute(
         "gen_ai.request.stream",
         asked.stream || call.answer.chunks > 0,
     ));
-    attributes.extend(facts.id.as_deref().map(|id| text("gen_ai.response.id", id)));
+    attributes.extend(facts.id.as_deref().map(|id| attribute("gen_ai.response.id", id)));
     attributes.extend(
         facts
             .model
             .as_deref()
-            .map(|model| text(names::RESPONSE_MODEL.written(), model)),
+            .map(|model| attribute(names::RESPONSE_MODEL.written(), model)),
     );
     if !facts.finish_reasons.is_empty() {
         let reasons = Value::from(facts.finish_reasons.clone()).to_string();
-        attributes.push(text(names::FINISH_REASONS.written(), &reasons));
+        attributes.push(attribute(names::FINISH_REASONS.written(), reasons));
     }
     push_usage(attributes, &facts.usage);
     if call.answer.chunks > 0 {
-        attributes.extend(number(names::CHUNKS.written(), call.answer.chunks));
+        attributes.push(attribute(names::CHUNKS.written(), call.answer.chunks));
         let first = exchange
             .first_byte
             .and_then(|first| first.duration_since(exchange.arrived).ok());
         attributes.extend(first.map(|first| {
-            double(
+            attribute(
                 names::TIME_TO_FIRST_CHUNK.written(),
                 first.as_secs_f64() * 1_000.0,
             )
@@ -265,12 +252,13 @@ pub(super) fn plain_span(context: &ProxyContext, exchange: &Exchange, parent: Sp
         format!("{} {}", exchange.method, exchange.path),
     );
     span.attributes
-        .push(text("http.request.method", &exchange.method));
-    span.attributes.push(text("url.path", &exchange.path));
-    match (&exchange.outcome, exchange.status) {
-        (ExchangeOutcome::Answered, Some(status)) if status < 400 => {}
-        (outcome, status) => {
-            let (class, message) = outcome_failure(outcome, status);
+        .push(attribute("http.request.method", exchange.method.as_str()));
+    span.attributes
+        .push(attribute("url.path", exchange.path.as_str()));
+    match (&exchange.end, exchange.status) {
+        (ExchangeEnd::Whole, Some(status)) if status < 400 => {}
+        (end, status) => {
+            let (class, message) = failure_of_end(end, status);
             set_failure(&mut span, &class, &message);
         }
     }
@@ -278,46 +266,61 @@ pub(super) fn plain_span(context: &ProxyContext, exchange: &Exchange, parent: Sp
 }
 
 fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: String) -> Span {
-    let mut span = Span {
-        trace_id: context.trace_id.to_bytes().to_vec(),
-        span_id: exchange.span_id.to_bytes().to_vec(),
-        parent_span_id: parent.to_bytes().to_vec(),
-        name,
-        kind: span::SpanKind::Client.into(),
-        start_time_unix_nano: nanoseconds(exchange.arrived),
-        end_time_unix_nano: nanoseconds(exchange.ended),
-        ..Span::default()
-    };
-    span.attributes.push(text(names::SOURCE.written(), SOURCE_PROXY));
-    span.attributes.push(text("server.address", &exchange.server));
+    let times = (nanoseconds(exchange.arrived), nanoseconds(exchange.ended));
+    let mut span = context.span(exchange.span_id, Some(parent), name, times);
+    span.kind = span::SpanKind::Client.into();
+    span.attributes
+        .push(attribute("server.address", exchange.server.as_str()));
     span.attributes.extend(
         exchange
             .status
-            .and_then(|status| number("http.response.status_code", status.into())),
+            .map(|status| attribute("http.response.status_code", status)),
     );
     if exchange.is_cut && exchange.api.is_some() {
-        span.attributes.push(flag("tracer.copy_cut", true));
+        span.attributes.push(attribute("tracer.copy_cut", true));
     }
     if exchange.api.is_some() && unpacked(exchange).is_none() {
         span.attributes
-            .push(text(UNREAD_ENCODING, &exchange.content_encoding));
+            .push(attribute(UNREAD_ENCODING, exchange.content_encoding.as_str()));
     }
     if exchange.is_replayed {
-        span.attributes.push(flag(names::REPLAYED.written(), true));
+        span.attributes.push(attribute(names::REPLAYED.written(), true));
     }
     let client_model = exchange.client_model.as_deref();
     span.attributes
-        .extend(client_model.map(|model| text(names::CLIENT_MODEL.written(), model)));
+        .extend(client_model.map(|model| attribute(names::CLIENT_MODEL.written(), model)));
     span.attributes.extend(
         exchange
             .call_number
-            .and_then(|call| number(names::CALL_NUMBER.written(), call)),
+            .map(|call| attribute(names::CALL_NUMBER.written(), call)),
     );
     span
 }
 
-/// The source of a call that the proxy saw.
-pub(super) const SOURCE_PROXY: &str = "proxy";
+impl ProxyContext {
+    /// A span within the run, from and to these nanoseconds after 1970; it says that the proxy saw it.
+    pub(super) fn span(
+        &self,
+        span_id: SpanId,
+        parent: Option<SpanId>,
+        name: String,
+        (start, end): (u64, u64),
+    ) -> Span {
+        Span {
+            trace_id: self.trace_id.to_bytes().to_vec(),
+            span_id: span_id.to_bytes().to_vec(),
+            parent_span_id: parent
+                .map(|parent| parent.to_bytes().to_vec())
+                .unwrap_or_default(),
+            name,
+            kind: span::SpanKind::Internal.into(),
+            start_time_unix_nano: start,
+            end_time_unix_nano: end,
+            attributes: vec![attribute(names::SOURCE.written(), "proxy")],
+            ..Span::default()
+        }
+    }
+}
 
 /// Why a model call failed, if it did.
 fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
@@ -328,8 +331,8 @@ fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
         };
         return Some((class, message.clone()));
     }
-    match (&exchange.outcome, exchange.status) {
-        (ExchangeOutcome::Answered, Some(status)) if status < 400 => {
+    match (&exchange.end, exchange.status) {
+        (ExchangeEnd::Whole, Some(status)) if status < 400 => {
             let is_cut_short = !call.answer.is_complete && call.answer.chunks > 0 && !exchange.is_cut;
             is_cut_short.then(|| {
                 (
@@ -338,16 +341,16 @@ fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
                 )
             })
         }
-        (outcome, status) => Some(outcome_failure(outcome, status)),
+        (end, status) => Some(failure_of_end(end, status)),
     }
 }
 
-fn outcome_failure(outcome: &ExchangeOutcome, status: Option<u16>) -> (String, String) {
-    match (outcome, status) {
-        (ExchangeOutcome::ClientGone, _) => (ABORTED.to_owned(), "the client hung up".to_owned()),
-        (ExchangeOutcome::UpstreamFailed(reason), _) => (UPSTREAM_FAILED.to_owned(), reason.clone()),
-        (ExchangeOutcome::Answered, Some(status)) => (status.to_string(), format!("HTTP status {status}")),
-        (ExchangeOutcome::Answered, None) => (UPSTREAM_FAILED.to_owned(), "no answer".to_owned()),
+fn failure_of_end(end: &ExchangeEnd, status: Option<u16>) -> (String, String) {
+    match (end, status) {
+        (ExchangeEnd::ClientGone, _) => (ABORTED.to_owned(), "the client hung up".to_owned()),
+        (ExchangeEnd::BrokenOff(reason), _) => (UPSTREAM_FAILED.to_owned(), reason.clone()),
+        (ExchangeEnd::Whole, Some(status)) => (status.to_string(), format!("HTTP status {status}")),
+        (ExchangeEnd::Whole, None) => (UPSTREAM_FAILED.to_owned(), "no answer".to_owned()),
     }
 }
 
@@ -372,9 +375,10 @@ fn has_only_an_error(call: &ModelCall) -> bool {
 }
 
 pub(super) fn set_failure(span: &mut Span, class: &str, message: &str) {
-    span.attributes.push(text(names::ERROR_TYPE.written(), class));
     span.attributes
-        .push(text(names::ERROR_MESSAGE.written(), message));
+        .push(attribute(names::ERROR_TYPE.written(), class));
+    span.attributes
+        .push(attribute(names::ERROR_MESSAGE.written(), message));
     span.status = Some(Status {
         message: message.to_owned(),
         code: status::StatusCode::Error.into(),
@@ -393,8 +397,14 @@ fn push_usage(attributes: &mut Vec<KeyValue>, usage: &Usage) {
         ),
         ("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens),
     ] {
-        attributes.extend(value.and_then(|value| number(key, value)));
+        attributes.extend(value.and_then(|value| count(key, value)));
     }
+}
+
+/// A count that somebody else wrote; one that the protocol has no room for is left out.
+fn count(key: &str, value: u64) -> Option<KeyValue> {
+    let value = i64::try_from(value).ok()?;
+    Some(attribute(key, value))
 }
 
 /// A prompt or an answer as the format has it: JSON text that says that it is JSON.
@@ -404,9 +414,9 @@ fn content(name: &str, time: u64, value: &Value) -> Option<span::Event> {
         Value::String(text) => (text.clone(), false),
         value => (value.to_string(), true),
     };
-    let mut attributes = vec![text(event_keys::CONTENT, &content)];
+    let mut attributes = vec![attribute(event_keys::CONTENT, content)];
     if is_json {
-        attributes.push(text(event_keys::FORMAT, event_keys::FORMAT_JSON));
+        attributes.push(attribute(event_keys::FORMAT, event_keys::FORMAT_JSON));
     }
     Some(span::Event {
         time_unix_nano: time,
@@ -420,29 +430,4 @@ fn content(name: &str, time: u64, value: &Value) -> Option<span::Event> {
 pub(super) fn nanoseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn key_value(key: &str, value: any_value::Value) -> KeyValue {
-    KeyValue {
-        key: key.to_owned(),
-        value: Some(AnyValue { value: Some(value) }),
-        ..KeyValue::default()
-    }
-}
-
-pub(super) fn text(key: &str, value: &str) -> KeyValue {
-    key_value(key, any_value::Value::StringValue(value.to_owned()))
-}
-
-pub(super) fn flag(key: &str, value: bool) -> KeyValue {
-    key_value(key, any_value::Value::BoolValue(value))
-}
-
-pub(super) fn number(key: &str, value: u64) -> Option<KeyValue> {
-    let value = i64::try_from(value).ok()?;
-    Some(key_value(key, any_value::Value::IntValue(value)))
-}
-
-fn double(key: &str, value: f64) -> KeyValue {
-    key_value(key, any_value::Value::DoubleValue(value))
 }

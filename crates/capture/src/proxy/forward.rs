@@ -1,6 +1,5 @@
 //! Passing requests on: nothing is changed but what belongs to the connection, and nothing waits for what is recorded.
 
-use std::error::Error as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,12 +15,16 @@ use subtle::ConstantTimeEq as _;
 
 use tracer_sdk::format::{SpanId, TraceId};
 
-use super::exchange::{Exchange, ExchangeOutcome};
+use super::exchange::Exchange;
 use super::providers::Route;
 use super::recorder::{ExchangeReport, ReportSender};
-use super::{ProxyCounters, headers, new_span_id};
-use crate::exchange::{AnswerChunk, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
+use super::{ProxyCounters, headers};
+use crate::causes::causes;
+use crate::exchange::{
+    AnswerChunk, ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder,
+};
 use crate::model_api::ModelApi;
+use crate::runs::random_span_id;
 
 /// The largest request that is passed on: it is held whole, because it is recorded.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
@@ -181,7 +184,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         reports: forwarder.reports.clone(),
         left: None,
         exchange: Some(Box::new(Exchange {
-            span_id: new_span_id(),
+            span_id: random_span_id(),
             sent_context: sent_context(&head.headers),
             user_agent: headers::text(&head.headers, "user-agent")
                 .unwrap_or_default()
@@ -204,7 +207,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             is_cut: !is_kept,
             first_byte: None,
             ended: arrived,
-            outcome: ExchangeOutcome::ClientGone,
+            end: ExchangeEnd::ClientGone,
             is_replayed: false,
             call_number: None,
             client_model: None,
@@ -237,7 +240,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
     };
     let Some(client) = &forwarder.client else {
         let reason = "no provider is asked in a replay";
-        copy.end(ExchangeOutcome::UpstreamFailed(reason.to_owned()));
+        copy.end(ExchangeEnd::BrokenOff(reason.to_owned()));
         return Ok(bad_gateway(reason));
     };
     let request = client
@@ -250,7 +253,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         Ok(answer) => answer,
         Err(error) => {
             let reason = reason(&error);
-            copy.end(ExchangeOutcome::UpstreamFailed(reason.clone()));
+            copy.end(ExchangeEnd::BrokenOff(reason.clone()));
             return Ok(bad_gateway(&reason));
         }
     };
@@ -274,13 +277,13 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
                 Some((Ok(chunk), (answer, copy)))
             }
             Ok(None) => {
-                copy.end(ExchangeOutcome::Answered);
+                copy.end(ExchangeEnd::Whole);
                 None
             }
             // A broken answer is passed on as a broken one: a clean end would be taken for a whole answer.
             Err(error) => {
                 let reason = reason(&error);
-                copy.end(ExchangeOutcome::UpstreamFailed(reason.clone()));
+                copy.end(ExchangeEnd::BrokenOff(reason.clone()));
                 // So that what came before is written out first.
                 tokio::task::yield_now().await;
                 Some((Err::<Bytes, _>(std::io::Error::other(reason)), (answer, copy)))
@@ -314,7 +317,7 @@ fn answered(answer: PreparedAnswer, mut copy: ExchangeCopy) -> Response {
                 }
                 None if breaks_off => {
                     let reason = "the answer broke off, as the recorded one did";
-                    copy.end(ExchangeOutcome::UpstreamFailed(reason.to_owned()));
+                    copy.end(ExchangeEnd::BrokenOff(reason.to_owned()));
                     // So that what came before is written out first.
                     tokio::task::yield_now().await;
                     Some((
@@ -323,7 +326,7 @@ fn answered(answer: PreparedAnswer, mut copy: ExchangeCopy) -> Response {
                     ))
                 }
                 None => {
-                    copy.end(ExchangeOutcome::Answered);
+                    copy.end(ExchangeEnd::Whole);
                     None
                 }
             }
@@ -348,24 +351,18 @@ fn sent_context(request: &HeaderMap) -> Option<(TraceId, SpanId)> {
     Some((trace.parse().ok()?, span.parse().ok()?))
 }
 
-/// What failed, with its causes and without the address, which may hold a key.
+/// What failed, with its innermost cause and without the address, which may hold a key.
 fn reason(error: &reqwest::Error) -> String {
-    let mut words = match error {
+    let words = match error {
         error if error.is_connect() => "the provider cannot be reached",
         error if error.is_timeout() => "the provider did not answer in time",
         error if error.is_body() || error.is_decode() => "the answer broke off",
         _ => "the request failed",
+    };
+    match causes(error).last() {
+        Some(innermost) => format!("{words}: {innermost}"),
+        None => words.to_owned(),
     }
-    .to_owned();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if cause.source().is_none() {
-            words.push_str(": ");
-            words.push_str(&cause.to_string());
-        }
-        source = cause.source();
-    }
-    words
 }
 
 fn bad_gateway(reason: &str) -> Response {
@@ -440,10 +437,10 @@ impl ExchangeCopy {
         }
     }
 
-    fn end(&mut self, outcome: ExchangeOutcome) {
+    fn end(&mut self, end: ExchangeEnd) {
         if let Some(mut exchange) = self.exchange.take() {
             exchange.ended = SystemTime::now();
-            exchange.outcome = outcome;
+            exchange.end = end;
             self.reports.send(ExchangeReport::Exchange(exchange));
             self.counters.end();
         }
@@ -455,9 +452,9 @@ impl Drop for ExchangeCopy {
         // Of an answer whose length is known the server asks for no more than that, and never sees its end.
         let is_whole = self.left == Some(0);
         self.end(if is_whole {
-            ExchangeOutcome::Answered
+            ExchangeEnd::Whole
         } else {
-            ExchangeOutcome::ClientGone
+            ExchangeEnd::ClientGone
         });
     }
 }

@@ -19,10 +19,10 @@ mod tests;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -35,7 +35,8 @@ use self::providers::{Route, offline_routes, routes};
 use self::recorder::ExchangeRecorder;
 use self::run_groups::RunGroups;
 use crate::OtlpSink;
-use crate::exchange::{ExchangeSink, Responder};
+use crate::cassette::ExchangeKeeper;
+use crate::exchange::Responder;
 
 pub use self::providers::UnusableBaseUrl;
 pub use self::recorder::ProxySummary;
@@ -133,7 +134,7 @@ pub struct ModelProxy {
 #[non_exhaustive]
 pub struct ProxyHooks {
     /// What keeps exchanges.
-    pub exchanges: Option<Box<dyn ExchangeSink>>,
+    pub exchanges: Option<ExchangeKeeper>,
     /// What may answer requests instead of the provider.
     pub responder: Option<Arc<dyn Responder>>,
     /// Whether no provider is ever asked; every provider has a path then, whatever the environment names.
@@ -393,36 +394,22 @@ pub struct ProxyStatistics {
     pub open_requests: u64,
 }
 
+/// The counts of a proxy that runs.
 #[derive(Debug, Default)]
-struct ProxyCounters {
-    requests: AtomicU64,
-    open_requests: AtomicU64,
-}
+struct ProxyCounters(Mutex<ProxyStatistics>);
 
 impl ProxyCounters {
     fn begin(&self) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.open_requests.fetch_add(1, Ordering::Relaxed);
+        let mut statistics = self.0.lock();
+        statistics.requests += 1;
+        statistics.open_requests += 1;
     }
 
     fn end(&self) {
-        self.open_requests.fetch_sub(1, Ordering::Relaxed);
+        self.0.lock().open_requests -= 1;
     }
 
     fn read(&self) -> ProxyStatistics {
-        ProxyStatistics {
-            requests: self.requests.load(Ordering::Relaxed),
-            open_requests: self.open_requests.load(Ordering::Relaxed),
-        }
-    }
-}
-
-/// A random ID.
-fn new_span_id() -> SpanId {
-    loop {
-        let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
-        if let Some(id) = SpanId::from_u64(high) {
-            return id;
-        }
+        *self.0.lock()
     }
 }

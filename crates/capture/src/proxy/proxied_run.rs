@@ -3,16 +3,18 @@
 //! A conversation that begins while another one waits for a tool is that tool's: a sub-agent. What places a call there is
 //! inferred, and marked as that.
 
-use opentelemetry_proto::tonic::trace::v1::{Span, span};
+use opentelemetry_proto::tonic::trace::v1::Span;
 use tracer_insight::conversation::{answer_messages, offered_tools, prompt_messages};
 use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names;
 
 use super::ProxyContext;
 use super::derived_tools::DerivedTools;
-use super::exchange::{Exchange, ModelCall, SOURCE_PROXY, model_span, nanoseconds, number, plain_span, text};
+use super::exchange::{Exchange, ModelCall, model_span, nanoseconds, plain_span};
 use super::threads::{RequestHistory, ThreadNumber, Threads};
 use crate::model_api::ModelApi;
+use crate::otlp::encode::attribute;
+use crate::runs::random_span_id;
 
 /// The number of the conversation that a call belongs to, from 1.
 const THREAD: &str = "tracer.thread";
@@ -104,9 +106,10 @@ impl ProxiedRun {
         let parent = sent.or(inferred).unwrap_or(self.context.root_span_id);
         let mut span = model_span(&self.context, exchange, api, call, parent);
         span.attributes
-            .extend(thread.and_then(|thread| number(THREAD, thread.0 as u64 + 1)));
+            .extend(thread.map(|thread| attribute(THREAD, thread.0 + 1)));
         if sent.is_none() && inferred.is_some_and(|parent| parent != self.context.root_span_id) {
-            span.attributes.push(text(names::INFERRED.written(), "parent"));
+            span.attributes
+                .push(attribute(names::INFERRED.written(), "parent"));
         }
         spans.push(span);
         let answer = answer_messages(&call.answer.body);
@@ -138,7 +141,7 @@ impl ProxiedRun {
             self.main = Some(thread);
         }
         let place = if offers_tools && !is_main {
-            let span_id = super::new_span_id();
+            let span_id = random_span_id();
             ThreadPlace {
                 parent: span_id,
                 sub_agent: Some(SubAgent {
@@ -180,19 +183,12 @@ impl ProxiedRun {
 }
 
 fn sub_agent_span(context: &ProxyContext, sub_agent: &SubAgent) -> Span {
-    Span {
-        trace_id: context.trace_id.to_bytes().to_vec(),
-        span_id: sub_agent.span_id.to_bytes().to_vec(),
-        parent_span_id: sub_agent.parent.to_bytes().to_vec(),
-        name: SUB_AGENT.to_owned(),
-        kind: span::SpanKind::Internal.into(),
-        start_time_unix_nano: sub_agent.start,
-        end_time_unix_nano: sub_agent.end,
-        attributes: vec![
-            text(names::OPERATION.written(), "invoke_agent"),
-            text(names::SOURCE.written(), SOURCE_PROXY),
-            text(names::INFERRED.written(), "span"),
-        ],
-        ..Span::default()
-    }
+    let times = (sub_agent.start, sub_agent.end);
+    let name = SUB_AGENT.to_owned();
+    let mut span = context.span(sub_agent.span_id, Some(sub_agent.parent), name, times);
+    span.attributes.extend([
+        attribute(names::OPERATION.written(), "invoke_agent"),
+        attribute(names::INFERRED.written(), "span"),
+    ]);
+    span
 }

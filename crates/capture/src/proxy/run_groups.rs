@@ -5,15 +5,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use opentelemetry_proto::tonic::trace::v1::{Span, span};
+use opentelemetry_proto::tonic::trace::v1::Span;
 use tracer_insight::conversation::prompt_messages;
-use tracer_sdk::format::{TraceId, names};
+use tracer_sdk::format::names;
 
-use super::exchange::{Exchange, ModelCall, SOURCE_PROXY, nanoseconds, text};
+use super::exchange::{Exchange, ModelCall, nanoseconds};
 use super::proxied_run::ProxiedRun;
 use super::threads::RequestHistory;
-use super::{ProxyContext, RunGrouping, new_span_id};
+use super::{ProxyContext, RunGrouping};
 use crate::model_api::ModelApi;
+use crate::otlp::encode::attribute;
+use crate::runs::{random_span_id, random_trace_id};
 
 /// How many runs are known at once, those that have ended among them: their conversations may go on.
 const MAX_RUNS: usize = 256;
@@ -128,10 +130,10 @@ impl AgentRuns {
     fn begin(&self, exchange: &Exchange) -> AgentRun {
         let trace_id = exchange
             .sent_context
-            .map_or_else(new_trace_id, |(trace_id, _)| trace_id);
+            .map_or_else(random_trace_id, |(trace_id, _)| trace_id);
         let context = ProxyContext {
             trace_id,
-            root_span_id: new_span_id(),
+            root_span_id: random_span_id(),
         };
         let name = self.grouping.name.clone();
         AgentRun {
@@ -185,23 +187,14 @@ fn distance(exchange: &Exchange, run: &AgentRun) -> Duration {
 /// The span around all calls of a run. What holds no model call is no agent's, and gets no name that would make it one.
 fn root(run: &AgentRun) -> Span {
     let context = run.calls.context;
-    let mut attributes = vec![
-        text(names::SOURCE.written(), SOURCE_PROXY),
-        text(names::INFERRED.written(), "span"),
-    ];
+    let times = (nanoseconds(run.first), nanoseconds(run.last));
+    let mut span = context.span(context.root_span_id, None, run.name.clone(), times);
+    span.attributes.push(attribute(names::INFERRED.written(), "span"));
     if run.model_calls > 0 {
-        attributes.push(text(names::RUN_NAME.written(), &run.name));
+        span.attributes
+            .push(attribute(names::RUN_NAME.written(), run.name.as_str()));
     }
-    Span {
-        trace_id: context.trace_id.to_bytes().to_vec(),
-        span_id: context.root_span_id.to_bytes().to_vec(),
-        name: run.name.clone(),
-        kind: span::SpanKind::Internal.into(),
-        start_time_unix_nano: nanoseconds(run.first),
-        end_time_unix_nano: nanoseconds(run.last),
-        attributes,
-        ..Span::default()
-    }
+    span
 }
 
 /// The product of a `User-Agent` header: `OpenAI/Python`, `python-httpx`, `claude-cli`.
@@ -217,20 +210,12 @@ fn client_name(user_agent: &str) -> String {
     if name.is_empty() { "agent".to_owned() } else { name }
 }
 
-fn new_trace_id() -> TraceId {
-    loop {
-        if let Some(id) = TraceId::from_u128(uuid::Uuid::new_v4().as_u128()) {
-            return id;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::proxy::exchange::ExchangeOutcome;
+    use crate::exchange::ExchangeEnd;
 
     /// An exchange of a chat that takes a second, `at` seconds after the first one.
     fn exchange(at: u64, messages: &Value, answer: &Value) -> Exchange {
@@ -243,7 +228,7 @@ mod tests {
             is_replayed: false,
             call_number: None,
             client_model: None,
-            span_id: new_span_id(),
+            span_id: random_span_id(),
             sent_context: None,
             user_agent: "OpenAI/Python 3.54.0".to_owned(),
             api: Some(ModelApi::ChatCompletions),
@@ -265,7 +250,7 @@ mod tests {
             is_cut: false,
             first_byte: None,
             ended: arrived + Duration::from_secs(1),
-            outcome: ExchangeOutcome::Answered,
+            end: ExchangeEnd::Whole,
         }
     }
 

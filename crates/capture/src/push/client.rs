@@ -1,6 +1,5 @@
 //! One request to the endpoint, and its answer.
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::SystemTime;
@@ -18,6 +17,7 @@ use tracer_sdk::read::read_input;
 use super::answer::{Answer, RawAnswer};
 use super::error::PushError;
 use super::settings::{Protocol, PushSettings, TlsFiles};
+use crate::causes::causes;
 use crate::otlp::encode::json;
 
 /// Bytes of an answer that are read.
@@ -212,10 +212,6 @@ fn is_about_certificates(error: &reqwest::Error) -> bool {
             )
         )
     })
-}
-
-fn causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(error.source(), |error| (*error).source())
 }
 
 /// The innermost cause. What wraps it repeats the URL, which may hold a secret.

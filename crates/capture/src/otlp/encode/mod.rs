@@ -9,7 +9,7 @@ pub mod json;
 mod messages;
 mod values;
 
-use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind as OtlpKind};
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode as OtlpCode;
@@ -17,6 +17,7 @@ use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 use tracer_sdk::format::{Record, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, names};
 use tracer_sdk::read::remove_usage;
 
+pub(crate) use values::attribute;
 use values::key_values;
 
 /// Name of the service when the run has none.
@@ -39,7 +40,7 @@ pub fn resource(run_name: Option<&str>) -> Resource {
         .filter(|name| !name.is_empty())
         .unwrap_or(UNNAMED_SERVICE);
     Resource {
-        attributes: vec![text(SERVICE_NAME, service)],
+        attributes: vec![attribute(SERVICE_NAME, service)],
         ..Resource::default()
     }
 }
@@ -50,9 +51,9 @@ pub fn resource(run_name: Option<&str>) -> Resource {
 pub(crate) fn resource_of(span: &SpanRecord, run_name: Option<&str>) -> Resource {
     if !span.attributes.contains_key(SERVICE_NAME) {
         let mut own = resource(run_name);
-        own.attributes.push(text("telemetry.sdk.name", SDK));
+        own.attributes.push(attribute("telemetry.sdk.name", SDK));
         own.attributes
-            .push(text("telemetry.sdk.version", env!("CARGO_PKG_VERSION")));
+            .push(attribute("telemetry.sdk.version", env!("CARGO_PKG_VERSION")));
         return own;
     }
     let of_resource = |key: &str| {
@@ -194,11 +195,6 @@ const fn status_code(code: StatusCode) -> OtlpCode {
         StatusCode::Ok => OtlpCode::Ok,
         StatusCode::Error => OtlpCode::Error,
     }
-}
-
-/// An attribute with a text.
-fn text(key: &str, value: &str) -> KeyValue {
-    values::key_value(key.to_owned(), serde_json::Value::from(value))
 }
 
 #[cfg(test)]

@@ -10,6 +10,11 @@ pub(super) fn key_values(attributes: Map<String, Value>) -> Vec<KeyValue> {
     present.map(|(key, value)| key_value(key, value)).collect()
 }
 
+/// An attribute.
+pub(crate) fn attribute(key: &str, value: impl Into<Value>) -> KeyValue {
+    key_value(key.to_owned(), value.into())
+}
+
 pub(super) fn key_value(key: String, value: Value) -> KeyValue {
     KeyValue {
         key,
