@@ -111,13 +111,7 @@ impl Shipper {
     /// [`BucketError::Journal`]: the journal cannot be used, or another process has it.
     pub fn open(settings: &Settings, bucket: OpenBucket, options: ShipOptions) -> Result<Self, BucketError> {
         let store = RunStore::new(&settings.data_dir);
-        // Runs are only forgotten when the folder can be listed: it may be on a disk that is not there now.
-        let known: Option<HashSet<TraceId>> = store
-            .list_directories()
-            .ok()
-            .map(|directories| directories.iter().map(|directory| directory.trace_id).collect());
-        let exists = |run: TraceId| known.as_ref().is_none_or(|known| known.contains(&run));
-        let journal = Journal::open(store.data_dir(), &bucket.key, &bucket.to_string(), exists)?;
+        let journal = Journal::open(&store, &bucket.key, &bucket.to_string())?;
         Ok(Self {
             store,
             journal,

@@ -1,17 +1,17 @@
 //! [`PushEndpoint`]: where runs are pushed to.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use reqwest::Url;
-use sha2::{Digest, Sha256};
+use tracer_insight::digest::sha256_hex;
 
 use super::error::PushError;
 use crate::loopback::is_loopback_host;
 
 /// Path of traces below the base of an OTLP endpoint.
 const TRACES_PATH: &str = "v1/traces";
-/// Bytes of the hash that names an endpoint.
-const KEY_BYTES: usize = 8;
+/// Hexadecimal digits of the hash that names an endpoint.
+const KEY_DIGITS: usize = 16;
 
 /// The URL that takes traces. It shows neither its password nor its query.
 ///
@@ -121,11 +121,8 @@ impl PushEndpoint {
         let mut url = self.url.clone();
         // Only URLs without a host have no place for a password.
         let _ = url.set_password(None);
-        let mut key = String::new();
-        for byte in Sha256::digest(url.as_str()).iter().take(KEY_BYTES) {
-            // Writing to a text never fails.
-            let _ = write!(key, "{byte:02x}");
-        }
+        let mut key = sha256_hex(url.as_str().as_bytes());
+        key.truncate(KEY_DIGITS);
         key
     }
 }

@@ -3,7 +3,7 @@
 //! Each acknowledgement is one line that is appended; a line that a crash has torn is sent again. The file is written
 //! anew, beside the old one and renamed into its place, when it is opened and when it has grown.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::private_files::{private_file, private_folder};
-use tracer_sdk::read::read_input;
+use tracer_sdk::read::{RunStore, read_input};
 
 /// Folder of the journals in the data directory.
 const FOLDER: &str = "pushed";
@@ -64,9 +64,11 @@ pub(super) struct SentPart {
 /// ```
 /// use std::collections::BTreeMap;
 /// use tracer_capture::push::{Journal, JournalError};
+/// use tracer_sdk::read::RunStore;
 ///
 /// let folder = tempfile::tempdir()?;
-/// let open = || Journal::<BTreeMap<String, u64>>::open(folder.path(), "a1b2", "s3://team/agents", |_| true);
+/// let store = RunStore::new(folder.path());
+/// let open = || Journal::<BTreeMap<String, u64>>::open(&store, "a1b2", "s3://team/agents");
 /// let run = "10000000000000000000000000000001".parse().unwrap();
 /// let mut journal = open()?;
 /// journal.record(run, BTreeMap::from([("bytes".to_owned(), 42)]))?;
@@ -104,19 +106,14 @@ struct JournalLine<Part> {
 }
 
 impl<Part: Serialize + DeserializeOwned> Journal<Part> {
-    /// Opens the journal of a destination, and forgets the runs that do not `exist` any more. `key` names its file;
-    /// `destination` is what a person reads in it, and holds no secret.
+    /// Opens the journal of a destination in the data directory of `store`, and forgets the runs that are not there any
+    /// more. `key` names its file; `destination` is what a person reads in it, and holds no secret.
     ///
     /// # Errors
     ///
     /// [`JournalError`]: it cannot be used, or another process has it.
-    pub fn open(
-        data_dir: &Path,
-        key: &str,
-        destination: &str,
-        exists: impl Fn(TraceId) -> bool,
-    ) -> Result<Self, JournalError> {
-        let folder = data_dir.join(FOLDER);
+    pub fn open(store: &RunStore, key: &str, destination: &str) -> Result<Self, JournalError> {
+        let folder = store.data_dir().join(FOLDER);
         let path = folder.join(format!("{key}.jsonl"));
         let failed = |source| JournalError::Io {
             path: path.clone(),
@@ -146,7 +143,11 @@ impl<Part: Serialize + DeserializeOwned> Journal<Part> {
             }
             Err(error) => return Err(failed(error)),
         };
-        runs.retain(|run, _| exists(*run));
+        // Runs are only forgotten when the folder can be listed: it may be on a disk that is not there now.
+        if let Ok(directories) = store.list_directories() {
+            let known: HashSet<TraceId> = directories.iter().map(|directory| directory.trace_id).collect();
+            runs.retain(|run, _| known.contains(run));
+        }
         let file = write_anew(&path, &head, &runs).map_err(failed)?;
         Ok(Self {
             lines: runs.len(),
@@ -259,6 +260,8 @@ fn write_anew<Part: Serialize>(
 
 #[cfg(test)]
 mod tests {
+    use tracer_sdk::format::RUNS_FOLDER;
+
     use super::*;
     use crate::push::PushEndpoint;
 
@@ -269,16 +272,12 @@ mod tests {
         PushEndpoint::from_base("https://me:s3cret@a.test?key=s3cret", "").unwrap()
     }
 
-    fn open_at(
-        data_dir: &Path,
-        endpoint: &PushEndpoint,
-        exists: bool,
-    ) -> Result<Journal<SentPart>, JournalError> {
-        Journal::open(data_dir, &endpoint.key(), &endpoint.to_string(), |_| exists)
+    fn open_at(data_dir: &Path, endpoint: &PushEndpoint) -> Result<Journal<SentPart>, JournalError> {
+        Journal::open(&RunStore::new(data_dir), &endpoint.key(), &endpoint.to_string())
     }
 
     fn open(data_dir: &Path) -> Result<Journal<SentPart>, JournalError> {
-        open_at(data_dir, &endpoint(), true)
+        open_at(data_dir, &endpoint())
     }
 
     fn sent(journal: &Journal<SentPart>, run: &str) -> SentPart {
@@ -338,7 +337,7 @@ mod tests {
         let first = open(data_dir.path()).unwrap();
         assert!(matches!(open(data_dir.path()), Err(JournalError::Locked)));
         let other = PushEndpoint::from_base("https://b.test", "").unwrap();
-        assert!(open_at(data_dir.path(), &other, true).is_ok());
+        assert!(open_at(data_dir.path(), &other).is_ok());
         drop(first);
         assert!(open(data_dir.path()).is_ok());
     }
@@ -360,9 +359,15 @@ mod tests {
         let data_dir = tempfile::tempdir().unwrap();
         let mut journal = open(data_dir.path()).unwrap();
         journal.record(id(FIRST), part(10)).unwrap();
+        journal.record(id(SECOND), part(5)).unwrap();
         drop(journal);
-        drop(open_at(data_dir.path(), &endpoint(), false).unwrap());
-        assert_eq!(sent(&open(data_dir.path()).unwrap(), FIRST), SentPart::default());
+        let journal = open(data_dir.path()).unwrap();
+        assert_eq!(sent(&journal, FIRST), part(10), "nothing can be listed");
+        drop(journal);
+        fs::create_dir_all(data_dir.path().join(RUNS_FOLDER).join(SECOND)).unwrap();
+        let journal = open(data_dir.path()).unwrap();
+        assert_eq!(sent(&journal, FIRST), SentPart::default());
+        assert_eq!(sent(&journal, SECOND), part(5));
     }
 
     #[test]

@@ -12,11 +12,11 @@ mod endpoint;
 mod error;
 mod event;
 mod followed_runs;
-mod headers;
 mod journal;
 mod pusher;
 mod repeats;
 mod retry;
+mod secret_headers;
 mod settings;
 mod stopping;
 mod tail;
@@ -25,7 +25,6 @@ pub use endpoint::PushEndpoint;
 pub use error::PushError;
 pub use event::{PushEvent, PushSummary};
 pub use followed_runs::FollowedRuns;
-pub use headers::PushHeaders;
 // For `tracer-bucket`, which remembers what it sent and is stopped in the same way; no promise to anybody else.
 #[doc(hidden)]
 pub use followed_runs::FollowedDirectories;
@@ -33,6 +32,7 @@ pub use followed_runs::FollowedDirectories;
 pub use journal::{Journal, JournalError};
 pub use pusher::{PushOptions, Pusher};
 pub use retry::RetryPolicy;
+pub use secret_headers::PushHeaders;
 pub use settings::{Protocol, PushOverrides, PushSettings, TlsFiles};
 #[doc(hidden)]
 pub use stopping::{Stopper, Stopping, until_stopped};

@@ -137,19 +137,9 @@ impl Pusher {
     ) -> Result<Self, PushError> {
         let store = RunStore::new(data_dir);
         let client = Client::new(settings)?;
-        // Runs are only forgotten when the folder can be listed: it may be on a disk that is not there now.
-        let known: Option<HashSet<TraceId>> = store
-            .list_directories()
-            .ok()
-            .map(|directories| directories.iter().map(|directory| directory.trace_id).collect());
-        let exists = |run: TraceId| known.as_ref().is_none_or(|known| known.contains(&run));
-        let journal = Journal::open(
-            store.data_dir(),
-            &settings.endpoint.key(),
-            &settings.endpoint.to_string(),
-            exists,
-        )
-        .map_err(PushError::of_journal)?;
+        let endpoint = &settings.endpoint;
+        let journal = Journal::open(&store, &endpoint.key(), &endpoint.to_string());
+        let journal = journal.map_err(PushError::of_journal)?;
         Ok(Self {
             store,
             endpoint: settings.endpoint.clone(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::endpoint::PushEndpoint;
 use super::error::PushError;
-use super::headers::PushHeaders;
+use super::secret_headers::PushHeaders;
 
 const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
