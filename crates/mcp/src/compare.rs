@@ -8,7 +8,6 @@ use tracer_insight::metric_words;
 use tracer_insight::profile::RunProfile;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::text;
-use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{RunReader, Strictness};
 
 use crate::arguments::CompareRuns;
@@ -25,30 +24,17 @@ const MAX_VALUE_BYTES: usize = 60;
 /// Tools and models that are named of each kind of change.
 const MAX_NAMES: usize = 10;
 
-pub(crate) fn answer(store: &FactsStore, prices: &Prices, asked: &CompareRuns) -> Result<String, ToolError> {
-    let mut before = ComparedRun::open(store, prices, Some(&asked.before))?;
-    let mut after = ComparedRun::open(store, prices, asked.after.as_deref())?;
+pub(crate) fn answer(store: &FactsStore, asked: &CompareRuns) -> Result<String, ToolError> {
+    let mut before = ComparedRun::open(store, Some(&asked.before))?;
+    let mut after = ComparedRun::open(store, asked.after.as_deref())?;
     let mut comparison = Comparison::of_runs(&before.profile, &after.profile);
     comparison.look_up_differences(
         &mut before.run.records,
         &mut after.run.records,
         MAX_COMPARED_CALLS,
     )?;
-    let lines = lines(&comparison);
-    let first: usize = match &asked.cursor {
-        None => 0,
-        Some(cursor) => cursor.parse().map_err(|_| ToolError::Cursor)?,
-    };
-    if first > lines.len() {
-        return Err(ToolError::Cursor);
-    }
-    let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
-    for (at, line) in lines.iter().enumerate().skip(first) {
-        if !page.add(line) {
-            return Ok(page.finish(Some(at.to_string())));
-        }
-    }
-    Ok(page.finish(None))
+    let page = AnswerPage::new(asked.budget.tokens(BUDGET));
+    page.list_from(asked.cursor.as_deref(), &lines(&comparison), String::clone)
 }
 
 struct ComparedRun {
@@ -60,7 +46,7 @@ struct ComparedRun {
 
 impl ComparedRun {
     /// A run, strictly read: of one that is damaged nobody knows in what it differs.
-    fn open(store: &FactsStore, prices: &Prices, wanted: Option<&str>) -> Result<Self, ToolError> {
+    fn open(store: &FactsStore, wanted: Option<&str>) -> Result<Self, ToolError> {
         let lease = selection::one(store, wanted)?;
         let directory = &lease.directory;
         let invalid = |problem: String| ToolError::NotComparable {
@@ -70,7 +56,7 @@ impl ComparedRun {
         let run = RunReader::open(&directory.path, Strictness::Strict)
             .map_err(|error| invalid(error.to_string()))?;
         let meta = run.require_meta().map_err(|error| invalid(error.to_string()))?;
-        let profile = RunProfile::read(meta, run.records.clone())?.priced(prices);
+        let profile = RunProfile::read(meta, run.records.clone())?.priced(store.prices());
         Ok(Self {
             run,
             profile,

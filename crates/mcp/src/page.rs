@@ -3,6 +3,8 @@
 use tracer_insight::marked_text::LEGEND;
 use tracer_insight::outline::TokenBudget;
 
+use crate::error::ToolError;
+
 /// What the last line takes at most: a cursor is at most this long.
 const LAST_LINE_BYTES: usize = 120;
 
@@ -30,6 +32,28 @@ impl AnswerPage {
             self.text.push('\n');
         }
         fits
+    }
+
+    /// Adds the lines of a list, from the place on that the cursor of the page before names, as far as there is room.
+    pub(crate) fn list_from<T>(
+        mut self,
+        cursor: Option<&str>,
+        list: &[T],
+        line: impl Fn(&T) -> String,
+    ) -> Result<String, ToolError> {
+        let first: usize = match cursor {
+            None => 0,
+            Some(cursor) => cursor.parse().map_err(|_| ToolError::Cursor)?,
+        };
+        if first > list.len() {
+            return Err(ToolError::Cursor);
+        }
+        for (place, item) in list.iter().enumerate().skip(first) {
+            if !self.add(&line(item)) {
+                return Ok(self.finish(Some(place.to_string())));
+            }
+        }
+        Ok(self.finish(None))
     }
 
     /// The text, with the cursor of the next page where there is more.

@@ -2,7 +2,6 @@
 
 use tracer_facts::FactsStore;
 use tracer_insight::outline::{self, FurtherDetail, StepCursor};
-use tracer_sdk::prices::Prices;
 
 use crate::arguments::{GetStep, OneRun};
 use crate::error::ToolError;
@@ -13,8 +12,8 @@ pub(crate) const RUN_BUDGET: usize = 2_000;
 pub(crate) const STEP_BUDGET: usize = 2_000;
 pub(crate) const FAILURE_BUDGET: usize = 800;
 
-pub(crate) fn outline(store: &FactsStore, prices: &Prices, asked: &OneRun) -> Result<String, ToolError> {
-    let (lease, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
+pub(crate) fn outline(store: &FactsStore, asked: &OneRun) -> Result<String, ToolError> {
+    let (lease, mut run) = selection::opened(store, asked.run_id.as_deref())?;
     let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let budget = asked.budget.tokens(RUN_BUDGET);
     Ok(outline::of_run(
@@ -25,8 +24,8 @@ pub(crate) fn outline(store: &FactsStore, prices: &Prices, asked: &OneRun) -> Re
     )?)
 }
 
-pub(crate) fn failure(store: &FactsStore, prices: &Prices, asked: &OneRun) -> Result<String, ToolError> {
-    let (lease, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
+pub(crate) fn failure(store: &FactsStore, asked: &OneRun) -> Result<String, ToolError> {
+    let (lease, mut run) = selection::opened(store, asked.run_id.as_deref())?;
     let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let budget = asked.budget.tokens(FAILURE_BUDGET);
     Ok(outline::of_failure(
@@ -37,8 +36,8 @@ pub(crate) fn failure(store: &FactsStore, prices: &Prices, asked: &OneRun) -> Re
     )?)
 }
 
-pub(crate) fn step(store: &FactsStore, prices: &Prices, asked: &GetStep) -> Result<String, ToolError> {
-    let (lease, mut run) = selection::opened(store, prices, asked.run_id.as_deref())?;
+pub(crate) fn step(store: &FactsStore, asked: &GetStep) -> Result<String, ToolError> {
+    let (lease, mut run) = selection::opened(store, asked.run_id.as_deref())?;
     let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let cursor = asked
         .cursor

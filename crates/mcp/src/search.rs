@@ -100,10 +100,6 @@ fn sorted(
     test: &StepTest,
     order: SearchOrder,
 ) -> Result<String, ToolError> {
-    let first: usize = match &asked.cursor {
-        None => 0,
-        Some(cursor) => cursor.parse().map_err(|_| ToolError::Cursor)?,
-    };
     let wanted = StepSearch {
         test,
         limit: MAX_HITS,
@@ -115,20 +111,13 @@ fn sorted(
         hits.add(at, found, MAX_HITS);
     });
     let (hits, _) = hits.finish(MAX_HITS);
-    if first > hits.len() {
-        return Err(ToolError::Cursor);
-    }
     let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
     if hits.is_empty() {
         let _ = page.add("no step with such a number matches");
     }
-    for (place, (at, hit)) in hits.iter().enumerate().skip(first) {
-        let Some(run) = candidates.get(*at) else { continue };
-        if !page.add(&format!("{}\n{}", run_line(run), hit_line(hit))) {
-            return Ok(page.finish(Some(place.to_string())));
-        }
-    }
-    Ok(page.finish(None))
+    page.list_from(asked.cursor.as_deref(), &hits, |(at, hit)| {
+        format!("{}\n{}", run_line(candidates[*at]), hit_line(hit))
+    })
 }
 
 /// The run and the step behind which a page begins.

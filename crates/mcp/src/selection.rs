@@ -4,7 +4,6 @@ use tracer_facts::query::RunQuery;
 use tracer_facts::{FactsStore, ListedRun, RunLease, matching_runs};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::units::now;
-use tracer_sdk::prices::Prices;
 use tracer_sdk::read::CancelToken;
 
 use crate::error::ToolError;
@@ -15,14 +14,10 @@ pub(crate) fn one(store: &FactsStore, wanted: Option<&str>) -> Result<RunLease, 
     Ok(store.files(&directory)?)
 }
 
-/// The same, opened; its calls have the costs of these prices.
-pub(crate) fn opened(
-    store: &FactsStore,
-    prices: &Prices,
-    wanted: Option<&str>,
-) -> Result<(RunLease, RunSteps), ToolError> {
+/// The same, opened; its calls have the costs of the store's prices.
+pub(crate) fn opened(store: &FactsStore, wanted: Option<&str>) -> Result<(RunLease, RunSteps), ToolError> {
     let lease = one(store, wanted)?;
-    let steps = RunSteps::open(&lease.directory, prices.clone())?;
+    let steps = RunSteps::open(&lease.directory, store.prices().clone())?;
     Ok((lease, steps))
 }
 

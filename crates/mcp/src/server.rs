@@ -25,15 +25,13 @@ const INSTRUCTIONS: &str = "Recorded runs of AI agents on this machine: model ca
 #[derive(Debug, Clone)]
 pub struct RunsServer {
     store: FactsStore,
-    prices: Prices,
 }
 
 impl RunsServer {
     /// The server of a data directory, which need not exist yet. Calls have the costs of these prices.
     pub fn new(data_dir: impl Into<PathBuf>, prices: Prices) -> Self {
         Self {
-            store: FactsStore::new(data_dir).with_prices(prices.clone()),
-            prices,
+            store: FactsStore::new(data_dir).with_prices(prices),
         }
     }
 
@@ -42,7 +40,6 @@ impl RunsServer {
     pub fn with_team(self, team: Arc<TeamStore>) -> Self {
         Self {
             store: self.store.with_team(team),
-            ..self
         }
     }
 }
@@ -88,12 +85,10 @@ impl ServerHandler for RunsServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let (store, prices) = (self.store.clone(), self.prices.clone());
+        let store = self.store.clone();
         // Runs are read from files: that may take a while.
-        let answer = tokio::task::spawn_blocking(move || {
-            tools::call(&store, &prices, &request.name, request.arguments)
-        })
-        .await;
+        let answer =
+            tokio::task::spawn_blocking(move || tools::call(&store, &request.name, request.arguments)).await;
         match answer {
             Ok(Ok(text)) => Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into()),
             Ok(Err(error @ ToolError::UnknownTool(_))) => {

@@ -27,23 +27,13 @@ pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolEr
     let is_of_calls = by.is_some_and(tracer_facts::stats::Grouping::is_of_calls);
     let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
     let _ = page.add(&line(&found.all, MarkedText::own("all"), false));
-    let first: usize = match &asked.cursor {
-        None => 0,
-        Some(cursor) => cursor.parse().map_err(|_| ToolError::Cursor)?,
-    };
-    if first > found.groups.len() {
-        return Err(ToolError::Cursor);
-    }
-    for (at, group) in found.groups.iter().enumerate().skip(first) {
+    page.list_from(asked.cursor.as_deref(), &found.groups, |group| {
         let name = match &group.group {
             Some(name) => MarkedText::default().with_content(name, MAX_NAME_BYTES),
             None => MarkedText::own("(none)"),
         };
-        if !page.add(&line(group, name, is_of_calls)) {
-            return Ok(page.finish(Some(at.to_string())));
-        }
-    }
-    Ok(page.finish(None))
+        line(group, name, is_of_calls)
+    })
 }
 
 fn times(count: u64) -> String {

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use tracer_facts::FactsStore;
 use tracer_insight::marked_text::{CLOSE, LEGEND, OPEN};
 use tracer_insight::testing::HOSTILE_TEXTS;
-use tracer_sdk::prices::Prices;
 
 use crate::arguments::MAX_BUDGET;
 use crate::error::ToolError;
@@ -140,7 +139,7 @@ impl Runs {
     }
 
     fn call(&self, tool: &str, arguments: Value) -> Result<String, ToolError> {
-        tools::call(&self.store(), &Prices::default(), tool, Some(object(arguments)))
+        tools::call(&self.store(), tool, Some(object(arguments)))
     }
 
     /// All pages of an answer.

@@ -7,7 +7,6 @@ use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use tracer_facts::FactsStore;
-use tracer_sdk::prices::Prices;
 
 use crate::arguments::{CompareRuns, GetStep, ListRuns, MAX_BUDGET, OneRun, SearchRuns, Stats, parse};
 use crate::error::ToolError;
@@ -90,18 +89,17 @@ fn tool<A: JsonSchema + 'static>(name: &'static str, title: &str, what: &str, bu
 /// The answer of a tool.
 pub(crate) fn call(
     store: &FactsStore,
-    prices: &Prices,
     name: &str,
     arguments: Option<Map<String, Value>>,
 ) -> Result<String, ToolError> {
     match name {
         "list_runs" => list::answer(store, &parse(arguments)?),
         "search_runs" => search::answer(store, &parse(arguments)?),
-        "get_run" => run::outline(store, prices, &parse(arguments)?),
-        "get_step" => run::step(store, prices, &parse(arguments)?),
-        "compare_runs" => compare::answer(store, prices, &parse(arguments)?),
+        "get_run" => run::outline(store, &parse(arguments)?),
+        "get_step" => run::step(store, &parse(arguments)?),
+        "compare_runs" => compare::answer(store, &parse(arguments)?),
         "stats" => stats::answer(store, &parse(arguments)?),
-        "explain_failure" => run::failure(store, prices, &parse(arguments)?),
+        "explain_failure" => run::failure(store, &parse(arguments)?),
         name => Err(ToolError::UnknownTool(text_of(name))),
     }
 }
