@@ -15,14 +15,26 @@ use sha2::{Digest, Sha256};
 /// ```
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Bytes as lower-case hex characters, two for each.
+///
+/// ```
+/// use tracer_insight::digest::hex;
+///
+/// assert_eq!(hex(&[0x07, 0xff]), "07ff");
+/// ```
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
         for nibble in [byte >> 4, byte & 0xf] {
-            hex.push(char::from(HEX[usize::from(nibble)]));
+            text.push(char::from(DIGITS[usize::from(nibble)]));
         }
     }
-    hex
+    text
 }
 
 /// The first 64 bits of the SHA-256 digest of what `write` writes: distinguishes calls and stays the same in every version
@@ -33,11 +45,28 @@ pub(crate) fn fingerprint(write: impl FnOnce(&mut Hashing)) -> u64 {
     hashing.first_bits()
 }
 
-/// Takes what is hashed, as a writer.
-#[derive(Default)]
-pub(crate) struct Hashing(Sha256);
+/// Takes what is hashed, as a writer that never fails.
+///
+/// ```
+/// use std::io::Write;
+/// use tracer_insight::digest::{Hashing, sha256_hex};
+///
+/// let mut hashing = Hashing::default();
+/// hashing.write_all(b"version: ")?;
+/// hashing.write_all(b"2\n")?;
+/// assert_eq!(hashing.hex(), sha256_hex(b"version: 2\n"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Hashing(Sha256);
 
 impl Hashing {
+    /// The digest, as 64 lower-case hex characters.
+    #[must_use]
+    pub fn hex(self) -> String {
+        hex(&self.0.finalize())
+    }
+
     /// The first 64 bits of the digest.
     pub(crate) fn first_bits(self) -> u64 {
         let digest = self.0.finalize();

@@ -1,35 +1,23 @@
 //! What tells whether two gates judged the same files.
 
-use std::fmt::Write;
-use std::io::{self, Read};
+use std::io::{self, Write};
 
-use sha2::{Digest, Sha256};
+use tracer_insight::digest::Hashing;
 
 use super::Workspace;
 use super::files::{Listed, look_at};
 
 /// The SHA-256 over the regular files of a workspace, in the order of their names: name, NUL, content, NUL each.
 pub fn fingerprint(workspace: &Workspace) -> io::Result<String> {
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
+    let mut hashing = Hashing::default();
     for name in &workspace.files {
         let Listed::File(mut file) = look_at(&workspace.root, name)? else {
             continue;
         };
-        digest.update(name.as_os_str().as_encoded_bytes());
-        digest.update([0]);
-        loop {
-            let length = file.read(&mut buffer)?;
-            let Some(read) = buffer.get(..length).filter(|read| !read.is_empty()) else {
-                break;
-            };
-            digest.update(read);
-        }
-        digest.update([0]);
+        hashing.write_all(name.as_os_str().as_encoded_bytes())?;
+        hashing.write_all(&[0])?;
+        io::copy(&mut file, &mut hashing)?;
+        hashing.write_all(&[0])?;
     }
-    Ok(digest.finalize().iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
+    Ok(hashing.hex())
 }
