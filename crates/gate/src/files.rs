@@ -1,6 +1,5 @@
 //! Policy, baseline and report files: read within bounds, checked, and named with their digests.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +20,8 @@ use tracer_insight::text;
 /// assert_eq!(error.to_string(), "no policy found");
 /// assert_eq!(error.hints(), ["write one: tracer init"]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct InputError {
     message: String,
     hints: Vec<String>,
@@ -55,14 +55,6 @@ impl InputError {
         &self.hints
     }
 }
-
-impl fmt::Display for InputError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for InputError {}
 
 /// Where the policy is looked for when no option names one.
 pub const POLICY_FILE: &str = ".tracer/policy.yaml";

@@ -24,16 +24,9 @@ pub enum Since {
 }
 
 /// Error of a text that is neither an age nor a date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("give an age (30m, 2h, 3d, 1w) or a date (2026-11-01, 2026-11-01T08:00:00Z)")]
 pub struct InvalidSince;
-
-impl fmt::Display for InvalidSince {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("give an age (30m, 2h, 3d, 1w) or a date (2026-11-01, 2026-11-01T08:00:00Z)")
-    }
-}
-
-impl std::error::Error for InvalidSince {}
 
 impl Since {
     /// The point in time, relative to `now`.

@@ -1,7 +1,5 @@
 //! Why a baseline, or a report that one is to be made from, is refused.
 
-use std::fmt;
-
 /// A baseline is refused, or cannot be made: what is wrong, where, and what to do about it.
 ///
 /// ```
@@ -11,7 +9,8 @@ use std::fmt;
 /// assert_eq!(error.code, BaselineErrorCode::UnsupportedVersion);
 /// assert_eq!(error.to_string(), "schema_version: 0.9.0 is not understood; 0.2 and 0.3.x are");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct BaselineError {
     /// What kind of problem.
     pub code: BaselineErrorCode,
@@ -89,11 +88,3 @@ impl BaselineError {
         }
     }
 }
-
-impl fmt::Display for BaselineError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for BaselineError {}

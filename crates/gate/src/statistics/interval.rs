@@ -1,8 +1,5 @@
 //! Confidence intervals for a rate, and the verdict that they give on a target.
 
-use std::error::Error;
-use std::fmt;
-
 use serde::Serialize;
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
@@ -97,25 +94,16 @@ pub struct RateInterval {
 /// let error = RateInterval::of(IntervalMethod::Wilson, 4, 3, 0.95).unwrap_err();
 /// assert_eq!(error, StatisticsError::CountOutOfRange);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatisticsError {
     /// No trial, or more successes than trials.
+    #[error("there must be at least one trial, and no more successes than trials")]
     CountOutOfRange,
     /// The confidence is not more than 0 and less than 1.
+    #[error("the confidence must be more than 0 and less than 1")]
     FractionOpen,
 }
-
-impl fmt::Display for StatisticsError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::CountOutOfRange => "there must be at least one trial, and no more successes than trials",
-            Self::FractionOpen => "the confidence must be more than 0 and less than 1",
-        })
-    }
-}
-
-impl Error for StatisticsError {}
 
 impl RateInterval {
     /// The bounds by a method, with a confidence between 0 and 1 for each.
