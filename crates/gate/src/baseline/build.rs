@@ -7,9 +7,8 @@ use super::read::SCHEMA_VERSION;
 use super::report::{SampleReport, Sampled};
 use super::{Acceptance, Baseline, BaselineSummary, EnvironmentFingerprint, Provenance, TrialSample};
 use crate::Verdict;
-use tracer_insight::profile::Metric;
-use tracer_insight::profile::RunProfile;
-use tracer_insight::profile::agent_of;
+use tracer_insight::profile::{Metric, RunProfile, agent_of};
+use tracer_sdk::format::{RecordedStatus, Timestamp};
 
 impl Baseline {
     /// A baseline of one run, made at `created_at`.
@@ -34,6 +33,16 @@ impl Baseline {
                 .collect(),
         );
         baseline.sealed(Provenance::of(&[run]))
+    }
+
+    /// A baseline of a run that has ended; `forced` when it did not end well.
+    #[must_use]
+    pub fn of_ended(run: &RunProfile, now: Timestamp) -> Self {
+        let mut baseline = Self::of_run(run, &moment(now));
+        if let Some(provenance) = &mut baseline.x_tracer {
+            provenance.forced = run.status != RecordedStatus::Ok;
+        }
+        baseline
     }
 
     /// A baseline of all the runs of a sample, in order; `None` of no run. Metrics that are not known of every run are
@@ -193,6 +202,14 @@ impl Provenance {
                 .collect(),
         }
     }
+}
+
+/// The moment as baselines have it, to the millisecond.
+#[must_use]
+pub fn moment(time: Timestamp) -> String {
+    let text = time.to_string();
+    let seconds_and_milliseconds: String = text.chars().take("2026-01-01T00:00:00.000".len()).collect();
+    seconds_and_milliseconds + "Z"
 }
 
 /// The agent of all the runs; `None` when they have none, or several.

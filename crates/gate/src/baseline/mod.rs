@@ -4,14 +4,13 @@ mod acceptance;
 mod build;
 mod check;
 mod comparison;
-mod ended;
 mod error;
 mod read;
 mod report;
 mod usual_path;
 
 pub use acceptance::{Acceptance, AcceptanceSource, AcceptanceVerdict, PreviousBaseline, PullRequest};
-pub use ended::moment;
+pub use build::moment;
 pub use error::{BaselineError, BaselineErrorCode};
 #[cfg(feature = "schema")]
 pub(super) use read::SCHEMA_VERSION;

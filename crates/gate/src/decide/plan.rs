@@ -78,20 +78,12 @@ impl<'a> Planner<'a, '_> {
             .and_then(|(metric, baseline)| baseline.sample(metric));
         let sample = sample.filter(|sample| !sample.is_empty());
         let mode = match &check.rule {
-            Rule::Invariant(invariant) => match self.invariant(check, invariant)? {
-                Some(mode) => mode,
-                None => return Ok(None),
-            },
-            Rule::Measured(rule) => match self.measured(check, rule, sample.as_deref())? {
-                Some(mode) => mode,
-                None => return Ok(None),
-            },
-            Rule::Distributional(rule) => match self.distributional(check, rule, sample.as_deref())? {
-                Some(mode) => mode,
-                None => return Ok(None),
-            },
-            Rule::Statistical(rule) => self.statistical(check, rule)?,
+            Rule::Invariant(invariant) => self.invariant(check, invariant)?,
+            Rule::Measured(rule) => self.measured(check, rule, sample.as_deref())?,
+            Rule::Distributional(rule) => self.distributional(check, rule, sample.as_deref())?,
+            Rule::Statistical(rule) => Some(self.statistical(check, rule)?),
         };
+        let Some(mode) = mode else { return Ok(None) };
         Ok(Some(Planned {
             check,
             mode: if check.ignored {

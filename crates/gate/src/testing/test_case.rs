@@ -1,14 +1,14 @@
 //! One test against a baseline: what runs, how often, and by which policy.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::explain;
 use super::files::{BaselineFile, is_ci};
 use crate::policy::{ExpectedStatus, OnInconclusive, Overrides, Policy};
-use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, Report, Trial, Verdict};
+use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, Report, Trial, Verdict, moment};
 use tracer_insight::profile::{RunProfile, agent_of};
-use tracer_sdk::format::{RecordedStatus, Timestamp};
+use tracer_insight::units;
+use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::testing::Capture;
 
 /// A test of an agent against its baseline: what [`assert_baseline!`](crate::assert_baseline) is made of.
@@ -170,7 +170,7 @@ impl BaselineTest {
             }
             _ => explain::no_baseline(&self.name, trials.len()),
         };
-        let pending = Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), &now());
+        let pending = Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), &moment(units::now()));
         let accepting = match pending {
             Some(pending) if !is_ci => {
                 self.file.write_pending(&pending)?;
@@ -217,12 +217,4 @@ impl BaselineTest {
         }
         run
     }
-}
-
-/// The time, as baselines have it: to the millisecond.
-fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = Timestamp::from_unix_microseconds(i64::try_from(since.as_micros()).unwrap_or(0)).to_string();
-    let to_the_millisecond: String = now.chars().take("2026-01-01T00:00:00.000".len()).collect();
-    to_the_millisecond + "Z"
 }
