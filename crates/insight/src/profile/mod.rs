@@ -1,6 +1,5 @@
 //! What one run did, in numbers and findings: all that a gate judges a trial by (gate, section 1).
 
-mod agent;
 mod bounds;
 mod gather;
 mod missing;
@@ -12,7 +11,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use crate::repeats::RepeatedCalls;
-pub use agent::agent_of;
 pub use bounds::Bounds;
 pub use missing::MissingSpans;
 pub use name::Metric;
@@ -96,6 +94,20 @@ pub struct RunProfile {
 }
 
 impl RunProfile {
+    /// The agent: the label of the run without a time stamp; `None` when it has none.
+    ///
+    /// ```
+    /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| ());
+    /// assert_eq!(RunProfile::new(&run.meta, run.records).agent(), Some("captured"));
+    /// ```
+    #[must_use]
+    pub fn agent(&self) -> Option<&str> {
+        agent_of(self.run_name.as_deref()?)
+    }
+
     /// The profile with what the run costs by these prices.
     ///
     /// ```
@@ -250,6 +262,30 @@ impl RunProfile {
     pub fn has_repeated_shapes(&self) -> bool {
         self.counts.loop_warnings > 0 || !self.repeats.is_empty() || !self.unknown_repeats.is_empty()
     }
+}
+
+/// The label of a run without ` - 2026-11-21 07:05` at its end; `None` when nothing else is in it.
+///
+/// ```
+/// use tracer_insight::profile::agent_of;
+///
+/// assert_eq!(agent_of("support - 2026-11-21 07:05"), Some("support"));
+/// ```
+#[must_use]
+pub fn agent_of(run_name: &str) -> Option<&str> {
+    const FORM: &str = " - dddd-dd-dd dd:dd";
+    let is_stamp = |text: &str| {
+        text.chars().zip(FORM.chars()).all(|(char, form)| match form {
+            'd' => char.is_ascii_digit(),
+            form => char == form,
+        })
+    };
+    let split = run_name.len().checked_sub(FORM.len());
+    let name = match split.and_then(|start| run_name.split_at_checked(start)) {
+        Some((before, stamp)) if is_stamp(stamp) => before,
+        _ => run_name,
+    };
+    Some(name.trim()).filter(|name| !name.is_empty())
 }
 
 /// Counts stay exact up to 2⁵³, far beyond what a run can have.
