@@ -66,16 +66,24 @@ impl RunPreview {
     /// The preview of a run that begins with `records`. Of a long run `last` are the last ones: what ended it is there, and
     /// a call that failed before was recovered.
     fn from_records(status: RunStatus, records: &[Record], last: Option<&[Record]>) -> Self {
-        let mut reading = PreviewReading::of(status);
-        for record in records {
-            reading.add(record);
+        let read = |records: &[Record]| {
+            let mut reading = PreviewReading::of(status);
+            for record in records {
+                reading.add(record);
+            }
+            reading
+        };
+        let mut reading = read(records);
+        let Some(last) = last.map(read) else {
+            return reading.finish();
+        };
+        reading.error = last.error;
+        reading.failed_call = last.failed_call;
+        reading.is_looped_whole = false;
+        Self {
+            is_whole: false,
+            ..reading.finish()
         }
-        let mut preview = reading.finish();
-        if let Some(last) = last {
-            preview.is_whole = false;
-            preview.subtitle = subtitle(status, records, Some(last));
-        }
-        preview
     }
 }
 
@@ -111,6 +119,7 @@ pub struct PreviewReading {
     failed_call: Option<String>,
     /// The first records of a run that looped.
     looped: Vec<Record>,
+    /// Whether these are all of its records: if not, it may have repeated calls more often.
     is_looped_whole: bool,
 }
 
@@ -226,35 +235,6 @@ fn path_cells(kinds: &[StepKind]) -> Vec<StepKind> {
         .collect()
 }
 
-/// Distinguishes a run from others of its name; `None` when the records do not.
-fn subtitle(status: RunStatus, records: &[Record], last: Option<&[Record]>) -> Option<String> {
-    let special = match status {
-        RunStatus::Failed => failure(last.unwrap_or(records)),
-        // A plus says that it may have been repeated more often.
-        RunStatus::Looped => {
-            repetition(records).map(|repeated| repeated + if last.is_some() { "+" } else { "" })
-        }
-        _ => None,
-    };
-    special.or_else(|| first_input(records))
-}
-
-/// The error that ended the run.
-fn failure(records: &[Record]) -> Option<String> {
-    let error = records
-        .iter()
-        .rev()
-        .find_map(|record| match &record.payload {
-            Payload::Error(error) => Some(error),
-            _ => None,
-        })
-        .or_else(|| {
-            let mut calls = records.iter().rev();
-            calls.find_map(|record| step_summary::failure(&record.payload))
-        })?;
-    Some(error_words(error))
-}
-
 /// `TimeoutError: no answer`.
 fn error_words(error: &ErrorPayload) -> String {
     format!(
@@ -276,19 +256,6 @@ fn repetition(records: &[Record]) -> Option<String> {
     let loops = loops::find(&steps);
     let found = loops.iter().find(|found| found.likeness.is_loop())?;
     Some(found.repeated()).filter(|repeated| !repeated.is_empty())
-}
-
-/// The prompt of the first model call, or else the arguments of the first tool call.
-fn first_input(records: &[Record]) -> Option<String> {
-    let prompt = records.iter().find_map(|record| match &record.payload {
-        Payload::LlmCall { prompt, .. } if !prompt.is_null() => Some(prompt_summary(prompt)),
-        _ => None,
-    });
-    let arguments = records.iter().find_map(|record| match &record.payload {
-        Payload::ToolCall { args, tool_name, .. } if !args.is_null() => Some(call_input(tool_name, args)),
-        _ => None,
-    });
-    input(prompt, arguments)
 }
 
 /// `search query=refund`.
@@ -314,7 +281,7 @@ mod tests {
     use tracer_sdk::read::RunDirectory;
 
     fn subtitle_of(status: RunStatus, sample: &Sample) -> Option<String> {
-        subtitle(status, &sample.records(), None)
+        RunPreview::from_records(status, &sample.records(), None).subtitle
     }
 
     #[test]
@@ -362,8 +329,8 @@ mod tests {
             Some("search ×4")
         );
         let first = looped.records();
-        let of_many = subtitle(RunStatus::Looped, &first, Some(&first));
-        assert_eq!(of_many.as_deref(), Some("search ×4+"));
+        let of_many = RunPreview::from_records(RunStatus::Looped, &first, Some(&first));
+        assert_eq!(of_many.subtitle.as_deref(), Some("search ×4+"));
         let without_evidence = Sample::new().step(search()).step(loop_warning(&[77, 78]));
         assert_eq!(
             subtitle_of(RunStatus::Looped, &without_evidence).as_deref(),
@@ -378,7 +345,9 @@ mod tests {
             .step(llm("Draft", "Dear Ada", Usage::default()))
             .step(failed_tool("search", &json!({}), error("Busy", "try again")));
         let last = Sample::new().on_root(Payload::Error(error("AgentError", "gave up")));
-        let failed = |last: &Sample| subtitle(RunStatus::Failed, &first.records(), Some(&last.records()));
+        let failed = |last: &Sample| {
+            RunPreview::from_records(RunStatus::Failed, &first.records(), Some(&last.records())).subtitle
+        };
         assert_eq!(failed(&last).as_deref(), Some("AgentError: gave up"));
         // Where the end says nothing, no other failure is the reason.
         assert_eq!(failed(&Sample::new()).as_deref(), Some("\"Draft\""));
