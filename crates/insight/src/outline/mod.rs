@@ -7,6 +7,8 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use tracer_sdk::format::{Payload, RunMeta, TraceId};
 use tracer_sdk::read::RecordError;
 
@@ -58,7 +60,7 @@ pub fn of_run(
     budget: TokenBudget,
     further: &FurtherDetail,
 ) -> Result<String, RecordError> {
-    outlined(run, run_id, further, |outline| outline.text(budget))
+    outlined(run, run_id, budget, further, false)
 }
 
 /// Why a run failed, looped or was interrupted, as a text for a model: a sentence for each cause, and the steps that show it.
@@ -72,24 +74,26 @@ pub fn of_failure(
     budget: TokenBudget,
     further: &FurtherDetail,
 ) -> Result<String, RecordError> {
-    outlined(run, run_id, further, |outline| outline.failure(budget))
+    outlined(run, run_id, budget, further, true)
 }
 
-/// Composes a text of a run whose key steps are read.
+/// The text of a run, or of its failure alone, from its key steps.
 fn outlined(
     run: &mut RunSteps,
     run_id: TraceId,
+    budget: TokenBudget,
     further: &FurtherDetail,
-    compose: impl FnOnce(&RunOutline<'_>) -> String,
+    is_failure: bool,
 ) -> Result<String, RecordError> {
     let sources = run.read_all(&run.key_steps())?;
-    Ok(compose(&RunOutline {
+    let outline = RunOutline {
         run_id,
         head: &run.head(),
         meta: run.run.meta.as_ref(),
         steps: &steps::steps(&sources, run.started()),
         further,
-    }))
+    };
+    Ok(outline.text(budget, is_failure))
 }
 
 /// A step as a text for a model, from a cursor on; `None` when the run has no such step.
@@ -133,7 +137,8 @@ struct RunOutline<'a> {
 }
 
 impl RunOutline<'_> {
-    fn text(&self, budget: TokenBudget) -> String {
+    /// All that is known of the run; of a failure only its causes and the steps that show them.
+    fn text(&self, budget: TokenBudget, is_failure: bool) -> String {
         let bytes = budget.bytes();
         let causes = failure_cause::explain(self.head, self.meta, self.steps);
         let mut lines = self.first_lines(&causes, bytes);
@@ -148,70 +153,56 @@ impl RunOutline<'_> {
         for cause in causes.iter().skip(1).take(MAX_FURTHER_CAUSES) {
             add(format!("also: {}", cause.sentence.marked_within(bytes / 10)));
         }
-        add(format!("counts: {}", self.head.facts().join(", ")));
-        if let Some(task) = self.task() {
-            let task = MarkedText::own("asked: ").with_content(&task, (bytes / 10).min(1_000));
-            add(task.marked());
-        }
-        if let Some(answer) = self.answer() {
-            let answer = MarkedText::own("last answer: ").with_content(&answer, (bytes / 8).min(2_000));
-            add(answer.marked());
-        }
-        let all = self.head.totals.steps;
-        let heading = if (self.steps.len() as u64) < all {
-            let read = text::counted(self.steps.len() as u64, "step");
-            format!("{read} of {all}, the first, the last, the failed and those around loops:")
-        } else {
-            "steps:".to_owned()
-        };
-        let wanted: Vec<usize> = causes
-            .iter()
-            .flat_map(|cause| cause.steps.iter().copied())
-            .collect();
-        let (shown, is_part) = rows(self.steps, &wanted, room.saturating_sub(heading.len() + 2));
-        if !shown.is_empty() {
-            lines.push(heading);
-            lines.push(shown.trim_end_matches('\n').to_owned());
-        } else if is_part {
-            lines.push("steps: left out".to_owned());
-        }
-        lines.push(more);
-        lines.join("\n") + "\n"
-    }
-
-    fn failure(&self, budget: TokenBudget) -> String {
-        let bytes = budget.bytes();
-        let causes = failure_cause::explain(self.head, self.meta, self.steps);
-        let mut lines = self.first_lines(&causes, bytes);
-        let more = self.more();
-        let mut room = bytes.saturating_sub(size(&lines) + more.len() + 1);
-        for cause in causes.iter().skip(1).take(MAX_FURTHER_CAUSES) {
-            let line = format!("also: {}", cause.sentence.marked_within(bytes / 10));
-            if line.len() < room {
-                room -= line.len() + 1;
-                lines.push(line);
+        if !is_failure {
+            add(format!("counts: {}", self.head.facts().join(", ")));
+            if let Some(task) = self.task() {
+                let task = MarkedText::own("asked: ").with_content(&task, (bytes / 10).min(1_000));
+                add(task.marked());
+            }
+            if let Some(answer) = self.answer() {
+                let answer = MarkedText::own("last answer: ").with_content(&answer, (bytes / 8).min(2_000));
+                add(answer.marked());
             }
         }
         let wanted: Vec<usize> = causes
             .iter()
             .flat_map(|cause| cause.steps.iter().copied())
             .collect();
-        let evidence: Vec<Step<'_>> = self
-            .steps
-            .iter()
-            .filter(|step| wanted.contains(&step.number))
+        let (heading, steps) = if is_failure {
+            (EVIDENCE.to_owned(), Cow::Owned(self.evidence(&wanted)))
+        } else {
+            (self.steps_heading(), Cow::Borrowed(self.steps))
+        };
+        let (shown, is_part) = rows(&steps, &wanted, room.saturating_sub(heading.len() + 2));
+        if !shown.is_empty() {
+            lines.push(heading);
+            lines.push(shown.trim_end_matches('\n').to_owned());
+        } else if is_part && !is_failure {
+            lines.push("steps: left out".to_owned());
+        }
+        lines.push(more);
+        lines.join("\n") + "\n"
+    }
+
+    fn steps_heading(&self) -> String {
+        let (read, all) = (self.steps.len() as u64, self.head.totals.steps);
+        if read < all {
+            let read = text::counted(read, "step");
+            format!("{read} of {all}, the first, the last, the failed and those around loops:")
+        } else {
+            "steps:".to_owned()
+        }
+    }
+
+    /// The steps that show a cause, without those around them.
+    fn evidence(&self, wanted: &[usize]) -> Vec<Step<'_>> {
+        let shown = self.steps.iter().filter(|step| wanted.contains(&step.number));
+        shown
             .map(|step| Step {
                 depth: 0,
                 ..step.clone()
             })
-            .collect();
-        let (shown, _) = rows(&evidence, &wanted, room.saturating_sub(EVIDENCE.len() + 2));
-        if !shown.is_empty() {
-            lines.push(EVIDENCE.to_owned());
-            lines.push(shown.trim_end_matches('\n').to_owned());
-        }
-        lines.push(more);
-        lines.join("\n") + "\n"
+            .collect()
     }
 
     /// What no budget leaves out: the legend, what the run is, and why it ended so. At most a third of the budget is the cause.

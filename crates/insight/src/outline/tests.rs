@@ -38,7 +38,7 @@ fn texts(name: &str, status: RunStatus, sample: &Sample, budget: TokenBudget) ->
         steps: &steps,
         further: &ask(),
     };
-    let mut texts = vec![outline.text(budget), outline.failure(budget)];
+    let mut texts = vec![outline.text(budget, false), outline.text(budget, true)];
     for step in &steps {
         let outline = StepOutline {
             run_id,
