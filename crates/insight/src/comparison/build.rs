@@ -42,19 +42,8 @@ impl Comparison {
         let metrics = Metric::RECORDED
             .iter()
             .map(|metric| change(metric, before.value(metric), after));
-        let found = |name: &str, before: u64, after: u64| MetricChange {
-            metric: name.to_owned(),
-            before: Some(as_float(before)),
-            after: Some(as_float(after)),
-        };
-        let findings = [
-            found(
-                GUARDRAIL_STOPS,
-                before.guardrail_stops.len() as u64,
-                after.guardrail_stops.len() as u64,
-            ),
-            found(REPEATED_CALLS, before.repeated_calls(), after.repeated_calls()),
-        ];
+        let stops = before.guardrail_stops.len() as u64;
+        let findings = findings(Some(stops), Some(before.repeated_calls()), after);
         let side = side_of(before);
         let metrics = metrics.chain(token_shares(before, after)).chain(findings);
         let metrics = metrics.collect();
@@ -104,39 +93,20 @@ impl Comparison {
     /// ```
     #[must_use]
     pub fn with_usual(usual: &UsualProfile, after: &RunProfile) -> Self {
-        let signatures: Vec<&Signature> = usual.signatures.iter().collect();
-        let same = usual
-            .signatures
-            .iter()
-            .find(|signature| **signature == after.signature);
-        let reference = same.unwrap_or(&usual.first);
-        let signatures = if signatures.is_empty() {
+        let signatures: Vec<&Signature> = if usual.signatures.is_empty() {
             vec![&usual.first]
         } else {
-            signatures
+            usual.signatures.iter().collect()
         };
-        let mut metrics: Vec<MetricChange> = Metric::RECORDED
+        let same = signatures
             .iter()
-            .map(|metric| change(metric, usual.values.get(&metric.to_string()).copied(), after))
-            .collect();
-        let findings = [
-            (
-                GUARDRAIL_STOPS,
-                usual.guardrail_stops,
-                after.guardrail_stops.len() as u64,
-            ),
-            (REPEATED_CALLS, usual.repeated_calls, after.repeated_calls()),
-        ];
-        for (name, before, found) in findings {
-            // Of what a baseline does not know only what there is now can be shown.
-            if before.is_some() || found > 0 {
-                metrics.push(MetricChange {
-                    metric: name.to_owned(),
-                    before: before.map(as_float),
-                    after: Some(as_float(found)),
-                });
-            }
-        }
+            .find(|signature| ***signature == after.signature);
+        let reference = same.copied().unwrap_or(&usual.first);
+        let metrics = Metric::RECORDED
+            .iter()
+            .map(|metric| change(metric, usual.values.get(&metric.to_string()).copied(), after));
+        let metrics = metrics.chain(findings(usual.guardrail_stops, usual.repeated_calls, after));
+        let metrics = metrics.collect();
         let side = Side {
             kind: SideKind::Baseline,
             run_id: usual.run_id.clone(),
@@ -175,6 +145,29 @@ fn change(metric: &Metric, before: Option<f64>, after: &RunProfile) -> MetricCha
         before,
         after: after.value(metric),
     }
+}
+
+/// The rows that are no metrics. Of what a baseline does not know only what there is now can be shown.
+fn findings(
+    guardrail_stops: Option<u64>,
+    repeated_calls: Option<u64>,
+    after: &RunProfile,
+) -> impl Iterator<Item = MetricChange> {
+    let rows = [
+        (
+            GUARDRAIL_STOPS,
+            guardrail_stops,
+            after.guardrail_stops.len() as u64,
+        ),
+        (REPEATED_CALLS, repeated_calls, after.repeated_calls()),
+    ];
+    rows.into_iter()
+        .filter(|(_, before, now)| before.is_some() || *now > 0)
+        .map(|(name, before, now)| MetricChange {
+            metric: name.to_owned(),
+            before: before.map(as_float),
+            after: Some(as_float(now)),
+        })
 }
 
 /// What is known of the tokens, where one of the runs had any of a kind.
