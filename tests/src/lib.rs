@@ -12,7 +12,6 @@ pub mod collector;
 pub mod credentials;
 pub mod data_dir;
 pub mod finished;
-pub mod gate_vectors;
 pub mod guide;
 pub mod model_server;
 pub mod model_streams;

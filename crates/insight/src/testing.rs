@@ -10,7 +10,7 @@
 use serde_json::{Value, json};
 
 use crate::profile::RunProfile;
-pub use crate::vectors::{Vector, computed, floats, measured};
+pub use crate::vectors::{Vector, Vectors, computed, floats, measured};
 use tracer_sdk::GuardrailExceeded;
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::read::LoadedRun;

@@ -8,12 +8,34 @@
     reason = "for tests, which fail by panicking"
 )]
 
+use serde::Deserialize;
 use serde_json::Value;
 
 const TEXT: &str = include_str!("../../../tracer-sdk/tests/gate/gate-vectors.json");
 
+/// All cases.
+#[derive(Deserialize)]
+pub struct Vectors {
+    /// Those that were measured.
+    #[serde(rename = "vectors")]
+    pub measured: Vec<Vector>,
+    /// Those that were computed.
+    #[serde(rename = "reference_vectors")]
+    pub computed: Vec<Vector>,
+}
+
+impl Vectors {
+    /// Reads them.
+    pub fn read() -> Self {
+        serde_json::from_str(TEXT).unwrap()
+    }
+}
+
 /// One case: its name, what goes in and what comes out.
+#[derive(Deserialize)]
 pub struct Vector {
+    /// What it is about.
+    pub group: String,
     /// Its name.
     pub name: String,
     /// What goes in.
@@ -24,12 +46,12 @@ pub struct Vector {
 
 /// The cases of a group that were measured.
 pub fn measured(group: &str) -> Vec<Vector> {
-    cases("vectors", group)
+    of_group(Vectors::read().measured, group)
 }
 
 /// The cases of a group that were computed.
 pub fn computed(group: &str) -> Vec<Vector> {
-    cases("reference_vectors", group)
+    of_group(Vectors::read().computed, group)
 }
 
 /// Numbers as floats, since JSON knows no other difference between 5 and 5.0.
@@ -45,19 +67,8 @@ pub fn floats(value: &Value) -> Value {
     }
 }
 
-fn cases(list: &str, group: &str) -> Vec<Vector> {
-    let all: Value = serde_json::from_str(TEXT).unwrap();
-    let cases: Vec<_> = all[list]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|case| case["group"] == group)
-        .collect();
-    assert!(!cases.is_empty(), "no vectors of the group {group}");
-    let vector = |case: &Value| Vector {
-        name: case["name"].as_str().unwrap().to_owned(),
-        input: case["input"].clone(),
-        expected: case["expected"].clone(),
-    };
-    cases.into_iter().map(vector).collect()
+fn of_group(mut vectors: Vec<Vector>, group: &str) -> Vec<Vector> {
+    vectors.retain(|vector| vector.group == group);
+    assert!(!vectors.is_empty(), "no vectors of the group {group}");
+    vectors
 }

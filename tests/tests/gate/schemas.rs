@@ -9,11 +9,11 @@ use tracer_gate::{
 use tracer_insight::comparison::Comparison;
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
+use tracer_insight::testing::measured;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::testing::capture;
 use tracer_sdk::{Usage, llm_call, tool_call};
 use tracer_tests::Schema;
-use tracer_tests::gate_vectors::measured;
 
 const NOW: &str = "2026-01-01T00:00:00.000Z";
 
@@ -207,10 +207,7 @@ fn the_schema_of_policies_takes_what_the_reader_takes() {
     let schema = Schema::of("policy");
     let mut compared = (0, 0);
     for vector in measured("policy") {
-        let (name, text) = (
-            vector["name"].as_str().unwrap(),
-            vector["input"]["yaml"].as_str().unwrap(),
-        );
+        let (name, text) = (vector.name.as_str(), vector.input["yaml"].as_str().unwrap());
         let is_excepted = ONLY_THE_READER.iter().any(|(excepted, _)| *excepted == name);
         if is_excepted || name.starts_with("v1 ") {
             continue;

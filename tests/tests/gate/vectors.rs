@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tracer_tests::gate_vectors::list;
+use tracer_insight::testing::{Vector, Vectors};
 
 /// The groups that were measured at the existing gate.
 const MEASURED: &[&str] = &[
@@ -53,20 +53,15 @@ const NOT_BUILT: &[(&str, &str)] = &[
 
 #[test]
 fn every_group_is_listed() {
-    assert_eq!(groups("vectors"), names(MEASURED.iter().copied()));
+    let Vectors { measured, computed } = Vectors::read();
+    assert_eq!(groups(&measured), MEASURED.iter().copied().collect());
     let not_built = NOT_BUILT.iter().map(|(group, _)| *group);
-    let computed = names(COMPUTED.iter().copied().chain(not_built));
-    assert_eq!(groups("reference_vectors"), computed);
+    assert_eq!(
+        groups(&computed),
+        COMPUTED.iter().copied().chain(not_built).collect()
+    );
 }
 
-fn groups(name: &str) -> BTreeSet<String> {
-    let cases = list(name);
-    cases
-        .iter()
-        .map(|case| case["group"].as_str().unwrap().to_owned())
-        .collect()
-}
-
-fn names<'a>(groups: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
-    groups.map(str::to_owned).collect()
+fn groups(vectors: &[Vector]) -> BTreeSet<&str> {
+    vectors.iter().map(|vector| vector.group.as_str()).collect()
 }

@@ -4,8 +4,7 @@
 use std::fs;
 use std::process::Output;
 
-use serde_json::Value;
-use tracer_tests::gate_vectors::measured;
+use tracer_insight::testing::{Vector, measured};
 
 use super::workshop::Workshop;
 
@@ -103,11 +102,11 @@ impl Row {
 }
 
 fn rows() -> Vec<Row> {
-    let row = |vector: &Value| {
-        let arguments = vector["input"]["args"].as_array().unwrap().iter();
-        let expected = &vector["expected"];
+    let row = |vector: Vector| {
+        let arguments = vector.input["args"].as_array().unwrap().iter();
+        let expected = &vector.expected;
         Row {
-            name: vector["name"].as_str().unwrap().to_owned(),
+            name: vector.name,
             arguments: arguments.map(|text| text.as_str().unwrap().to_owned()).collect(),
             expected: Answer {
                 exit: expected["exit"].as_i64().unwrap(),
@@ -116,7 +115,7 @@ fn rows() -> Vec<Row> {
             },
         }
     };
-    measured("cli_exit_code").iter().map(row).collect()
+    measured("cli_exit_code").into_iter().map(row).collect()
 }
 
 /// The files that the rows name.
