@@ -475,7 +475,7 @@ impl RunStream {
             let runs = places.iter().filter_map(|place| self.run_at(*place).transpose());
             let runs: Vec<ListedRun> = runs.collect::<Result<_, _>>()?;
             let runs: Vec<&ListedRun> = runs.iter().collect();
-            match_steps(&runs, &test, cancel, |at, matches, _| {
+            match_steps(&runs, &test, cancel, |at, matches| {
                 reading.read_runs += 1;
                 progress(reading);
                 if let Some(run) = runs.get(at).filter(|_| matches) {

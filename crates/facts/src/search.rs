@@ -173,8 +173,6 @@ pub struct RunHits {
     pub hits: Vec<StepHit>,
     /// Whether there may be more.
     pub more: bool,
-    /// Bytes of the log.
-    pub bytes: u64,
 }
 
 /// Searches runs in several threads. `found` is called for each run, with its place among `runs`, as soon as it is searched;
@@ -199,42 +197,38 @@ fn threads(runs: &[&ListedRun]) -> usize {
 }
 
 /// Finds out which runs match a query by their steps, in several threads. `found` is called for each run, with its place among
-/// `runs`, whether it matches, and the bytes of its log.
+/// `runs`, and whether it matches.
 pub(crate) fn match_steps(
     runs: &[&ListedRun],
     test: &StepTest,
     cancel: &CancelToken,
-    mut found: impl FnMut(usize, bool, u64),
+    found: impl FnMut(usize, bool),
 ) {
     let check = |run: &&ListedRun| matches_by_steps(run, test);
-    workers::each(runs, threads(runs), cancel, check, |at, (matches, bytes)| {
-        found(at, matches, bytes);
-    });
+    workers::each(runs, threads(runs), cancel, check, found);
 }
 
-fn matches_by_steps(run: &ListedRun, test: &StepTest) -> (bool, u64) {
+fn matches_by_steps(run: &ListedRun, test: &StepTest) -> bool {
     // A run that cannot be fetched is counted by whoever was asked for it.
     let Ok(lease) = run.fetch() else {
-        return (false, 0);
+        return false;
     };
     let path = &lease.directory.path;
-    let scanned = scan(path, test.needles(), None);
-    let bytes = scanned.as_ref().map_or(0, |scanned| scanned.bytes);
-    if scanned.is_ok_and(|scanned| !scanned.has_all) {
-        return (false, bytes);
+    if scan(path, test.needles(), None).is_ok_and(|scanned| !scanned.has_all) {
+        return false;
     }
     let Ok(reader) = RunReader::open(path, Strictness::Lenient) else {
-        return (false, bytes);
+        return false;
     };
     let mut steps = test.begin();
     for record in reader.records {
         let Ok(record) = record else { continue };
         steps.add(&record);
         if let Some(settled) = steps.settled() {
-            return (settled, bytes);
+            return settled;
         }
     }
-    (steps.matches(), bytes)
+    steps.matches()
 }
 
 fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
@@ -248,10 +242,7 @@ fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
         Err(_) if is_open => Scanned::default(),
         Err(error) => return Err(error),
     };
-    let mut found = RunHits {
-        bytes: scanned.bytes,
-        ..RunHits::default()
-    };
+    let mut found = RunHits::default();
     if !scanned.has_all && !is_open {
         return Ok(found);
     }
@@ -391,7 +382,6 @@ struct Scanned {
     has_all: bool,
     /// Where one of them is.
     places: Vec<u64>,
-    bytes: u64,
 }
 
 /// Looks for texts, which are in lower case, in the bytes of a log, whatever the case there.
@@ -404,7 +394,6 @@ fn scan(directory: &Path, needles: &[String], placed: Option<&str>) -> io::Resul
     let mut file = File::open(path)?;
     let mut scanned = Scanned {
         has_all: needles.is_empty(),
-        bytes: file.metadata()?.len(),
         ..Scanned::default()
     };
     if needles.is_empty() {
@@ -651,7 +640,7 @@ mod tests {
         let matching = |query: &str| {
             let mut matching = vec![false; runs.len()];
             let cancel = CancelToken::default();
-            match_steps(&runs, &test(query), &cancel, |at, matches, _| {
+            match_steps(&runs, &test(query), &cancel, |at, matches| {
                 matching[at] = matches;
             });
             matching

@@ -62,7 +62,7 @@ pub fn matching_runs<'a>(
         read_runs: 0,
     };
     progress(reading);
-    match_steps(&undecided, &StepTest::new(query), cancel, |at, matches, _| {
+    match_steps(&undecided, &StepTest::new(query), cancel, |at, matches| {
         reading.read_runs += 1;
         progress(reading);
         if let Some(slot) = places.get(at).and_then(|place| matching.get_mut(*place)) {
