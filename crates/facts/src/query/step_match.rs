@@ -266,13 +266,21 @@ impl StepTest {
         positive.map(|(_, condition)| condition)
     }
 
-    fn all(&self, group: TestedPart, record: &Record) -> Option<bool> {
+    /// Whether all conditions of a group hold; `None` when it has none.
+    fn all(&self, group: TestedPart, holds: impl Fn(&StepCondition) -> bool) -> Option<bool> {
         let mut conditions = self
             .positive()
             .filter(|condition| condition.group() == group)
             .peekable();
         conditions.peek()?;
-        Some(conditions.all(|condition| condition.holds(record)))
+        Some(conditions.all(holds))
+    }
+
+    /// Whether all conditions hold in one step: those on tool calls and on model calls in a call of one kind.
+    fn fits(&self, holds: impl Fn(&StepCondition) -> bool) -> bool {
+        let calls = [TestedPart::ToolCall, TestedPart::ModelCall].map(|group| self.all(group, &holds));
+        (calls == [None, None] || calls.contains(&Some(true)))
+            && self.all(TestedPart::Alone, &holds) != Some(false)
     }
 
     /// Whether a step is a hit: all conditions on steps hold in it, those on tool calls and on model calls in calls of their
@@ -286,9 +294,7 @@ impl StepTest {
             .conditions
             .iter()
             .any(|(is_negated, condition)| *is_negated && condition.holds(record));
-        let calls = [TestedPart::ToolCall, TestedPart::ModelCall].map(|group| self.all(group, record));
-        let is_such_a_call = calls == [None, None] || calls.contains(&Some(true));
-        !excluded && is_such_a_call && self.all(TestedPart::Alone, record) != Some(false)
+        !excluded && self.fits(|condition| condition.holds(record))
     }
 
     /// Whether a step may be a hit, as far as it is known without reading it: its type, whether it failed, and the name of its
@@ -299,17 +305,7 @@ impl StepTest {
         if failed {
             step.status = RunStatus::Failed;
         }
-        let may = |condition: &StepCondition| condition.in_columns(&step) != ConditionOutcome::Known(false);
-        let all = |group| {
-            let mut conditions = self
-                .positive()
-                .filter(|condition| condition.group() == group)
-                .peekable();
-            conditions.peek()?;
-            Some(conditions.all(may))
-        };
-        let calls = [all(TestedPart::ToolCall), all(TestedPart::ModelCall)];
-        (calls == [None, None] || calls.contains(&Some(true))) && all(TestedPart::Alone) != Some(false)
+        self.fits(|condition| condition.in_columns(&step) != ConditionOutcome::Known(false))
     }
 
     /// Begins with the steps of a run.
@@ -340,8 +336,9 @@ impl RunTest<'_> {
         if matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
             return;
         }
-        self.tool_call |= self.test.all(TestedPart::ToolCall, record) == Some(true);
-        self.model_call |= self.test.all(TestedPart::ModelCall, record) == Some(true);
+        let all = |group| self.test.all(group, |condition| condition.holds(record)) == Some(true);
+        self.tool_call |= all(TestedPart::ToolCall);
+        self.model_call |= all(TestedPart::ModelCall);
         for (found, (_, condition)) in self.found.iter_mut().zip(&self.test.conditions) {
             *found = *found || condition.holds(record);
         }
