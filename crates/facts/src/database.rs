@@ -8,8 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 use tracer_sdk::format::TraceId;
 
-use crate::cache_folder::CACHE_FOLDER;
-use crate::database_file::{self, DatabaseError, DatabaseFormat, as_id};
+use crate::database_file::{self, CACHE_FOLDER, DatabaseError, DatabaseFormat, as_id};
 
 /// The version of what is in the file, stored in it and in its name: an older and a newer `tracer` each have their own.
 const VERSION: i64 = 4;

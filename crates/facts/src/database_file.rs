@@ -14,7 +14,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::private_files::{private_file, private_folder};
 
-use crate::cache_folder::CACHE_FOLDER;
+/// The folder in a data directory for what can be computed again.
+pub(crate) const CACHE_FOLDER: &str = "cache";
 
 /// Why facts are not kept: everything works without, and takes longer.
 #[derive(Debug, thiserror::Error)]

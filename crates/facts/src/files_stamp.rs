@@ -41,7 +41,8 @@ const BYTES: usize = 80;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FilesStamp {
     bytes: Vec<u8>,
-    newest: Option<SystemTime>,
+    /// The time of the newest file, for the order of reading.
+    pub(crate) newest: Option<SystemTime>,
     is_coarse: bool,
     /// Bytes of its log.
     pub log_bytes: u64,
@@ -93,11 +94,6 @@ impl FilesStamp {
                 .duration_since(newest)
                 .is_ok_and(|age| age > clock)
         })
-    }
-
-    /// The time of the newest file, for the order of reading.
-    pub(crate) fn newest(&self) -> Option<SystemTime> {
-        self.newest
     }
 
     /// Adds a file; gives its size.

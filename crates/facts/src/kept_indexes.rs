@@ -13,7 +13,7 @@ use tracer_sdk::format::{SPANS_FILE, TraceId};
 use tracer_sdk::private_files::{private_file, private_folder};
 use tracer_sdk::read::{LogIndex, RunDirectory};
 
-use crate::cache_folder::CACHE_FOLDER;
+use crate::database_file::CACHE_FOLDER;
 
 /// The folder in the cache.
 const FOLDER: &str = "indexes";

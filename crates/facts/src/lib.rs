@@ -5,7 +5,6 @@
 //! database is missing, damaged, locked or cannot be written, answers are the same and only take longer.
 //! [`query`] is the language in which runs and steps are asked for, wherever that is: `list`, `search`, `stats`, the page.
 
-mod cache_folder;
 mod database;
 mod database_file;
 mod files_stamp;
@@ -40,7 +39,7 @@ pub use mirror::{
     RunLease, StoreMirror, TeamStore,
 };
 pub use order::{PlaceInThread, RunOrder, RunThreads, group_threads};
-pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts, TokenTotals};
+pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts};
 pub use run_stream::{LeadingRuns, RunCensus, RunChoice, RunSink, RunStream};
 pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
 pub use selection::{MatchProgress, matching_runs};

@@ -102,7 +102,7 @@ impl RunOrder {
             match self {
                 Self::Duration => run.duration_until(now),
                 Self::Steps => Some(facts.steps),
-                Self::Tokens => facts.tokens.total,
+                Self::Tokens => facts.tokens.total_tokens,
                 Self::Failures => Some(facts.failed_calls),
                 Self::Errors => Some(facts.errors),
                 Self::Retries => Some(facts.retries),

@@ -12,7 +12,7 @@ use tracer_insight::run_preview::PreviewReading;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::{ATTEMPT_OF, StepSource};
-use tracer_insight::{step_summary, text, units};
+use tracer_insight::{step_summary, text, totals, units};
 use tracer_sdk::format::names::{self, tag_key};
 use tracer_sdk::format::{Counts, EventType, Payload, Record, RunMeta, SpanRecord, Tags, Timestamp, Usage};
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
@@ -55,7 +55,7 @@ pub struct RunFacts {
     pub duration_us: Option<u64>,
     /// The status, as far as the files say it: `running` of a run that has no end.
     #[serde(rename = "st", with = "status_word")]
-    status: RunStatus,
+    pub(crate) recorded_status: RunStatus,
     /// Whether it is a trial of a gate.
     #[serde(rename = "tr", default, skip_serializing_if = "is_default")]
     pub is_trial: bool,
@@ -81,8 +81,13 @@ pub struct RunFacts {
     #[serde(rename = "re", default, skip_serializing_if = "is_default")]
     pub retries: u64,
     /// The tokens of all model calls.
-    #[serde(rename = "tk", default, skip_serializing_if = "is_default")]
-    pub tokens: TokenTotals,
+    #[serde(
+        rename = "tk",
+        default,
+        skip_serializing_if = "is_default",
+        with = "short_usage"
+    )]
+    pub tokens: Usage,
     /// The conversation or session that it belongs to: runs that share one are one thread.
     #[serde(rename = "x", default, skip_serializing_if = "is_default")]
     pub session: Option<String>,
@@ -114,18 +119,13 @@ impl RunFacts {
 
     /// Whether its files say that it has not ended: whether its process lives must be asked anew then.
     pub(crate) fn is_open(&self) -> bool {
-        self.status.is_open()
-    }
-
-    /// The status that its files say.
-    pub(crate) fn recorded_status(&self) -> RunStatus {
-        self.status
+        self.recorded_status.is_open()
     }
 
     /// The status now: files say whether a run has ended, and its process whether it goes on.
     pub(crate) fn status_now(&self, directory: &RunDirectory) -> RunStatus {
         if !self.is_open() {
-            return self.status;
+            return self.recorded_status;
         }
         let recorded = tracer_sdk::format::RecordedStatus::Running;
         match probe_liveness(&directory.path, recorded) {
@@ -263,8 +263,13 @@ pub struct CallTotals {
     #[serde(rename = "l", default, skip_serializing_if = "is_default")]
     pub latencies: Latencies,
     /// Their tokens.
-    #[serde(rename = "k", default, skip_serializing_if = "is_default")]
-    pub tokens: TokenTotals,
+    #[serde(
+        rename = "k",
+        default,
+        skip_serializing_if = "is_default",
+        with = "short_usage"
+    )]
+    pub tokens: Usage,
     /// What calls of a model cost; never kept.
     #[serde(skip)]
     pub cost: Option<CostSum>,
@@ -277,86 +282,7 @@ impl CallTotals {
         self.failed += others.failed;
         self.time_us = self.time_us.saturating_add(others.time_us);
         self.latencies.merge(&others.latencies);
-        self.tokens.add(others.tokens);
-    }
-}
-
-/// Sums of tokens, each of the calls that say it; `None` where none does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TokenTotals {
-    /// Tokens of prompts, those read from the cache included.
-    #[serde(rename = "i", default, skip_serializing_if = "is_default")]
-    pub input: Option<u64>,
-    /// Tokens of answers, those of reasoning included.
-    #[serde(rename = "o", default, skip_serializing_if = "is_default")]
-    pub output: Option<u64>,
-    /// All tokens.
-    #[serde(rename = "t", default, skip_serializing_if = "is_default")]
-    pub total: Option<u64>,
-    /// Tokens of prompts that were read from the provider's cache.
-    #[serde(rename = "r", default, skip_serializing_if = "is_default")]
-    pub cache_read: Option<u64>,
-    /// Tokens of prompts that were written to the provider's cache.
-    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
-    pub cache_write: Option<u64>,
-    /// Tokens of answers that were used for reasoning.
-    #[serde(rename = "z", default, skip_serializing_if = "is_default")]
-    pub reasoning: Option<u64>,
-}
-
-impl TokenTotals {
-    fn each(&mut self) -> [&mut Option<u64>; 6] {
-        [
-            &mut self.input,
-            &mut self.output,
-            &mut self.total,
-            &mut self.cache_read,
-            &mut self.cache_write,
-            &mut self.reasoning,
-        ]
-    }
-
-    /// Adds the tokens of others.
-    pub fn add(&mut self, mut others: Self) {
-        for (sum, part) in self.each().into_iter().zip(others.each()) {
-            if let Some(part) = part {
-                *sum = Some(sum.unwrap_or(0).saturating_add(*part));
-            }
-        }
-    }
-
-    /// The same as the format's sums.
-    #[must_use]
-    pub fn usage(self) -> Usage {
-        let mut usage = Usage::default();
-        usage.prompt_tokens = self.input;
-        usage.completion_tokens = self.output;
-        usage.total_tokens = self.total;
-        usage.cache_read_tokens = self.cache_read;
-        usage.cache_write_tokens = self.cache_write;
-        usage.reasoning_tokens = self.reasoning;
-        usage
-    }
-
-    /// The share of prompts that was read from the cache, between 0 and 1; `None` where that is not known.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a share")]
-    pub fn cached_share(&self) -> Option<f64> {
-        let input = self.input.filter(|input| *input > 0)?;
-        Some((self.cache_read? as f64 / input as f64).min(1.0))
-    }
-}
-
-impl From<Usage> for TokenTotals {
-    fn from(usage: Usage) -> Self {
-        Self {
-            input: usage.prompt_tokens,
-            output: usage.completion_tokens,
-            total: usage.total_tokens,
-            cache_read: usage.cache_read_tokens,
-            cache_write: usage.cache_write_tokens,
-            reasoning: usage.reasoning_tokens,
-        }
+        totals::add(&mut self.tokens, &others.tokens);
     }
 }
 
@@ -454,7 +380,7 @@ impl SpanSums for CallSums {
             None => sums.entry(name.to_owned()).or_default(),
         };
         calls.calls += 1;
-        calls.tokens.add(span.usage.into());
+        totals::add(&mut calls.tokens, &span.usage);
         if let Some(duration) = span.duration_us() {
             calls.time_us = calls.time_us.saturating_add(duration);
             calls.latencies.add(duration);
@@ -488,7 +414,7 @@ pub(crate) struct Reading {
     details: RunDetails,
     failed_calls: u64,
     retries: u64,
-    tokens: TokenTotals,
+    tokens: Usage,
     session: Option<String>,
     /// Tags of runs that became spans of this one; its own win over them.
     tags: Tags,
@@ -506,7 +432,7 @@ impl Reading {
             details: RunDetails::default(),
             failed_calls: 0,
             retries: 0,
-            tokens: TokenTotals::default(),
+            tokens: Usage::default(),
             session: None,
             tags: Tags::default(),
             last_answered: None,
@@ -556,7 +482,7 @@ impl Reading {
             ..
         } = summed.sums;
         for calls in models.values() {
-            reading.tokens.add(calls.tokens);
+            totals::add(&mut reading.tokens, &calls.tokens);
         }
         let details = &mut reading.details;
         for (sums, called) in [(models, &mut details.models), (tools, &mut details.tools)] {
@@ -594,17 +520,16 @@ impl Reading {
                 self.details.error = Some(short(&error.error_type));
             }
         }
-        let totals = match &record.payload {
+        let calls = match &record.payload {
             Payload::LlmCall { model, usage, .. } => {
-                let tokens = TokenTotals::from(*usage);
-                self.tokens.add(tokens);
+                totals::add(&mut self.tokens, usage);
                 self.details.model_calls.add(record);
                 if !step_summary::failed(&record.payload) {
                     self.last_answered = Some(number);
                 }
-                let totals = named(&mut self.details.models, model);
-                totals.tokens.add(tokens);
-                totals
+                let calls = named(&mut self.details.models, model);
+                totals::add(&mut calls.tokens, usage);
+                calls
             }
             Payload::ToolCall { tool_name, .. } => named(&mut self.details.tools, tool_name),
             Payload::RunStart { argv, .. } => {
@@ -615,15 +540,15 @@ impl Reading {
             }
             _ => return,
         };
-        totals.calls += 1;
+        calls.calls += 1;
         if step_summary::failed(&record.payload) {
-            totals.failed += 1;
+            calls.failed += 1;
             self.failed_calls += 1;
         }
         let duration = StepSource::duration_of(record, span);
         if let Some(duration) = duration {
-            totals.time_us = totals.time_us.saturating_add(duration);
-            totals.latencies.add(duration);
+            calls.time_us = calls.time_us.saturating_add(duration);
+            calls.latencies.add(duration);
         }
         self.retries += u64::from(record.meta.contains_key(ATTEMPT_OF));
     }
@@ -701,7 +626,7 @@ impl Reading {
             name: meta.and_then(|meta| meta.run_name.clone()),
             started_us: summary.started().map(Timestamp::unix_microseconds),
             duration_us: meta.and_then(units::run_duration),
-            status,
+            recorded_status: status,
             is_trial: meta.is_some_and(|meta: &RunMeta| meta.gate().is_some()),
             llm_calls: counts.llm_calls,
             tool_calls: counts.tool_calls,
@@ -799,5 +724,68 @@ mod kind_words {
         kinds
             .collect::<Option<_>>()
             .ok_or_else(|| de::Error::custom("no such kind"))
+    }
+}
+
+/// Tokens under short names: they are kept of every run, and of each of its tools and models.
+mod short_usage {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use tracer_sdk::format::Usage;
+
+    #[derive(Serialize, Deserialize)]
+    struct ShortUsage {
+        #[serde(rename = "i", skip_serializing_if = "Option::is_none")]
+        prompt: Option<u64>,
+        #[serde(rename = "o", skip_serializing_if = "Option::is_none")]
+        completion: Option<u64>,
+        #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
+        total: Option<u64>,
+        #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
+        cache_read: Option<u64>,
+        #[serde(rename = "w", skip_serializing_if = "Option::is_none")]
+        cache_write: Option<u64>,
+        #[serde(rename = "z", skip_serializing_if = "Option::is_none")]
+        reasoning: Option<u64>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(usage: &Usage, serializer: S) -> Result<S::Ok, S::Error> {
+        let short = ShortUsage {
+            prompt: usage.prompt_tokens,
+            completion: usage.completion_tokens,
+            total: usage.total_tokens,
+            cache_read: usage.cache_read_tokens,
+            cache_write: usage.cache_write_tokens,
+            reasoning: usage.reasoning_tokens,
+        };
+        short.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Usage, D::Error> {
+        let short = ShortUsage::deserialize(deserializer)?;
+        let mut usage = Usage::default();
+        usage.prompt_tokens = short.prompt;
+        usage.completion_tokens = short.completion;
+        usage.total_tokens = short.total;
+        usage.cache_read_tokens = short.cache_read;
+        usage.cache_write_tokens = short.cache_write;
+        usage.reasoning_tokens = short.reasoning;
+        Ok(usage)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_tokens_have_short_names() {
+        let kept = r#"{"n":2,"k":{"i":8,"o":3,"t":11,"r":4,"w":2,"z":1}}"#;
+        let calls: CallTotals = serde_json::from_str(kept).unwrap();
+        let tokens = Usage::new(8, 3).cache_read(4).cache_write(2).reasoning(1);
+        assert_eq!((calls.calls, calls.tokens), (2, tokens));
+        assert_eq!(serde_json::to_string(&calls).unwrap(), kept);
+        let further = r#"{"n":2,"k":{"i":null,"t":11,"y":["of a later version"]}}"#;
+        let calls: CallTotals = serde_json::from_str(further).unwrap();
+        assert_eq!(serde_json::to_string(&calls).unwrap(), r#"{"n":2,"k":{"t":11}}"#);
     }
 }

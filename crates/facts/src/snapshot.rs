@@ -59,15 +59,15 @@ impl FactsSnapshot {
             None => store.survey(with_details).map(SnapshotLook::Changed),
         };
         match look {
-            Err(StoreError::Missing { .. }) => Ok(SnapshotLook::Changed(Survey::empty(with_details))),
+            Err(StoreError::Missing { .. }) => Ok(SnapshotLook::Changed(Survey::empty(store, with_details))),
             look => look,
         }
     }
 
     /// Reads what a look found to be read; `None` when reading was cancelled.
     pub fn read(survey: Survey, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> Option<Self> {
-        let (has_details, mirrored) = (survey.has_details(), survey.mirrored());
-        let listing = Mutex::new(survey.listing().cloned());
+        let (has_details, mirrored) = (survey.with_details, survey.mirrored);
+        let listing = Mutex::new(survey.listing.clone());
         let read = survey.read(cancel, progress);
         (read.unread == 0).then_some(Self {
             runs: read.runs,

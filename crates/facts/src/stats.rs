@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use tracer_insight::status::RunStatus;
-use tracer_sdk::format::{Timestamp, Usd};
+use tracer_insight::totals;
+use tracer_sdk::format::{Timestamp, Usage, Usd};
 use tracer_sdk::prices::CostSum;
 
 pub use column::StatsColumn;
 pub use runs_behind::RunsBehind;
 
 use crate::latencies::{Latencies, rank};
-use crate::run_facts::{CallTotals, TokenTotals, agent};
+use crate::run_facts::{CallTotals, agent};
 use crate::run_stream::RunSink;
 use crate::store::ListedRun;
 
@@ -198,7 +199,7 @@ fn days_of(days: &BTreeMap<String, u64>) -> Vec<String> {
         .collect()
 }
 
-/// The statistics of runs, which have their details where these are needed: see [`needs_details`].
+/// The statistics of runs, which have their details: all statistics need them, for the cost.
 pub fn stats<'a>(runs: impl IntoIterator<Item = &'a ListedRun>, by: Option<Grouping>) -> StoreStats {
     let mut sums = StatsSink::new(by);
     for run in runs {
@@ -310,12 +311,6 @@ impl RunSink for StatsSink {
     }
 }
 
-/// Whether statistics need the details of runs: all do, for their cost.
-#[must_use]
-pub fn needs_details(_: Option<Grouping>) -> bool {
-    true
-}
-
 /// The day of a time in microseconds since 1970, in UTC.
 fn day(at_us: i64) -> String {
     let at = Timestamp::from_unix_microseconds(at_us).to_string();
@@ -338,7 +333,7 @@ struct Sums {
     durations: Vec<u64>,
     /// Of calls.
     latencies: Latencies,
-    tokens: TokenTotals,
+    tokens: Usage,
     cost: Option<CostSum>,
     /// By the number of the day since 1970.
     days: BTreeMap<i64, u64>,
@@ -361,7 +356,7 @@ impl Sums {
             self.calls = self.calls.saturating_add(calls.calls);
             self.failed_calls = self.failed_calls.saturating_add(calls.failed);
             self.latencies.merge(&calls.latencies);
-            self.tokens.add(calls.tokens);
+            totals::add(&mut self.tokens, &calls.tokens);
             if let Some(cost) = &calls.cost {
                 self.cost.get_or_insert_default().add(cost);
             }
@@ -371,7 +366,7 @@ impl Sums {
             self.calls = self.calls.saturating_add(calls);
             self.failed_calls = self.failed_calls.saturating_add(facts.failed_calls);
             self.durations.extend(facts.duration_us);
-            self.tokens.add(facts.tokens);
+            totals::add(&mut self.tokens, &facts.tokens);
             let cost = self.cost.get_or_insert_default();
             match &run.details {
                 Some(details) => cost.add(&details.cost),
@@ -402,7 +397,7 @@ impl Sums {
         self.first_us = firsts.min();
         self.durations.extend(others.durations);
         self.latencies.merge(&others.latencies);
-        self.tokens.add(others.tokens);
+        totals::add(&mut self.tokens, &others.tokens);
         if let Some(cost) = &others.cost {
             self.cost.get_or_insert_default().add(cost);
         }
@@ -440,11 +435,11 @@ impl Sums {
             errors: self.errors,
             p50_us: percentile(50.0),
             p95_us: percentile(95.0),
-            input_tokens: self.tokens.input,
-            output_tokens: self.tokens.output,
-            total_tokens: self.tokens.total,
-            cached_tokens: self.tokens.cache_read,
-            cached_share: self.tokens.cached_share(),
+            input_tokens: self.tokens.prompt_tokens,
+            output_tokens: self.tokens.completion_tokens,
+            total_tokens: self.tokens.total_tokens,
+            cached_tokens: self.tokens.cache_read_tokens,
+            cached_share: cached_share(&self.tokens),
             cost_usd: self.cost.and_then(|cost| cost.usd()),
             known_cost_usd: self.cost.unwrap_or_default().known,
             unpriced_calls: self.cost.unwrap_or_default().unpriced,
@@ -452,6 +447,13 @@ impl Sums {
             days,
         }
     }
+}
+
+/// The share of prompts that was read from the cache, between 0 and 1; `None` where that is not known.
+#[expect(clippy::cast_precision_loss, reason = "a share")]
+fn cached_share(tokens: &Usage) -> Option<f64> {
+    let prompts = tokens.prompt_tokens.filter(|prompts| *prompts > 0)?;
+    Some((tokens.cache_read_tokens? as f64 / prompts as f64).min(1.0))
 }
 
 #[cfg(test)]

@@ -143,8 +143,8 @@ impl ListedRun {
         let details = self.details.as_ref()?;
         Some(RunPreview {
             steps: self.facts.steps,
-            tokens: self.facts.tokens.total,
-            token_shares: step_summary::token_shares(&self.facts.tokens.usage()),
+            tokens: self.facts.tokens.total_tokens,
+            token_shares: step_summary::token_shares(&self.facts.tokens),
             is_whole: self.status != RunStatus::Running,
             subtitle: details.subtitle.clone(),
             path: details.path.clone(),
@@ -187,7 +187,7 @@ impl ListedRun {
             .and_then(|details| serde_json::from_str(details).ok());
         Some(Self {
             directory: team.mirror().directory(row.trace_id),
-            status: facts.recorded_status(),
+            status: facts.recorded_status,
             placed: facts.started(),
             facts,
             details,
@@ -297,15 +297,16 @@ pub struct Survey {
     unread: Vec<UnreadRun>,
     gone: Vec<TraceId>,
     database: Result<Database, Option<DatabaseError>>,
-    with_details: bool,
+    /// Whether all runs get their details.
+    pub(crate) with_details: bool,
     prices: Prices,
     followed: Option<Arc<GrowingRuns>>,
     /// Up to which change the mirror of a bucket is read.
-    mirrored: i64,
+    pub(crate) mirrored: i64,
     /// The bucket whose runs are still to be read from its mirror.
     team: Option<Arc<TeamStore>>,
     /// The listing of the folder that found the runs.
-    listing: Option<FolderListing>,
+    pub(crate) listing: Option<FolderListing>,
 }
 
 /// A run whose files are as they were when it was read.
@@ -782,34 +783,9 @@ impl Survey {
     }
 
     /// No runs.
-    pub(crate) fn empty(with_details: bool) -> Self {
-        Self {
-            known: Vec::new(),
-            unread: Vec::new(),
-            gone: Vec::new(),
-            database: Err(None),
-            with_details,
-            prices: Prices::default(),
-            followed: None,
-            mirrored: 0,
-            team: None,
-            listing: None,
-        }
-    }
-
-    /// The listing of the folder that found the runs.
-    pub(crate) fn listing(&self) -> Option<&FolderListing> {
-        self.listing.as_ref()
-    }
-
-    /// Up to which change the mirror of a bucket is read.
-    pub(crate) fn mirrored(&self) -> i64 {
-        self.mirrored
-    }
-
-    /// Whether all runs get their details.
-    pub(crate) fn has_details(&self) -> bool {
-        self.with_details
+    pub(crate) fn empty(store: &FactsStore, with_details: bool) -> Self {
+        let (known, unread, gone) = (Vec::new(), Vec::new(), Vec::new());
+        Self::new(store, known, unread, gone, Err(None), with_details)
     }
 
     /// Reads the runs of this machine that have to be read, the newest first, in several threads, and keeps their facts as it
@@ -957,7 +933,7 @@ impl UnreadRun {
         let files = FilesStamp::of(&directory.path, true);
         Self {
             directory,
-            newest: files.newest(),
+            newest: files.newest,
             bytes: files.log_bytes,
         }
     }

@@ -8,10 +8,11 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::json;
 use tracer_insight::status::RunStatus;
+use tracer_sdk::format::Usage;
 use tracer_sdk::read::{CancelToken, LogIndex, RunDirectory, RunStore, StoreError};
 
 use crate::test_support::{SampleRun, SampleSpan, Sandbox};
-use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, TokenTotals, run_facts};
+use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, run_facts};
 
 fn facts(sandbox: &Sandbox) -> Vec<ListedRun> {
     FactsStore::new(sandbox.path()).all(true).unwrap().runs
@@ -82,15 +83,7 @@ fn facts_are_what_a_run_did() {
         (run.facts.steps, run.facts.failed_calls, run.facts.retries),
         (5, 1, 1)
     );
-    let tokens = TokenTotals {
-        input: Some(800),
-        output: Some(70),
-        total: Some(870),
-        cache_read: Some(200),
-        ..TokenTotals::default()
-    };
-    assert_eq!(run.facts.tokens, tokens);
-    assert_eq!(run.facts.tokens.cached_share(), Some(0.25));
+    assert_eq!(run.facts.tokens, Usage::new(800, 70).cache_read(200));
     let details = run.details.unwrap();
     assert_eq!(details.subtitle.as_deref(), Some("AgentError: gave up"));
     assert_eq!(details.prompt.as_deref(), Some("\"Where is my refund?\""));
@@ -283,7 +276,7 @@ fn a_look_whose_reading_was_cancelled_hides_no_run() {
         let SnapshotLook::Changed(survey) = look else {
             panic!("a run has come, and nobody has read it");
         };
-        let is_listed = survey.listing().is_some();
+        let is_listed = survey.listing.is_some();
         assert!(FactsSnapshot::read(survey, &cancel, |_| ()).is_none());
         if is_listed {
             break;

@@ -58,10 +58,9 @@ fn line(run: &ListedRun) -> String {
     if facts.failed_calls > 0 {
         words.push(text::counted(facts.failed_calls, "failed call"));
     }
-    let usage = facts.tokens.usage();
-    words.extend(step_summary::tokens(&usage).map(|tokens| format!("{tokens} tokens")));
+    words.extend(step_summary::tokens(&facts.tokens).map(|tokens| format!("{tokens} tokens")));
     let cost = run.details.as_ref().map(|details| details.cost);
-    let cost = cost.filter(|cost| cost::is_shown(cost, &usage));
+    let cost = cost.filter(|cost| cost::is_shown(cost, &facts.tokens));
     words.extend(cost.as_ref().and_then(cost::words));
     let line = MarkedText::own(format!("{} ", run.directory.trace_id))
         .with_content(name, MAX_NAME_BYTES)

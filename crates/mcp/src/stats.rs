@@ -2,7 +2,7 @@
 
 use tracer_facts::FactsStore;
 use tracer_facts::query::RunQuery;
-use tracer_facts::stats::{GroupStats, needs_details, stats};
+use tracer_facts::stats::{GroupStats, stats};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::{cost, metric_words, text, units};
 
@@ -18,7 +18,8 @@ const MAX_NAME_BYTES: usize = 80;
 pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
     let by = asked.grouping()?;
-    let runs = selection::all(store, asked.trials, query.needs_details() || needs_details(by))?;
+    // With details: what runs cost is among them.
+    let runs = selection::all(store, asked.trials, true)?;
     let runs = selection::matching(runs, &query);
     let mut found = stats(&runs, by);
     if let Some(column) = asked.column()? {

@@ -374,7 +374,7 @@ fn write_json(
         let tags = run.details.as_ref().map_or(&none, |details| &details.tags);
         let entry = RunEntry::of(summary)?
             .with_details(tags, run.facts.session.as_deref())
-            .with_tokens(run.facts.tokens.usage());
+            .with_tokens(run.facts.tokens);
         let entry = match origin(run, store) {
             Some(origin) => entry.with_origin(run.status, origin),
             None => entry,

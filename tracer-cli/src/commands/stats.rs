@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use tracer_facts::RunChoice;
-use tracer_facts::stats::{GroupStats, Grouping, StatsColumn, StatsSink, StoreStats, needs_details};
+use tracer_facts::stats::{GroupStats, Grouping, StatsColumn, StatsSink, StoreStats};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::{self, now};
 use tracer_insight::{text, value_summary};
@@ -90,8 +90,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session.use_store(&args.store)?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
-    let with_details = query.needs_details() || needs_details(args.by);
-    let mut runs = run_selection::all_runs(&store, with_details, &cancel, session)?;
+    // With details: what runs cost is among them.
+    let mut runs = run_selection::all_runs(&store, true, &cancel, session)?;
     let choice = RunChoice {
         query: &query,
         now: now(),

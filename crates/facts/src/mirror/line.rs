@@ -110,7 +110,7 @@ impl MirrorLine {
                 return None;
             }
             Some(MirroredState {
-                status: known.recorded_status(),
+                status: known.recorded_status,
                 is_trial: known.is_trial,
                 started_us: known.started_us,
                 name: known.name,

@@ -171,11 +171,11 @@ impl FactsCondition {
                 .into(),
             Self::Number(field, comparison, number) => {
                 let value = match field {
-                    NumberField::Tokens => facts.tokens.total,
-                    NumberField::Input => facts.tokens.input,
-                    NumberField::Output => facts.tokens.output,
-                    NumberField::Cached => facts.tokens.cache_read,
-                    NumberField::Reasoning => facts.tokens.reasoning,
+                    NumberField::Tokens => facts.tokens.total_tokens,
+                    NumberField::Input => facts.tokens.prompt_tokens,
+                    NumberField::Output => facts.tokens.completion_tokens,
+                    NumberField::Cached => facts.tokens.cache_read_tokens,
+                    NumberField::Reasoning => facts.tokens.reasoning_tokens,
                     // Compared above: the one may be known in part, the other is of some calls.
                     NumberField::Cost | NumberField::Slowest => None,
                     NumberField::Duration => run.duration_until(now),
@@ -282,7 +282,7 @@ fn has(feature: Feature, run: &ListedRun) -> Option<bool> {
         Feature::Tag => details.map(|details| !details.tags.is_empty()),
         Feature::Session => Some(facts.session.is_some()),
         Feature::Retry => Some(facts.retries > 0),
-        Feature::Tokens => Some(facts.tokens.total.is_some()),
+        Feature::Tokens => Some(facts.tokens.total_tokens.is_some()),
         Feature::Trial => Some(facts.is_trial),
     }
 }

@@ -106,7 +106,7 @@ fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Opt
     Some(match known.and_then(|run| Some((run, run.details.as_ref()?))) {
         Some((run, details)) => entry
             .with_details(&details.tags, run.facts.session.as_deref())
-            .with_tokens(run.facts.tokens.usage())
+            .with_tokens(run.facts.tokens)
             .with_cost(&details.cost),
         None => entry,
     })

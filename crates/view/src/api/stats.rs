@@ -7,7 +7,7 @@ use axum::response::Response;
 use serde::Serialize;
 use tracer_facts::FactsSnapshot;
 use tracer_facts::query::RunQuery;
-use tracer_facts::stats::{GroupStats, Grouping, RunsBehind, StatsColumn, StoreStats, needs_details, stats};
+use tracer_facts::stats::{GroupStats, Grouping, RunsBehind, StatsColumn, StoreStats, stats};
 use tracer_insight::line::Tone;
 use tracer_insight::{cost, units, value_summary};
 use tracer_sdk::format::SPEC_VERSION;
@@ -154,8 +154,8 @@ fn word<T>(
 
 /// The statistics that a request asks for.
 pub(crate) fn answer(viewer: &Viewer, request: &StatsRequest) -> Result<StatsAnswer, ApiError> {
-    let with_details = request.query.needs_details() || needs_details(request.by);
-    let snapshot = match viewer.facts().now(with_details)? {
+    // With details: what runs cost is among them.
+    let snapshot = match viewer.facts().now(true)? {
         Facts::All(snapshot) => snapshot,
         Facts::Reading(progress) => return Err(reading_error(progress)),
     };

@@ -343,7 +343,7 @@ fn known_row(viewer: &Viewer, run: &ListedRun, place: Option<PlaceInThread<'_>>)
     let models = called(run.details.as_deref(), RunDetails::models_by_calls);
     let tools = called(run.details.as_deref(), RunDetails::tools_by_calls);
     let shown_cost = run.details.as_ref().map(|details| &details.cost);
-    let shown_cost = shown_cost.filter(|cost| cost::is_shown(cost, &run.facts.tokens.usage()));
+    let shown_cost = shown_cost.filter(|cost| cost::is_shown(cost, &run.facts.tokens));
     TableRow {
         run_status: run.status.as_str(),
         cost_cell: shown_cost.map(cost::cell).unwrap_or_default(),
