@@ -103,7 +103,7 @@ prop_compose! {
 
 prop_compose! {
     fn request()(
-        spans in prop::collection::vec(span(), 1..4),
+        spans in prop::collection::vec(span(), 0..4),
         resource in prop::option::of(attributes()),
         scope in prop::option::of((".{0,6}", ".{0,6}", attributes())),
         schema_url in ".{0,6}",
@@ -121,6 +121,15 @@ prop_compose! {
             schema_url,
         };
         ExportTraceServiceRequest { resource_spans: vec![resource_spans] }
+    }
+}
+
+/// The names of all fields of a document.
+fn all_names(json: &Json) -> Box<dyn Iterator<Item = &String> + '_> {
+    match json {
+        Json::Object(fields) => Box::new(fields.keys().chain(fields.values().flat_map(all_names))),
+        Json::Array(values) => Box::new(values.iter().flat_map(all_names)),
+        _ => Box::new(std::iter::empty()),
     }
 }
 
@@ -171,7 +180,9 @@ proptest! {
         let mut json = Vec::new();
         write_request(&request, &mut json).unwrap();
         prop_assert_eq!(&decode_spans(Encoding::Json, &json).unwrap(), &request.resource_spans);
-        let respelled = respelled(serde_json::from_slice(&json).unwrap()).to_string();
+        let json: Json = serde_json::from_slice(&json).unwrap();
+        prop_assert!(all_names(&json).all(|name| !name.contains('_')), "a name is not in lowerCamelCase");
+        let respelled = respelled(json).to_string();
         prop_assert_eq!(&decode_spans(Encoding::Json, respelled.as_bytes()).unwrap(), &request.resource_spans);
     }
 

@@ -1,7 +1,6 @@
 //! The protocol's messages as OTLP's JSON (OTLP 1, *JSON Protobuf Encoding*): IDs in hex, times and 64-bit numbers as
 //! texts, enumerations as numbers, what is empty left out.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use base64::Engine as _;
@@ -14,6 +13,7 @@ use opentelemetry_proto::tonic::trace::v1::span::{Event, Link};
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use tracer_insight::digest::hex;
 
 /// Writes a request.
 ///
@@ -307,24 +307,12 @@ impl<Item, As: Serialize> Serialize for ListAs<'_, Item, As> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a text never fails.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-    use prost::Message;
     use serde_json::{Value, json};
 
     use super::super::values::key_value;
     use super::*;
-    use crate::otlp::{Encoding, decode_spans};
 
     fn written(value: &Value) -> Value {
         let pair = key_value("key".to_owned(), value.clone());
@@ -365,110 +353,5 @@ mod tests {
             json!({"doubleValue": "-Infinity"})
         );
         assert_eq!(json(Any::BytesValue(vec![0, 255])), json!({"bytesValue": "AP8="}));
-    }
-
-    /// Any value of an attribute: those of our files, and lists and maps as OTLP has them.
-    fn value() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<f64>()
-                .prop_filter("a number of JSON", |number| number.is_finite())
-                .prop_map(Value::from),
-            any::<String>().prop_map(Value::from),
-        ];
-        leaf.prop_recursive(3, 12, 4, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::btree_map(any::<String>(), inner, 0..4)
-                    .prop_map(|map| Value::Object(map.into_iter().collect())),
-            ]
-        })
-    }
-
-    /// The names of all members, which are in lowerCamelCase.
-    fn all_names(value: &serde_json::Value) -> Box<dyn Iterator<Item = &String> + '_> {
-        match value {
-            serde_json::Value::Object(map) => Box::new(map.keys().chain(map.values().flat_map(all_names))),
-            serde_json::Value::Array(items) => Box::new(items.iter().flat_map(all_names)),
-            _ => Box::new(std::iter::empty()),
-        }
-    }
-
-    fn key_values() -> impl Strategy<Value = Vec<KeyValue>> {
-        let pair = (any::<String>(), value()).prop_map(|(key, value)| key_value(key, value));
-        prop::collection::vec(pair, 0..4)
-    }
-
-    prop_compose! {
-        fn span()(
-            trace_id in prop::array::uniform16(1_u8..),
-            span_id in prop::array::uniform8(1_u8..),
-            parent_span_id in prop::option::of(prop::array::uniform8(1_u8..)),
-            (name, trace_state, message) in any::<(String, String, String)>(),
-            (start, end, at) in any::<(u64, u64, u64)>(),
-            (kind, code, flags) in (0..=5, 0..=2, any::<u32>()),
-            (attributes, of_event, of_link) in (key_values(), key_values(), key_values()),
-            has_event in any::<bool>(),
-        ) -> Span {
-            Span {
-                trace_id: trace_id.to_vec(),
-                span_id: span_id.to_vec(),
-                trace_state,
-                parent_span_id: parent_span_id.map(|id| id.to_vec()).unwrap_or_default(),
-                flags,
-                name: name.clone(),
-                kind,
-                start_time_unix_nano: start,
-                end_time_unix_nano: end,
-                attributes,
-                dropped_attributes_count: flags,
-                events: has_event
-                    .then_some(Event {
-                        time_unix_nano: at,
-                        name,
-                        attributes: of_event,
-                        dropped_attributes_count: 1,
-                    })
-                    .into_iter()
-                    .collect(),
-                links: (!has_event)
-                    .then_some(Link {
-                        trace_id: trace_id.to_vec(),
-                        span_id: span_id.to_vec(),
-                        attributes: of_link,
-                        flags,
-                        ..Link::default()
-                    })
-                    .into_iter()
-                    .collect(),
-                status: Some(Status { message, code }),
-                ..Span::default()
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_written_is_read_back(spans in prop::collection::vec(span(), 0..3), name in any::<String>()) {
-            let request = ExportTraceServiceRequest {
-                resource_spans: vec![ResourceSpans {
-                    resource: Some(super::super::resource(Some(&name))),
-                    scope_spans: vec![ScopeSpans {
-                        scope: Some(super::super::scope()),
-                        spans,
-                        ..ScopeSpans::default()
-                    }],
-                    ..ResourceSpans::default()
-                }],
-            };
-            let mut json = Vec::new();
-            write_request(&request, &mut json).unwrap();
-            prop_assert!(all_names(&serde_json::from_slice(&json).unwrap()).all(|name| !name.contains('_')));
-            let read = decode_spans(Encoding::Json, &json).unwrap();
-            prop_assert_eq!(&read, &request.resource_spans);
-            let read = decode_spans(Encoding::Protobuf, &request.encode_to_vec()).unwrap();
-            prop_assert_eq!(&read, &request.resource_spans);
-        }
     }
 }
