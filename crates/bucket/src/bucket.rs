@@ -18,7 +18,7 @@ use object_store::{
 };
 
 use crate::aws_files::AwsProfile;
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, RequestFailure, if_there};
 use crate::url::{BucketUrl, Service};
 
 /// How long a connection may take.
@@ -155,10 +155,9 @@ impl OpenBucket {
         match self.put(path, bytes.clone(), PutMode::Create).await {
             Err(RequestFailure::Unsupported) => {
                 // A store without conditional writes: a look first leaves a gap that only two writers of one run can hit.
-                match self.head(path).await {
-                    Ok(_) => Err(RequestFailure::Exists),
-                    Err(RequestFailure::Missing(_)) => self.put(path, bytes, PutMode::Overwrite).await,
-                    Err(failure) => Err(failure),
+                match if_there(self.head(path).await)? {
+                    Some(_) => Err(RequestFailure::Exists),
+                    None => self.put(path, bytes, PutMode::Overwrite).await,
                 }
             }
             // Some stores say so instead.
@@ -205,10 +204,7 @@ impl OpenBucket {
         }
         let mut removed = self.store.delete_stream(stream::iter(paths).map(Ok).boxed());
         while let Some(path) = removed.next().await {
-            match path.map_err(RequestFailure::from) {
-                Ok(_) | Err(RequestFailure::Missing(_)) => {}
-                Err(failure) => return Err(failure),
-            }
+            if_there(path.map_err(RequestFailure::from))?;
         }
         Ok(())
     }

@@ -150,6 +150,15 @@ impl RequestFailure {
     }
 }
 
+/// What a request found; `None` where the object is not there.
+pub(crate) fn if_there<T>(asked: Result<T, RequestFailure>) -> Result<Option<T>, RequestFailure> {
+    match asked {
+        Ok(found) => Ok(Some(found)),
+        Err(RequestFailure::Missing(_)) => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
 impl From<object_store::Error> for RequestFailure {
     fn from(error: object_store::Error) -> Self {
         use object_store::Error as Store;
@@ -191,13 +200,9 @@ impl RequestFailure {
     }
 }
 
+/// An error and its causes, the outermost first.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    let mut next = Some(error);
-    std::iter::from_fn(move || {
-        let cause = next?;
-        next = cause.source();
-        Some(cause)
-    })
+    std::iter::successors(Some(error), |error| (*error).source())
 }
 
 fn all_texts(error: &(dyn Error + 'static)) -> String {

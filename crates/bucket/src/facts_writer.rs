@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::bucket::OpenBucket;
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, RequestFailure, if_there};
 use crate::event::WaitEvent;
 use crate::layout;
 use crate::package::compressed;
@@ -83,13 +83,7 @@ impl FactsWriter {
         observe: &SharedObserver<'_, Event>,
     ) -> Result<bool, Halt> {
         let path = layout::facts_object(&self.bucket.prefix, name);
-        let look = || async {
-            match self.bucket.head(&path).await {
-                Ok(_) => Ok(true),
-                Err(RequestFailure::Missing(_)) => Ok(false),
-                Err(failure) => Err(failure),
-            }
-        };
-        patience.patiently(look, observe).await
+        let look = || async { if_there(self.bucket.head(&path).await) };
+        Ok(patience.patiently(look, observe).await?.is_some())
     }
 }

@@ -5,7 +5,7 @@ use object_store::path::Path;
 use tracer_capture::push::RetryPolicy;
 
 use crate::bucket::OpenBucket;
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, RequestFailure, if_there};
 use crate::event::WaitEvent;
 use crate::layout;
 use crate::patience::{Halt, Patience, SharedObserver};
@@ -91,18 +91,13 @@ impl OpenBucket {
         observe: &mut dyn FnMut(WaitEvent),
     ) -> Result<Option<Vec<u8>>, BucketError> {
         let path = layout::baseline(&self.prefix, name);
-        let get = || async {
-            match self.get(&path, MAX_BASELINE_BYTES).await {
-                Ok(found) => Ok(Some(found.bytes.to_vec())),
-                Err(RequestFailure::Missing(_)) => Ok(None),
-                Err(failure) => Err(failure),
-            }
-        };
+        let get = || async { if_there(self.get(&path, MAX_BASELINE_BYTES).await) };
         let observe = SharedObserver::new(observe);
-        let read = Patience::new(RetryPolicy::default())
+        let found = Patience::new(RetryPolicy::default())
             .patiently(get, &observe)
-            .await;
-        read.map_err(Halt::into_error)
+            .await
+            .map_err(Halt::into_error)?;
+        Ok(found.map(|found| found.bytes.to_vec()))
     }
 
     async fn write_shared(

@@ -77,15 +77,9 @@ pub(crate) fn facts(prefix: &Path) -> Path {
 /// The name below [`facts`] of a batch that is written at a time, by the store's clock: names sort by it, and no two
 /// shippers make the same one.
 pub(crate) fn facts_name(at: Timestamp, shipper: &str, random: u64, is_compressed: bool) -> String {
-    let at = at.to_string();
-    let date = at.get(..10).unwrap_or_default();
-    let time: String = at
-        .chars()
-        .skip(11)
-        .filter(|digit| digit.is_ascii_digit() || *digit == '.')
-        .collect();
+    let begin = facts_name_from(at);
     let ending = if is_compressed { COMPRESSED } else { "" };
-    format!("date={date}/{time}-{shipper}-{random:016x}.jsonl{ending}")
+    format!("{begin}-{shipper}-{random:016x}.jsonl{ending}")
 }
 
 /// The name below [`facts`] of lines that compaction keeps of a day, which their hash distinguishes.
@@ -108,14 +102,14 @@ pub(crate) fn facts_date(name: &str) -> Option<&str> {
 
 /// What the names of facts from a time on are greater than.
 pub(crate) fn facts_name_from(at: Timestamp) -> String {
-    let name = facts_name(at, "", 0, false);
-    name.split_once('-')
-        .and_then(|(_, rest)| rest.split_once('-'))
-        .and_then(|(_, rest)| rest.split_once('-'))
-        .map(|(_, rest)| name.len() - rest.len() - 1)
-        .and_then(|end| name.get(..end))
-        .unwrap_or(&name)
-        .to_owned()
+    let at = at.to_string();
+    let date = at.get(..10).unwrap_or_default();
+    let time: String = at
+        .chars()
+        .skip(11)
+        .filter(|digit| digit.is_ascii_digit() || *digit == '.')
+        .collect();
+    format!("date={date}/{time}")
 }
 
 /// The time of a name of facts; `None` of what is no such name.

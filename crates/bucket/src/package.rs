@@ -1,6 +1,5 @@
 //! [`RunPackage`]: a completed run as it is sent: checked for secrets once more, hashed, compressed where that is wanted.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::path::Path;
@@ -8,6 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use tracer_insight::digest::hex;
 use tracer_sdk::format::{META_FILE, RecordedStatus, SPANS_FILE};
 use tracer_sdk::read::{RunDirectory, read_input};
 use tracer_sdk::redaction::Redaction;
@@ -105,15 +105,6 @@ impl RunPackage {
 /// Bytes as they are stored when they are compressed.
 pub(crate) fn compressed(content: &[u8]) -> io::Result<Vec<u8>> {
     zstd::encode_all(content, COMPRESSION_LEVEL)
-}
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text never fails.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// The lines of a log, without secrets.

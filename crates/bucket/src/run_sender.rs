@@ -4,18 +4,18 @@ use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutPayload};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
+use tracer_insight::digest::sha256_hex;
 use tracer_sdk::read::RunDirectory;
 use tracer_sdk::redaction::Redaction;
 
 use crate::bucket::OpenBucket;
 use crate::committed_run::{CommittedRun, MAX_META_BYTES, StoredSpans};
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, RequestFailure, if_there};
 use crate::event::ShipEvent;
 use crate::facts_row;
 use crate::layout;
-use crate::package::{NoPackage, PackageParts, RunPackage, hex};
+use crate::package::{NoPackage, PackageParts, RunPackage};
 use crate::patience::{Halt, Patience, SharedObserver};
 use crate::sent_run::SentRun;
 use crate::store_clock::StoreClock;
@@ -140,13 +140,7 @@ impl RunSender {
             let found = if is_new {
                 None
             } else {
-                let get = || async {
-                    match self.bucket.get(&path, MAX_META_BYTES).await {
-                        Ok(found) => Ok(Some(found)),
-                        Err(RequestFailure::Missing(_)) => Ok(None),
-                        Err(failure) => Err(failure),
-                    }
-                };
+                let get = || async { if_there(self.bucket.get(&path, MAX_META_BYTES).await) };
                 self.patience.patiently(get, observe).await?
             };
             is_new = false;
@@ -165,11 +159,7 @@ impl RunSender {
             // name that nobody has listed.
             let is_sent_anew = stored.is_none() && before.is_some();
             let hash = if is_sent_anew {
-                hex(&Sha256::digest(format!(
-                    "{} {}",
-                    package.sha256,
-                    fastrand::u64(..)
-                )))
+                sha256_hex(format!("{} {}", package.sha256, fastrand::u64(..)).as_bytes())
             } else {
                 package.sha256.clone()
             };
@@ -289,10 +279,8 @@ impl RunSender {
     ) -> Result<bool, RequestFailure> {
         // It is never closed.
         let _permit = self.large_runs.acquire().await;
-        match self.bucket.head(path).await {
-            Ok(_) => return Ok(true),
-            Err(RequestFailure::Missing(_)) => {}
-            Err(failure) => return Err(failure),
+        if if_there(self.bucket.head(path).await)?.is_some() {
+            return Ok(true);
         }
         // A log that cannot be read any more was there a moment ago.
         let parts = PackageParts::open(&run.path, &self.redaction, self.is_compressed);

@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering as Atomic};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering as Atomic};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,7 +20,7 @@ use object_store::{
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use tracer_insight::digest::sha256_hex;
 use tracer_sdk::read::{RunDirectory, RunStore};
 use tracer_sdk::settings::Settings;
 
@@ -29,7 +29,6 @@ use crate::committed_run::CommittedRun;
 use crate::error::BucketError;
 use crate::event::ShipSummary;
 use crate::layout;
-use crate::package::hex;
 use crate::shipper::{ShipOptions, Shipper};
 use crate::url::BucketUrl;
 
@@ -74,6 +73,17 @@ impl FaultyStore {
             inner: Arc::clone(inner),
             decide: Mutex::new((0, Box::new(decide))),
         }
+    }
+
+    /// A store in which everything works, and the number of requests to it.
+    pub(crate) fn counting(inner: &Arc<InMemory>) -> (Self, Arc<AtomicUsize>) {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&requests);
+        let store = Self::new(inner, move |_| {
+            counter.fetch_add(1, Atomic::SeqCst);
+            Fate::Done
+        });
+        (store, requests)
     }
 
     fn fate(&self, is_write: bool, is_conditional: bool) -> Result<bool> {
@@ -505,7 +515,7 @@ pub(crate) fn readable(
             if is_compressed(&stored.stored.spans) {
                 log = zstd::decode_all(&*log).unwrap();
             }
-            let hash = hex(&Sha256::digest(&log));
+            let hash = sha256_hex(&log);
             assert_eq!(
                 (hash, log.len() as u64),
                 (stored.stored.sha256, stored.stored.bytes)

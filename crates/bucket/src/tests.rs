@@ -1,8 +1,7 @@
 //! What a shipper leaves in a bucket, whenever requests fail or it is killed.
 
 use std::fs;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -364,14 +363,9 @@ fn a_small_run_takes_two_requests_and_its_batch_one() {
     // What the simulation of growth counts: tests/interop/growth.py.
     for runs in [1, 7] {
         let scene = Scene::new(runs);
-        let requests = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&requests);
+        let (store, requests) = FaultyStore::counting(&scene.memory);
         run(async {
-            let counting = FaultyStore::new(&scene.memory, move |request| {
-                counter.store(request.number + 1, Ordering::Relaxed);
-                Fate::Done
-            });
-            scene.push_to(counting, ShipOptions::default()).await.unwrap();
+            scene.push_to(store, ShipOptions::default()).await.unwrap();
         });
         // One more asks for the store's time.
         assert_eq!(requests.load(Ordering::Relaxed), 2 * runs as usize + 1 + 1);

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use object_store::path::Path;
 use reqwest::Url;
-use sha2::{Digest, Sha256};
+use tracer_insight::digest::sha256_hex;
 
 use crate::error::BucketError;
 use crate::layout;
 
-/// Bytes of the hash that names a bucket's files.
-const KEY_BYTES: usize = 8;
+/// Hexadecimal digits of the hash that names a bucket's files.
+const KEY_DIGITS: usize = 16;
 
 /// Characters of a URL in the name of a folder.
 const MAX_READABLE: usize = 40;
@@ -179,11 +179,9 @@ impl BucketUrl {
     /// test server has buckets of the same names.
     pub(crate) fn key(&self, endpoint: Option<&str>) -> String {
         let named = format!("{self}\n{}", endpoint.unwrap_or_default());
-        let mut key = "bucket-".to_owned();
-        for byte in Sha256::digest(named).iter().take(KEY_BYTES) {
-            let _ = write!(key, "{byte:02x}");
-        }
-        key
+        let mut hash = sha256_hex(named.as_bytes());
+        hash.truncate(KEY_DIGITS);
+        format!("bucket-{hash}")
     }
 }
 

@@ -7,16 +7,16 @@ use std::path::Path;
 use futures_util::StreamExt;
 use sha2::{Digest, Sha256};
 use tracer_facts::{FetchError, RunLease};
+use tracer_insight::digest::hex;
 use tracer_sdk::format::{META_FILE, SPANS_FILE, TraceId};
 
 use super::ReaderState;
 use super::cache::{FetchedRun, UnfinishedRun};
-use super::sync::{RequestAttempts, opened};
+use super::sync::{opened, repeatedly};
 use crate::bucket::OpenBucket;
 use crate::committed_run::{CommittedRun, MAX_META_BYTES, StoredSpans};
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, RequestFailure, if_there};
 use crate::layout;
-use crate::package::hex;
 
 /// Bytes of a log: what claims to be larger is not fetched.
 const MAX_LOG_BYTES: u64 = 64 * 1024 * 1024 * 1024;
@@ -82,15 +82,7 @@ fn fetch_once(state: &ReaderState, run: TraceId) -> Result<(), NotFetched> {
     let unreachable = || NotFetched::Failed(FetchError::Unreachable("the folder does not exist".to_owned()));
     let open = state.bucket.as_ref().ok_or_else(unreachable)?;
     let (bucket, path) = (open.clone(), layout::meta(&open.prefix, run));
-    let read = async move {
-        let mut attempts = RequestAttempts::default();
-        loop {
-            match bucket.get(&path, MAX_META_BYTES).await {
-                Ok(found) => return Ok::<_, RequestFailure>(found),
-                Err(failure) => attempts.wait_after(failure).await?,
-            }
-        }
-    };
+    let read = async move { repeatedly(|| bucket.get(&path, MAX_META_BYTES)).await };
     let found = state.worker.wait(read).ok_or_else(stopped)??;
     let committed = CommittedRun::parse(&found.bytes).ok_or_else(|| {
         NotFetched::Failed(FetchError::Damaged(
@@ -164,11 +156,8 @@ impl SpansJob {
     async fn read(self) -> Result<(), NotFetched> {
         let (bucket, stored) = (&self.bucket, &self.stored);
         let path = layout::of_run(&bucket.prefix, self.run, &stored.spans);
-        let found = match opened(bucket, &path).await {
-            Err(RequestFailure::Missing(_)) => {
-                return Err(NotFetched::Changed("its spans are not there".to_owned()));
-            }
-            found => found?,
+        let Some(found) = if_there(opened(bucket, &path).await)? else {
+            return Err(NotFetched::Changed("its spans are not there".to_owned()));
         };
         let is_compressed = layout::is_compressed(&stored.spans);
         let most = found.meta.size.saturating_mul(MAX_RATIO).max(MIN_RATIO_BYTES);

@@ -22,7 +22,7 @@ use tracer_sdk::format::{Timestamp, TraceId};
 use super::ReaderState;
 use super::lines::Body;
 use crate::bucket::{OpenBucket, no_folder};
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, RequestFailure, if_there};
 use crate::layout;
 use crate::removals::{MAX_LISTING, MAX_READER_PAUSE};
 
@@ -41,7 +41,7 @@ const LINES_PER_COMMIT: usize = 8_000;
 const FIRST_LINES_PER_COMMIT: usize = 64_000;
 /// How long the first answer of the bucket may take: without a network, what is here is shown.
 const MAX_FIRST_ANSWER: Duration = Duration::from_secs(10);
-/// How often a request is repeated.
+/// How often a request is made, at most.
 const MAX_ATTEMPTS: u32 = 5;
 /// How long another process that synchronizes is waited for.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(60);
@@ -184,20 +184,11 @@ pub(super) fn sync(
 /// When the bucket was pruned, or its facts compacted, by its own clock; `None` when it never was.
 fn pruned_at(state: &ReaderState, bucket: &OpenBucket) -> Result<Option<Timestamp>, BucketError> {
     let (bucket, path) = (bucket.clone(), layout::pruned(&bucket.prefix));
-    let look = async move {
-        let mut attempts = RequestAttempts::default();
-        loop {
-            match bucket.head(&path).await {
-                Ok(found) => return Ok(Some(found.last_modified.timestamp_micros())),
-                Err(RequestFailure::Missing(_)) => return Ok(None),
-                Err(failure) => attempts.wait_after(failure).await?,
-            }
-        }
-    };
+    let look = async move { if_there(repeatedly(|| bucket.head(&path)).await) };
     let stopped = || RequestFailure::Transient("the request was not made".to_owned());
-    let looked: Result<_, RequestFailure> = state.worker.wait(look).ok_or_else(stopped).flatten();
+    let looked = state.worker.wait(look).ok_or_else(stopped).flatten();
     let found = looked.map_err(RequestFailure::into_error)?;
-    Ok(found.map(Timestamp::from_unix_microseconds))
+    Ok(found.map(|found| Timestamp::from_unix_microseconds(found.last_modified.timestamp_micros())))
 }
 
 /// A time, so much earlier.
@@ -440,10 +431,8 @@ async fn read_listed(
         });
         Ok(Body::Parts(parts))
     };
-    let body = match read.await {
-        Ok(body) => body,
-        Err(RequestFailure::Missing(_)) => return Ok(FoundFacts::Gone),
-        Err(failure) => return Err(failure.into_error()),
+    let Some(body) = if_there(read.await).map_err(RequestFailure::into_error)? else {
+        return Ok(FoundFacts::Gone);
     };
     Ok(FoundFacts::Object {
         at: named_at(&name, &object),
@@ -460,42 +449,31 @@ fn named_at(name: &str, object: &ObjectMeta) -> Option<Timestamp> {
     layout::facts_time(name).filter(|at| at.unix_microseconds() <= latest)
 }
 
-/// Attempts at a request, which is repeated while the store is overloaded.
-#[derive(Default)]
-pub(super) struct RequestAttempts {
-    failures: u32,
-}
-
-impl RequestAttempts {
-    /// Waits before the next one; gives the failure back when there is none.
-    pub(super) async fn wait_after(&mut self, failure: RequestFailure) -> Result<(), RequestFailure> {
-        self.failures += 1;
-        if !matches!(failure, RequestFailure::Transient(_)) || self.failures >= MAX_ATTEMPTS {
-            return Err(failure);
+/// Makes a request, and repeats it while the store is overloaded.
+pub(super) async fn repeatedly<T, F: Future<Output = Result<T, RequestFailure>>>(
+    request: impl Fn() -> F,
+) -> Result<T, RequestFailure> {
+    for failures in 1..MAX_ATTEMPTS {
+        match request().await {
+            Err(RequestFailure::Transient(_)) => {
+                tokio::time::sleep(RetryPolicy::default().delay(failures)).await;
+            }
+            done => return done,
         }
-        tokio::time::sleep(RetryPolicy::default().delay(self.failures)).await;
-        Ok(())
     }
+    request().await
 }
 
 /// Opens an object; its content is still to come.
 pub(super) async fn opened(bucket: &OpenBucket, path: &Path) -> Result<GetResult, RequestFailure> {
-    let mut attempts = RequestAttempts::default();
-    loop {
-        match bucket.store.get_opts(path, GetOptions::default()).await {
-            Ok(found) => return Ok(found),
-            Err(error) => attempts.wait_after(error.into()).await?,
-        }
-    }
+    repeatedly(|| async { Ok(bucket.store.get_opts(path, GetOptions::default()).await?) }).await
 }
 
 /// All of an object.
 async fn whole(bucket: &OpenBucket, path: &Path) -> Result<Bytes, RequestFailure> {
-    let mut attempts = RequestAttempts::default();
-    loop {
-        match opened(bucket, path).await?.bytes().await {
-            Ok(bytes) => return Ok(bytes),
-            Err(error) => attempts.wait_after(error.into()).await?,
-        }
-    }
+    repeatedly(|| async {
+        let found = bucket.store.get_opts(path, GetOptions::default()).await?;
+        Ok(found.bytes().await?)
+    })
+    .await
 }

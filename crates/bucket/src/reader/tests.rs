@@ -46,18 +46,13 @@ fn push(recorded: &Recorded, memory: &Arc<InMemory>, is_compressed: bool) {
 }
 
 fn put(memory: &InMemory, name: &str, bytes: impl Into<Vec<u8>>) {
-    let path = Path::from("agents").join_all(name);
+    let path = path_of(name);
     block_on(memory.put(&path, bytes.into().into())).unwrap();
 }
 
-trait JoinAll {
-    fn join_all(self, name: &str) -> Self;
-}
-
-impl JoinAll for Path {
-    fn join_all(self, name: &str) -> Self {
-        name.split('/').fold(self, Self::join)
-    }
+/// Where an object lies in the store.
+fn path_of(name: &str) -> Path {
+    Path::from(format!("agents/{name}"))
 }
 
 /// Somebody who reads.
@@ -176,12 +171,7 @@ fn nothing_new_takes_two_requests_and_an_unread_run_two() {
     let recorded = Recorded::new(3);
     let memory = Arc::new(InMemory::new());
     push(&recorded, &memory, false);
-    let requests = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&requests);
-    let store = FaultyStore::new(&memory, move |_: &Request| {
-        counted.fetch_add(1, Ordering::SeqCst);
-        Fate::Done
-    });
+    let (store, requests) = FaultyStore::counting(&memory);
     let colleague = Colleague::new(store);
     let made = |work: &dyn Fn()| {
         let before = requests.load(Ordering::SeqCst);
@@ -201,7 +191,7 @@ fn a_run_without_its_commit_is_never_there() {
     push(&recorded, &memory, false);
     let colleague = Colleague::new(Arc::clone(&memory));
     colleague.sync();
-    let meta = Path::from("agents").join_all(&format!("runs/{}/meta.json", id(1)));
+    let meta = path_of(&format!("runs/{}/meta.json", id(1)));
     block_on(memory.delete(&meta)).unwrap();
     assert!(matches!(colleague.log(1), Err(FetchError::Gone)));
     put(&memory, &format!("runs/{}/spans.jsonl", id(2)), "{}\n");
@@ -540,12 +530,7 @@ fn many_who_want_one_run_fetch_it_once() {
     let recorded = Recorded::new(1);
     let memory = Arc::new(InMemory::new());
     push(&recorded, &memory, false);
-    let requests = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&requests);
-    let store = FaultyStore::new(&memory, move |_: &Request| {
-        counted.fetch_add(1, Ordering::SeqCst);
-        Fate::Done
-    });
+    let (store, requests) = FaultyStore::counting(&memory);
     let colleague = Colleague::new(store);
     colleague.sync();
     let before = requests.load(Ordering::SeqCst);
@@ -812,9 +797,9 @@ fn a_run_whose_object_cannot_be_read_is_not_forgotten() {
         years.compact();
         if is_there {
             put(&years.store.inner, &format!("{name}.zst"), "no zstd");
-            block_on(years.store.inner.delete(&Path::from("agents").join_all(&name))).unwrap();
+            block_on(years.store.inner.delete(&path_of(&name))).unwrap();
         } else {
-            years.store.vanish(Path::from("agents").join_all(&name));
+            years.store.vanish(path_of(&name));
         }
         colleague.sync();
         assert_eq!(colleague.names(), ["agent-1"], "{is_there}");
@@ -886,7 +871,7 @@ fn a_removal_that_goes_during_a_first_synchronization_is_not_missed() {
     removals.retain(|object| !listed.contains(object));
     let colleague = Colleague::new(years.store.clone());
     for (name, _) in removals {
-        years.store.vanish(Path::from("agents").join_all(&name));
+        years.store.vanish(path_of(&name));
     }
     assert_eq!(colleague.sync().changed_runs, 2);
     // What the run said had gone before.

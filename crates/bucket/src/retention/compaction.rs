@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::path::Path;
-use sha2::{Digest, Sha256};
+use tracer_insight::digest::sha256_hex;
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::bucket::OpenBucket;
 use crate::error::{BucketError, RequestFailure};
 use crate::event::WaitEvent;
 use crate::layout;
-use crate::package::{compressed, hex};
+use crate::package::compressed;
 use crate::patience::{Halt, Patience, SharedObserver};
 use crate::removals::MIN_REMOVAL_AGE;
 use crate::retention::known_runs::{FactsObject, KnownRuns, LineKey, content, lines_of};
@@ -228,7 +228,7 @@ async fn write_object<Event: From<WaitEvent>>(
     patience: &Patience,
     observe: &SharedObserver<'_, Event>,
 ) -> Result<(), Halt> {
-    let hash = hex(&Sha256::digest(lines));
+    let hash = sha256_hex(lines);
     let path = layout::facts_object(
         &bucket.prefix,
         &layout::compacted_name(date, &hash, is_compressed),

@@ -12,7 +12,7 @@ use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::bucket::OpenBucket;
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, RequestFailure, if_there};
 use crate::event::WaitEvent;
 use crate::layout;
 use crate::patience::{Halt, Patience, SharedObserver};
@@ -186,22 +186,16 @@ pub(crate) async fn content<Event: From<WaitEvent>>(
     patience: &Patience,
     observe: &SharedObserver<'_, Event>,
 ) -> Result<Option<Vec<u8>>, Halt> {
-    let get = || async {
-        match bucket.get(path, MAX_FACTS_BYTES).await {
-            Ok(found) => Ok(Some(found.bytes)),
-            Err(RequestFailure::Missing(_)) => Ok(None),
-            Err(failure) => Err(failure),
-        }
-    };
-    let Some(bytes) = patience.patiently(get, observe).await? else {
+    let get = || async { if_there(bucket.get(path, MAX_FACTS_BYTES).await) };
+    let Some(found) = patience.patiently(get, observe).await? else {
         return Ok(None);
     };
     if !layout::is_compressed(name) {
-        return Ok(Some(bytes.to_vec()));
+        return Ok(Some(found.bytes.to_vec()));
     }
     let mut content = Vec::new();
     // What is beyond the limit is a trap.
-    let read = zstd::Decoder::new(&*bytes)
+    let read = zstd::Decoder::new(&*found.bytes)
         .and_then(|decoder| decoder.take(MAX_FACTS_BYTES + 1).read_to_end(&mut content));
     match read {
         Ok(read) if read as u64 <= MAX_FACTS_BYTES => Ok(Some(content)),

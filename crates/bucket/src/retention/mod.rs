@@ -24,7 +24,7 @@ use tracer_sdk::maintenance::{PruneCandidate, PruneRules};
 
 use crate::bucket::OpenBucket;
 use crate::committed_run::{CommittedRun, MAX_META_BYTES};
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, if_there};
 use crate::event::PruneEvent;
 use crate::facts_writer::FactsWriter;
 use crate::layout;
@@ -385,19 +385,13 @@ impl BucketPruner {
         observe: &SharedObserver<'_, PruneEvent>,
     ) -> Result<RunRemains, Halt> {
         let path = layout::meta(&self.bucket.prefix, removal.run);
-        let get = || async {
-            match self.bucket.get(&path, MAX_META_BYTES).await {
-                Ok(found) => Ok(Some(found.bytes)),
-                Err(RequestFailure::Missing(_)) => Ok(None),
-                Err(failure) => Err(failure),
-            }
-        };
+        let get = || async { if_there(self.bucket.get(&path, MAX_META_BYTES).await) };
         let found = self.patience.patiently(get, observe).await?;
         let is_uncommitted = found.is_none();
         let generation = match found {
             // Another pruner was killed.
             None => removal.generation,
-            Some(bytes) => match CommittedRun::parse(&bytes) {
+            Some(found) => match CommittedRun::parse(&found.bytes) {
                 Some(committed) => committed.stored.generation.max(removal.generation),
                 None => return Ok(RunRemains::Left),
             },

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tracer_sdk::format::TraceId;
 
 use crate::bucket::OpenBucket;
-use crate::error::{BucketError, RequestFailure};
+use crate::error::{BucketError, if_there};
 use crate::event::WaitEvent;
 use crate::gate_files::MAX_BASELINE_BYTES;
 use crate::layout;
@@ -22,17 +22,11 @@ pub(crate) async fn referenced_runs<Event: From<WaitEvent>>(
     let listed = patience.patiently(|| bucket.list(&folder), observe).await?;
     let mut runs = HashSet::new();
     for object in listed {
-        let get = || async {
-            match bucket.get(&object.location, MAX_BASELINE_BYTES).await {
-                Ok(found) => Ok(Some(found.bytes)),
-                Err(RequestFailure::Missing(_)) => Ok(None),
-                Err(failure) => Err(failure),
-            }
-        };
-        let Some(bytes) = patience.patiently(get, observe).await? else {
+        let get = || async { if_there(bucket.get(&object.location, MAX_BASELINE_BYTES).await) };
+        let Some(found) = patience.patiently(get, observe).await? else {
             continue;
         };
-        let baseline: Value = serde_json::from_slice(&bytes).map_err(|_| BucketError::Refused {
+        let baseline: Value = serde_json::from_slice(&found.bytes).map_err(|_| BucketError::Refused {
             reason: format!(
                 "{} cannot be read, and nobody knows which runs it needs",
                 object.location

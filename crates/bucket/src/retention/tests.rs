@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -524,16 +524,11 @@ fn a_day_with_many_lines_is_a_few_objects() {
 fn removing_a_run_takes_a_read_and_a_listing() {
     // What the simulation of growth counts: tests/interop/growth.py.
     let of_runs = |runs: u32| {
-        let requests = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&requests);
+        let scene = Scene::new(runs);
+        let (store, requests) = FaultyStore::counting(&scene.memory);
         run(async {
-            let scene = Scene::new(runs);
             scene.push().await.unwrap();
-            let counting = FaultyStore::new(&scene.memory, move |request| {
-                counter.store(request.number + 1, Ordering::Relaxed);
-                Fate::Done
-            });
-            prune_with(&mut pruner(counting, None), &keep(0)).await.unwrap();
+            prune_with(&mut pruner(store, None), &keep(0)).await.unwrap();
         });
         requests.load(Ordering::Relaxed)
     };
