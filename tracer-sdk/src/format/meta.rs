@@ -6,44 +6,30 @@ use serde_json::{Map, Value};
 
 use super::{StoredTime, TraceId};
 
-/// How a run stands on disk (specification, *States and transitions*).
-///
-/// ```
-/// use tracer_sdk::format::RecordedStatus;
-///
-/// let status = RecordedStatus::from_word("error").unwrap();
-/// assert_eq!(status, RecordedStatus::Error);
-/// assert!(status.is_completed());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum RecordedStatus {
-    /// The run has not ended, or its process died before it could say so.
-    Running,
-    /// The run ended well.
-    Ok,
-    /// The run ended with an error, a panic, a guardrail or a cancellation.
-    Error,
-}
-
-impl RecordedStatus {
-    /// The word in the file: `running`, `ok` or `error`.
+words! {
+    /// How a run stands on disk (specification, *States and transitions*).
     ///
     /// ```
     /// use tracer_sdk::format::RecordedStatus;
     ///
-    /// assert_eq!(RecordedStatus::Running.as_str(), "running");
+    /// let status = RecordedStatus::from_word("error").unwrap();
+    /// assert_eq!(status, RecordedStatus::Error);
+    /// assert!(status.is_completed());
     /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Ok => "ok",
-            Self::Error => "error",
-        }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum RecordedStatus in tracer_sdk::format {
+        /// The run has not ended, or its process died before it could say so.
+        Running = "running",
+        /// The run ended well.
+        Ok = "ok",
+        /// The run ended with an error, a panic, a guardrail or a cancellation.
+        Error = "error",
     }
+}
 
+impl RecordedStatus {
     /// Whether the run has ended.
     ///
     /// ```
@@ -55,21 +41,6 @@ impl RecordedStatus {
     #[must_use]
     pub const fn is_completed(self) -> bool {
         !matches!(self, Self::Running)
-    }
-
-    /// The status with this word.
-    ///
-    /// ```
-    /// use tracer_sdk::format::RecordedStatus;
-    ///
-    /// assert_eq!(RecordedStatus::from_word("ok"), Some(RecordedStatus::Ok));
-    /// assert_eq!(RecordedStatus::from_word("OK"), None);
-    /// ```
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Running, Self::Ok, Self::Error]
-            .into_iter()
-            .find(|status| status.as_str() == word)
     }
 }
 
@@ -95,6 +66,14 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds as many records as `more`.
+    pub(crate) fn add(&mut self, more: Self) {
+        self.llm_calls += more.llm_calls;
+        self.tool_calls += more.tool_calls;
+        self.errors += more.errors;
+        self.loop_warnings += more.loop_warnings;
+    }
+
     /// How many more records than `before`.
     pub(crate) fn saturating_sub(self, before: Self) -> Self {
         Self {

@@ -3,6 +3,9 @@
 //! Types only: nothing here opens a file, reads a clock or keeps a global. The specification is
 //! `run-trace-format.md`; each type names the section that it implements.
 
+#[macro_use]
+mod words;
+
 pub(crate) mod content;
 pub mod error_type;
 pub(crate) mod fork_origin;
@@ -46,3 +49,8 @@ pub const LOCK_FILE: &str = ".lock";
 pub const RUNS_FOLDER: &str = "runs";
 /// The longest line that is written to a span log, in bytes with its newline (decisions, section 5).
 pub(crate) const MAX_LINE_BYTES: usize = 1024 * 1024;
+
+/// Whether a value is the default one, which serde then leaves out of JSON.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -5,110 +5,75 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// The kinds of problem (decisions, section 10).
-///
-/// ```
-/// use tracer_sdk::format::ProblemCode;
-///
-/// assert_eq!(ProblemCode::DuplicateSpanId.to_string(), "duplicate_span_id");
-/// assert!(!ProblemCode::DuplicateSpanId.is_input());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ProblemCode {
-    /// The path does not exist.
-    PathNotFound,
-    /// The path is neither a run directory nor its `meta.json`.
-    UnsupportedPath,
-    /// A required file is not there.
-    MissingFile,
-    /// A file is there and cannot be read.
-    UnreadableFile,
-    /// The text is not JSON.
-    MalformedJson,
-    /// A required field is not there.
-    MissingField,
-    /// A field has a value of another type.
-    InvalidType,
-    /// A field has the right type and a value that is not allowed.
-    InvalidValue,
-    /// An identifier is not lower-case hex of the exact length, or is all zeros.
-    InvalidId,
-    /// A date-time is not RFC 3339 with a zone.
-    InvalidDatetime,
-    /// The declared version is not one that this reader understands.
-    UnsupportedVersion,
-    /// The span log has no span.
-    EmptySpans,
-    /// A span belongs to another trace than `meta.json` says.
-    TraceIdMismatch,
-    /// Two spans have the same ID.
-    DuplicateSpanId,
-    /// A completed run has no root span.
-    MissingRoot,
-    /// A run has more than one root span.
-    MultipleRoots,
-    /// A span of a completed run names a parent that is not there.
-    MissingParent,
-    /// Spans are each other's parents.
-    ParentCycle,
-    /// The directory is in the `0.1` format.
-    LegacyFormat,
-    /// A warning: `meta.json` counts other records than the projection has.
-    CountsMismatch,
-    /// A warning: `meta.json` has another outcome than the root span.
-    StatusMismatch,
-    /// A warning: `meta.json` has another start than the root span.
-    StartMismatch,
-    /// A warning: a completed run lacks its end or its duration.
-    MissingEnd,
-    /// A warning: something ends before it starts.
-    EndsBeforeStart,
-    /// A warning: a duration is not the time between start and end.
-    DurationMismatch,
-}
-
-impl ProblemCode {
-    /// The code as it is printed and stored, `missing_field`.
+words! {
+    growing
+    /// The kinds of problem (decisions, section 10).
     ///
     /// ```
     /// use tracer_sdk::format::ProblemCode;
     ///
-    /// assert_eq!(ProblemCode::MissingRoot.as_str(), "missing_root");
+    /// assert_eq!(ProblemCode::DuplicateSpanId.to_string(), "duplicate_span_id");
+    /// assert!(!ProblemCode::DuplicateSpanId.is_input());
     /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PathNotFound => "path_not_found",
-            Self::UnsupportedPath => "unsupported_path",
-            Self::MissingFile => "missing_file",
-            Self::UnreadableFile => "unreadable_file",
-            Self::MalformedJson => "malformed_json",
-            Self::MissingField => "missing_field",
-            Self::InvalidType => "invalid_type",
-            Self::InvalidValue => "invalid_value",
-            Self::InvalidId => "invalid_id",
-            Self::InvalidDatetime => "invalid_datetime",
-            Self::UnsupportedVersion => "unsupported_version",
-            Self::EmptySpans => "empty_spans",
-            Self::TraceIdMismatch => "trace_id_mismatch",
-            Self::DuplicateSpanId => "duplicate_span_id",
-            Self::MissingRoot => "missing_root",
-            Self::MultipleRoots => "multiple_roots",
-            Self::MissingParent => "missing_parent",
-            Self::ParentCycle => "parent_cycle",
-            Self::LegacyFormat => "legacy_format",
-            Self::CountsMismatch => "counts_mismatch",
-            Self::StatusMismatch => "status_mismatch",
-            Self::StartMismatch => "start_mismatch",
-            Self::MissingEnd => "missing_end",
-            Self::EndsBeforeStart => "ends_before_start",
-            Self::DurationMismatch => "duration_mismatch",
-        }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    #[non_exhaustive]
+    pub enum ProblemCode in tracer_sdk::format {
+        /// The path does not exist.
+        PathNotFound = "path_not_found",
+        /// The path is neither a run directory nor its `meta.json`.
+        UnsupportedPath = "unsupported_path",
+        /// A required file is not there.
+        MissingFile = "missing_file",
+        /// A file is there and cannot be read.
+        UnreadableFile = "unreadable_file",
+        /// The text is not JSON.
+        MalformedJson = "malformed_json",
+        /// A required field is not there.
+        MissingField = "missing_field",
+        /// A field has a value of another type.
+        InvalidType = "invalid_type",
+        /// A field has the right type and a value that is not allowed.
+        InvalidValue = "invalid_value",
+        /// An identifier is not lower-case hex of the exact length, or is all zeros.
+        InvalidId = "invalid_id",
+        /// A date-time is not RFC 3339 with a zone.
+        InvalidDatetime = "invalid_datetime",
+        /// The declared version is not one that this reader understands.
+        UnsupportedVersion = "unsupported_version",
+        /// The span log has no span.
+        EmptySpans = "empty_spans",
+        /// A span belongs to another trace than `meta.json` says.
+        TraceIdMismatch = "trace_id_mismatch",
+        /// Two spans have the same ID.
+        DuplicateSpanId = "duplicate_span_id",
+        /// A completed run has no root span.
+        MissingRoot = "missing_root",
+        /// A run has more than one root span.
+        MultipleRoots = "multiple_roots",
+        /// A span of a completed run names a parent that is not there.
+        MissingParent = "missing_parent",
+        /// Spans are each other's parents.
+        ParentCycle = "parent_cycle",
+        /// The directory is in the `0.1` format.
+        LegacyFormat = "legacy_format",
+        /// A warning: `meta.json` counts other records than the projection has.
+        CountsMismatch = "counts_mismatch",
+        /// A warning: `meta.json` has another outcome than the root span.
+        StatusMismatch = "status_mismatch",
+        /// A warning: `meta.json` has another start than the root span.
+        StartMismatch = "start_mismatch",
+        /// A warning: a completed run lacks its end or its duration.
+        MissingEnd = "missing_end",
+        /// A warning: something ends before it starts.
+        EndsBeforeStart = "ends_before_start",
+        /// A warning: a duration is not the time between start and end.
+        DurationMismatch = "duration_mismatch",
     }
+}
 
+impl ProblemCode {
     /// Whether the files could not be read at all, so that nothing can be said about their content.
     ///
     /// ```
@@ -124,9 +89,7 @@ impl ProblemCode {
             Self::PathNotFound | Self::UnsupportedPath | Self::MissingFile | Self::UnreadableFile
         )
     }
-}
 
-impl ProblemCode {
     /// Whether this is a warning: every field can be read and has its type, but what they say does not fit together.
     ///
     /// ```

@@ -4,59 +4,51 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
-use super::{RecordedStatus, TraceId};
+use super::{Counts, RecordedStatus, TraceId};
 
-/// What a record tells about (specification, *Event types*).
-///
-/// ```
-/// use tracer_sdk::format::EventType;
-/// use tracer_sdk::testing::capture;
-///
-/// let run = capture(|| tracer_sdk::tool_call("search").record());
-/// let types: Vec<EventType> = run.records.iter().map(|record| record.event_type()).collect();
-/// assert_eq!(types, [EventType::RunStart, EventType::ToolCall, EventType::RunEnd]);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum EventType {
-    /// The run started.
-    RunStart,
-    /// The run ended.
-    RunEnd,
-    /// One invocation of a model.
-    LlmCall,
-    /// One invocation of a tool.
-    ToolCall,
-    /// A snapshot of the agent's state.
-    StateUpdate,
-    /// A captured error.
-    Error,
-    /// A repeated pattern in recent records.
-    LoopWarning,
-    /// A span that is none of these: an agent, a workflow, a structural span.
-    Unknown,
-}
-
-impl EventType {
-    /// The word in the record, `LLM_CALL`.
+words! {
+    /// What a record tells about (specification, *Event types*).
     ///
     /// ```
     /// use tracer_sdk::format::EventType;
+    /// use tracer_sdk::testing::capture;
     ///
-    /// assert_eq!(EventType::LlmCall.as_str(), "LLM_CALL");
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let types: Vec<EventType> = run.records.iter().map(|record| record.event_type()).collect();
+    /// assert_eq!(types, [EventType::RunStart, EventType::ToolCall, EventType::RunEnd]);
     /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::RunStart => "RUN_START",
-            Self::RunEnd => "RUN_END",
-            Self::LlmCall => "LLM_CALL",
-            Self::ToolCall => "TOOL_CALL",
-            Self::StateUpdate => "STATE_UPDATE",
-            Self::Error => "ERROR",
-            Self::LoopWarning => "LOOP_WARNING",
-            Self::Unknown => "UNKNOWN",
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    pub enum EventType in tracer_sdk::format {
+        /// The run started.
+        RunStart = "RUN_START",
+        /// The run ended.
+        RunEnd = "RUN_END",
+        /// One invocation of a model.
+        LlmCall = "LLM_CALL",
+        /// One invocation of a tool.
+        ToolCall = "TOOL_CALL",
+        /// A snapshot of the agent's state.
+        StateUpdate = "STATE_UPDATE",
+        /// A captured error.
+        Error = "ERROR",
+        /// A repeated pattern in recent records.
+        LoopWarning = "LOOP_WARNING",
+        /// A span that is none of these: an agent, a workflow, a structural span.
+        Unknown = "UNKNOWN",
+    }
+}
+
+impl Counts {
+    /// Counts a record of this type, if its type is counted.
+    pub(crate) fn count(&mut self, event_type: EventType) {
+        match event_type {
+            EventType::LlmCall => self.llm_calls += 1,
+            EventType::ToolCall => self.tool_calls += 1,
+            EventType::Error => self.errors += 1,
+            EventType::LoopWarning => self.loop_warnings += 1,
+            EventType::RunStart | EventType::RunEnd | EventType::StateUpdate | EventType::Unknown => {}
         }
     }
 }
@@ -204,16 +196,10 @@ pub enum Payload {
         /// The model that was asked.
         model: String,
         /// What it was asked: an object, a string or null.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(schema_with = "super::schema::object_text_or_null")
-        )]
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         prompt: Value,
         /// What it answered: an object, a string or null.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(schema_with = "super::schema::object_text_or_null")
-        )]
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         response: Value,
         /// What it used.
         usage: Usage,
@@ -238,16 +224,10 @@ pub enum Payload {
         /// The tool.
         tool_name: String,
         /// What it was given: an object, a string or null.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(schema_with = "super::schema::object_text_or_null")
-        )]
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         args: Value,
         /// What it gave: an object, a string or null.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(schema_with = "super::schema::object_text_or_null")
-        )]
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         result: Value,
         /// `ok` or `error`.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
@@ -258,17 +238,11 @@ pub enum Payload {
     /// `STATE_UPDATE`.
     StateUpdate {
         /// The state: an object, a string or null.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(schema_with = "super::schema::object_text_or_null")
-        )]
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         state: Value,
         /// What changed: an object, a string or null; left out when it was not computed.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(
-            feature = "schema",
-            schemars(schema_with = "super::schema::object_text_or_null")
-        )]
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         diff: Option<Value>,
     },
     /// `ERROR`.
@@ -400,6 +374,32 @@ impl Usage {
             cache_read_tokens: None,
             cache_write_tokens: None,
             reasoning_tokens: None,
+        }
+    }
+
+    /// The counts, in the order of the fields.
+    pub(crate) const fn parts(&self) -> [Option<u64>; 6] {
+        [
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.total_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+            self.reasoning_tokens,
+        ]
+    }
+
+    /// The usage with these counts, in the order of the fields.
+    pub(crate) const fn from_parts(parts: [Option<u64>; 6]) -> Self {
+        let [prompt_tokens, completion_tokens, total_tokens, ..] = parts;
+        let [.., cache_read_tokens, cache_write_tokens, reasoning_tokens] = parts;
+        Self {
+            prompt_tokens,
+            completion_tokens,
+            total_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+            reasoning_tokens,
         }
     }
 

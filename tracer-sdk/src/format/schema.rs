@@ -117,21 +117,11 @@ impl JsonSchema for Record {
 
 /// For each event type, that the payload is the one of this type.
 fn payloads(generator: &mut SchemaGenerator) -> Vec<Schema> {
-    // In the order of `Payload`, of which a derive gives the shapes without the types.
-    const TYPES: [EventType; 8] = [
-        EventType::RunStart,
-        EventType::RunEnd,
-        EventType::LlmCall,
-        EventType::ToolCall,
-        EventType::StateUpdate,
-        EventType::Error,
-        EventType::LoopWarning,
-        EventType::Unknown,
-    ];
+    // The types are in the order of `Payload`, of which a derive gives the shapes without them.
     let mut shapes = Payload::json_schema(generator);
     let shapes = shapes.remove("anyOf").unwrap_or_default();
     let shapes = shapes.as_array().cloned().unwrap_or_default();
-    TYPES
+    EventType::ALL
         .iter()
         .zip(shapes)
         .map(|(event_type, payload)| {
@@ -148,7 +138,7 @@ pub(crate) fn outcome(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// What the specification types as "object, string or null".
-pub(crate) fn object_text_or_null(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn content(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["object", "string", "null"]})
 }
 

@@ -5,50 +5,6 @@ use serde_json::{Map, Value};
 
 use super::{SpanId, StoredTime, TraceId};
 
-macro_rules! words {
-    ($(#[$meta:meta])* $type:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub enum $type { $($(#[$variant_meta])* #[cfg_attr(feature = "schema", schemars(rename = $word))] $variant),+ }
-
-        impl $type {
-            /// The word in the file.
-            ///
-            /// ```
-            #[doc = concat!("use tracer_sdk::format::", stringify!($type), ";")]
-            ///
-            $(#[doc = concat!("assert_eq!(", stringify!($type), "::", stringify!($variant), ".as_str(), \"", $word, "\");")])+
-            /// ```
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-
-            /// The value with this word.
-            ///
-            /// ```
-            #[doc = concat!("use tracer_sdk::format::", stringify!($type), ";")]
-            ///
-            $(#[doc = concat!(
-                "assert_eq!(", stringify!($type), "::from_word(\"", $word, "\"), Some(", stringify!($type), "::", stringify!($variant), "));"
-            )])+
-            #[doc = concat!("assert_eq!(", stringify!($type), "::from_word(\"other\"), None);")]
-            /// ```
-            #[must_use]
-            pub fn from_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)+ _ => None }
-            }
-        }
-
-        impl Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-    };
-}
-
 words! {
     /// OpenTelemetry's span kind.
     ///
@@ -59,7 +15,10 @@ words! {
     /// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());
     /// assert_eq!(run.spans[0].kind, SpanKind::Client);
     /// ```
-    SpanKind {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    pub enum SpanKind in tracer_sdk::format {
         /// Work inside the program.
         Internal = "INTERNAL",
         /// A request to somebody else: a model call.
@@ -83,7 +42,10 @@ words! {
     /// let run = capture(|| tracer_sdk::tool_call("search").fail("no index").record());
     /// assert_eq!(run.spans[0].status_code, StatusCode::Error);
     /// ```
-    StatusCode {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    pub enum StatusCode in tracer_sdk::format {
         /// It went well.
         Ok = "OK",
         /// It failed.

@@ -8,48 +8,30 @@ use serde::{Serialize, Serializer};
 
 use crate::format::{Usd, error_type};
 
-/// Which limit stopped a run.
-///
-/// ```
-/// use tracer_sdk::Guardrail;
-///
-/// assert_eq!(Guardrail::MaxDuration.to_string(), "max_duration_s");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Guardrail {
-    /// The run looped.
-    StopOnLoop,
-    /// Too many model calls.
-    MaxLlmCalls,
-    /// Too many tool calls.
-    MaxToolCalls,
-    /// Too many events.
-    MaxEvents,
-    /// The run took too long.
-    MaxDuration,
-    /// The model calls cost too much.
-    MaxCost,
-}
-
-impl Guardrail {
-    /// The name of the setting, as stored under `tracer.guardrail`: `max_llm_calls`.
+crate::words! {
+    growing
+    /// Which limit stopped a run.
     ///
     /// ```
     /// use tracer_sdk::Guardrail;
     ///
-    /// assert_eq!(Guardrail::StopOnLoop.as_str(), "stop_on_loop");
+    /// assert_eq!(Guardrail::MaxDuration.to_string(), "max_duration_s");
     /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::StopOnLoop => "stop_on_loop",
-            Self::MaxLlmCalls => "max_llm_calls",
-            Self::MaxToolCalls => "max_tool_calls",
-            Self::MaxEvents => "max_events",
-            Self::MaxDuration => "max_duration_s",
-            Self::MaxCost => "max_cost_usd",
-        }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Guardrail in tracer_sdk {
+        /// The run looped.
+        StopOnLoop = "stop_on_loop",
+        /// Too many model calls.
+        MaxLlmCalls = "max_llm_calls",
+        /// Too many tool calls.
+        MaxToolCalls = "max_tool_calls",
+        /// Too many events.
+        MaxEvents = "max_events",
+        /// The run took too long.
+        MaxDuration = "max_duration_s",
+        /// The model calls cost too much.
+        MaxCost = "max_cost_usd",
     }
 }
 

@@ -2,78 +2,36 @@
 
 use crate::format::{RecordedStatus, RunMeta};
 
-/// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
-///
-/// ```
-/// use tracer_sdk::read::{RunStatus, RunStore};
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RunStatus {
-    /// The run goes on, or nothing shows that it does not.
-    Running,
-    /// The process that recorded the run died before the run could end.
-    Interrupted,
-    /// The run ended with an error.
-    Failed,
-    /// The run ended well, and asked the same again and again on the way.
-    Looped,
-    /// The run ended well.
-    Ok,
-    /// The run's metadata or its log cannot be read.
-    Damaged,
+crate::words! {
+    /// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum RunStatus in tracer_sdk::read {
+        /// The run goes on, or nothing shows that it does not.
+        Running = "running",
+        /// The process that recorded the run died before the run could end.
+        Interrupted = "interrupted",
+        /// The run ended with an error; `error`, the format's word for it, is understood too.
+        Failed = "failed" | "error",
+        /// The run ended well, and asked the same again and again on the way.
+        Looped = "loop",
+        /// The run ended well.
+        Ok = "ok",
+        /// The run's metadata or its log cannot be read.
+        Damaged = "damaged",
+    }
 }
 
 impl RunStatus {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Running,
-        Self::Interrupted,
-        Self::Failed,
-        Self::Looped,
-        Self::Ok,
-        Self::Damaged,
-    ];
-
-    /// The word for it: `running`, `interrupted`, `failed`, `loop`, `ok` or `damaged`.
-    ///
-    /// ```
-    /// use tracer_sdk::read::RunStatus;
-    ///
-    /// assert_eq!(RunStatus::Looped.as_str(), "loop");
-    /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-            Self::Looped => "loop",
-            Self::Ok => "ok",
-            Self::Damaged => "damaged",
-        }
-    }
-
-    /// The status with this word; `error`, the format's word for a run that failed, is understood too.
-    ///
-    /// ```
-    /// use tracer_sdk::read::RunStatus;
-    ///
-    /// assert_eq!(RunStatus::from_word("damaged"), Some(RunStatus::Damaged));
-    /// assert_eq!(RunStatus::from_word("error"), Some(RunStatus::Failed));
-    /// assert_eq!(RunStatus::from_word("lost"), None);
-    /// ```
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        let recorded = (word == RecordedStatus::Error.as_str()).then_some(Self::Failed);
-        recorded.or_else(|| Self::ALL.into_iter().find(|status| status.as_str() == word))
-    }
-
     /// The status that metadata gives. Whether the process of a run that says it runs is gone, and whether a run that ended
     /// well looped, is asked only then.
     ///
