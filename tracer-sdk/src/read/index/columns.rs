@@ -443,7 +443,7 @@ fn signature(span: &ParsedSpan<'_, IndexedAttributes<'_>>, event_type: EventType
         for event in span.events.iter().filter(|event| is_one(&event.name)) {
             for key in keys {
                 found = true;
-                event.attributes.0.text(key).hash(&mut hasher);
+                event.attributes.text(key).hash(&mut hasher);
             }
         }
         found
@@ -466,7 +466,7 @@ fn signature(span: &ParsedSpan<'_, IndexedAttributes<'_>>, event_type: EventType
             if !in_events(&|name| events::TOOL_ARGUMENTS.is(name), &[event_keys::ARGUMENTS]) {
                 contents(ARGUMENTS, span, &mut hasher);
                 for (_, key, _) in ARGUMENT_FIELDS {
-                    span.attributes.0.text(key).hash(&mut hasher);
+                    span.attributes.text(key).hash(&mut hasher);
                 }
             }
         }
@@ -490,7 +490,7 @@ fn signature(span: &ParsedSpan<'_, IndexedAttributes<'_>>, event_type: EventType
 
 /// Hashes what a span of another vocabulary was given.
 fn contents(table: &[Content], span: &ParsedSpan<'_, IndexedAttributes<'_>>, hasher: &mut DefaultHasher) {
-    let attributes = &span.attributes.0;
+    let attributes = &span.attributes;
     for content in table {
         match content.form {
             ContentForm::Flat => {

@@ -4,9 +4,8 @@
 //! refuses it.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// Up to this many keys, each is compared with each: to sort them takes 2 % more instructions of reading.
@@ -38,6 +37,30 @@ macro_rules! plain_values_give {
 }
 pub(super) use plain_values_give;
 
+/// Makes a visitor a seed that gives what the visitor gives. `$method` is the deserializer's.
+macro_rules! seed {
+    ($seed:ty, $method:ident $(, $($bounds:tt)+)?) => {
+        impl<'de $(, $($bounds)+)?> serde::de::DeserializeSeed<'de> for $seed {
+            type Value = <Self as serde::de::Visitor<'de>>::Value;
+
+            fn deserialize<D: serde::de::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+                deserializer.$method(self)
+            }
+        }
+    };
+}
+pub(super) use seed;
+
+/// Gives the method of a visitor that says what it expects.
+macro_rules! expecting {
+    ($what:literal) => {
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str($what)
+        }
+    };
+}
+pub(super) use expecting;
+
 /// Whether there is a duplicate key.
 pub(super) fn has_duplicates<T: AsRef<str>>(keys: &[T]) -> bool {
     if keys.len() <= FEW_KEYS {
@@ -58,21 +81,13 @@ pub(super) fn has_duplicates<T: AsRef<str>>(keys: &[T]) -> bool {
 #[derive(Debug)]
 pub(super) struct Skip<'a>(pub(super) &'a mut bool);
 
-impl<'de> DeserializeSeed<'de> for Skip<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        // Not `IgnoredAny`: that lets numbers out of range and broken escapes pass.
-        deserializer.deserialize_any(self)
-    }
-}
+// Not `IgnoredAny`: that lets numbers out of range and broken escapes pass.
+seed!(Skip<'_>, deserialize_any);
 
 impl<'de> Visitor<'de> for Skip<'_> {
     type Value = ();
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("any JSON value")
-    }
+    expecting!("any JSON value");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut keys = Vec::new();
@@ -100,20 +115,12 @@ impl<'de> Visitor<'de> for Skip<'_> {
 #[derive(Debug)]
 pub(super) struct ValueSeed<'a>(pub(super) &'a mut bool);
 
-impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(ValueSeed<'_>, deserialize_any);
 
 impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Value;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("any JSON value")
-    }
+    expecting!("any JSON value");
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Value, A::Error> {
         object(map, self.0).map(Value::Object)
@@ -170,20 +177,12 @@ pub(super) fn object<'de, A: MapAccess<'de>>(
 #[derive(Debug)]
 pub(super) struct BorrowedKey;
 
-impl<'de> DeserializeSeed<'de> for BorrowedKey {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
+seed!(BorrowedKey, deserialize_str);
 
 impl<'de> Visitor<'de> for BorrowedKey {
     type Value = Cow<'de, str>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a key")
-    }
+    expecting!("a key");
 
     fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
         Ok(Cow::Borrowed(key))

@@ -1,11 +1,9 @@
 //! Duplicate keys of a JSON document: [`ParsedDocument`] is a top-level object with a list of them.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::any_value::{BorrowedKey, Skip, ValueSeed, plain_values_give};
+use super::any_value::{BorrowedKey, Skip, ValueSeed, expecting, plain_values_give, seed};
 use super::fields::Location;
 use crate::format::{Problem, ProblemCode};
 
@@ -51,20 +49,12 @@ pub(super) struct ParsedDocument {
 #[derive(Debug)]
 pub(super) struct DocumentSeed;
 
-impl<'de> DeserializeSeed<'de> for DocumentSeed {
-    type Value = ParsedDocument;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ParsedDocument, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(DocumentSeed, deserialize_any);
 
 impl<'de> Visitor<'de> for DocumentSeed {
     type Value = ParsedDocument;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
+    expecting!("an object");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ParsedDocument, A::Error> {
         let mut object = Map::new();

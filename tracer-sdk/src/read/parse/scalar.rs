@@ -1,12 +1,11 @@
 //! A JSON value as far as a single field needs it: texts are borrowed, objects and arrays are only named.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::any_value::{Skip, ValueSeed};
+use super::any_value::{Skip, ValueSeed, expecting, seed};
 
 /// Gives the methods of a visitor for null, booleans and numbers: each is kept.
 macro_rules! scalars_as_they_are {
@@ -29,6 +28,19 @@ macro_rules! scalars_as_they_are {
 
         fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
             Ok(Scalar::Float(number))
+        }
+    };
+}
+
+/// Gives the methods of a visitor for texts: each is kept, borrowed where it can be.
+macro_rules! texts_as_they_are {
+    () => {
+        fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+            Ok(Scalar::Text(Cow::Borrowed(text)))
+        }
+
+        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(Scalar::Text(Cow::Owned(text.to_owned())))
         }
     };
 }
@@ -80,30 +92,15 @@ impl<'a> Scalar<'a> {
 #[derive(Debug)]
 pub(super) struct ScalarSeed<'a>(pub(super) &'a mut bool);
 
-impl<'de> DeserializeSeed<'de> for ScalarSeed<'_> {
-    type Value = Scalar<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(ScalarSeed<'_>, deserialize_any);
 
 impl<'de> Visitor<'de> for ScalarSeed<'_> {
     type Value = Scalar<'de>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("any JSON value")
-    }
+    expecting!("any JSON value");
 
     scalars_as_they_are!();
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
-    }
+    texts_as_they_are!();
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         Skip(self.0).visit_map(map)?;
@@ -120,28 +117,15 @@ impl<'de> Visitor<'de> for ScalarSeed<'_> {
 #[derive(Debug)]
 pub(super) struct TreeSeed<'a>(pub(super) &'a mut bool);
 
-impl<'de> DeserializeSeed<'de> for TreeSeed<'_> {
-    type Value = Scalar<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(TreeSeed<'_>, deserialize_any);
 
 impl<'de> Visitor<'de> for TreeSeed<'_> {
     type Value = Scalar<'de>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("any JSON value")
-    }
+    expecting!("any JSON value");
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
-    }
+    scalars_as_they_are!();
+    texts_as_they_are!();
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         Ok(Scalar::Tree(Box::new(ValueSeed(self.0).visit_map(map)?)))
@@ -150,28 +134,18 @@ impl<'de> Visitor<'de> for TreeSeed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
         Ok(Scalar::Tree(Box::new(ValueSeed(self.0).visit_seq(items)?)))
     }
-
-    scalars_as_they_are!();
 }
 
 /// Reads whether there is a value: null, an empty text, or anything else, whose inside is passed over.
 #[derive(Debug)]
 pub(super) struct NoteSeed<'a>(pub(super) &'a mut bool);
 
-impl<'de> DeserializeSeed<'de> for NoteSeed<'_> {
-    type Value = Scalar<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(NoteSeed<'_>, deserialize_any);
 
 impl<'de> Visitor<'de> for NoteSeed<'_> {
     type Value = Scalar<'de>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("any JSON value")
-    }
+    expecting!("any JSON value");
 
     scalars_as_they_are!();
 

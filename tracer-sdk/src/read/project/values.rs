@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Number, Value, json};
 
 use crate::format::names::{self, Name};
+use crate::read::parse::KeyAttributes;
 use crate::read::parse::Scalar;
-use crate::read::parse::{IndexedAttributes, KeyAttributes};
 use crate::read::vocabulary::key_use;
 
 /// Attributes that single values are looked up in: a tree of values, or the outline of a line.
@@ -73,7 +73,7 @@ impl Lookup for Map<String, Value> {
     }
 }
 
-impl Lookup for KeyAttributes<'_> {
+impl<const INDEXED: bool> Lookup for KeyAttributes<'_, INDEXED> {
     fn text_at(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }
@@ -112,36 +112,6 @@ impl Lookup for KeyAttributes<'_> {
 
     fn groups(&self) -> u8 {
         self.groups()
-    }
-}
-
-impl Lookup for IndexedAttributes<'_> {
-    fn text_at(&self, key: &str) -> Option<&str> {
-        self.0.text_at(key)
-    }
-
-    fn has(&self, key: &str) -> bool {
-        self.0.has(key)
-    }
-
-    fn whole_number_at(&self, key: &str) -> Option<u64> {
-        self.0.whole_number_at(key)
-    }
-
-    fn truth_at(&self, key: &str) -> Option<bool> {
-        self.0.truth_at(key)
-    }
-
-    fn structure_at(&self, key: &str) -> Option<Cow<'_, Value>> {
-        self.0.structure_at(key)
-    }
-
-    fn has_beginning(&self, beginning: &str) -> bool {
-        self.0.has_beginning(beginning)
-    }
-
-    fn groups(&self) -> u8 {
-        self.0.groups()
     }
 }
 

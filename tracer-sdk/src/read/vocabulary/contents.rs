@@ -178,43 +178,24 @@ pub(crate) struct ContentEvent {
     pub(crate) is_answer: bool,
 }
 
+macro_rules! content_events {
+    ($($vocabulary:ident $name:literal, $keys:expr, is_answer: $is_answer:literal;)+) => {
+        &[$(ContentEvent { vocabulary: $vocabulary, name: $name, keys: &$keys, is_answer: $is_answer }),+]
+    };
+}
+
 /// The span events of versions before 1.28, which `OpenLIT` still sends.
-pub(crate) const CONTENT_EVENTS: &[ContentEvent] = &[
-    ContentEvent {
-        vocabulary: OtelGenAiOld,
-        name: "gen_ai.content.prompt",
-        keys: &["gen_ai.prompt"],
-        is_answer: false,
-    },
-    ContentEvent {
-        vocabulary: OtelGenAiOld,
-        name: "gen_ai.content.completion",
-        keys: &["gen_ai.completion"],
-        is_answer: true,
-    },
-];
+pub(crate) const CONTENT_EVENTS: &[ContentEvent] = content_events! {
+    OtelGenAiOld "gen_ai.content.prompt", ["gen_ai.prompt"], is_answer: false;
+    OtelGenAiOld "gen_ai.content.completion", ["gen_ai.completion"], is_answer: true;
+};
 
 /// The span events that hold a tool's arguments and result.
-pub(crate) const OUTPUT_EVENTS: &[ContentEvent] = &[
-    ContentEvent {
-        vocabulary: Strands,
-        name: "gen_ai.tool.message",
-        keys: &["content"],
-        is_answer: false,
-    },
-    ContentEvent {
-        vocabulary: Strands,
-        name: "gen_ai.choice",
-        keys: &["message", "content"],
-        is_answer: true,
-    },
-    ContentEvent {
-        vocabulary: ClaudeCode,
-        name: "tool.output",
-        keys: &["output", "tool_output", "content", "stdout"],
-        is_answer: true,
-    },
-];
+pub(crate) const OUTPUT_EVENTS: &[ContentEvent] = content_events! {
+    Strands "gen_ai.tool.message", ["content"], is_answer: false;
+    Strands "gen_ai.choice", ["message", "content"], is_answer: true;
+    ClaudeCode "tool.output", ["output", "tool_output", "content", "stdout"], is_answer: true;
+};
 
 /// Objects around the items of flattened lists.
 pub(crate) const WRAPPERS: &[&str] = &["message", "message_content", "tool_call", "prompt", "completion"];

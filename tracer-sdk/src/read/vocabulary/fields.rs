@@ -82,34 +82,18 @@ pub(crate) const PROVIDER: &[FieldSource] = sources! {
     LangSmith "langsmith.metadata.ls_provider";
 };
 
+macro_rules! implied_providers {
+    ($($vocabulary:ident: $test:expr => $provider:literal;)+) => { &[$(($vocabulary, &[$test], $provider)),+] };
+}
+
 /// The provider of spans that name none, by their names or by the events that they were.
-pub(crate) const IMPLIED_PROVIDERS: &[(Vocabulary, &[Test], &str)] = &[
-    (
-        ClaudeCode,
-        &[Test::Name(Pattern::Begins("claude_code."))],
-        "anthropic",
-    ),
-    (
-        ClaudeCode,
-        &[Test::Word("span.type", &["llm_request"])],
-        "anthropic",
-    ),
-    (
-        ClaudeCode,
-        &[Test::Text("event.name", Pattern::Begins("claude_code."))],
-        "anthropic",
-    ),
-    (
-        Codex,
-        &[Test::Text("event.name", Pattern::Begins("codex."))],
-        "openai",
-    ),
-    (
-        GeminiCli,
-        &[Test::Text("event.name", Pattern::Begins("gemini_cli."))],
-        "gcp.gemini",
-    ),
-];
+pub(crate) const IMPLIED_PROVIDERS: &[(Vocabulary, &[Test], &str)] = implied_providers! {
+    ClaudeCode: Test::Name(Pattern::Begins("claude_code.")) => "anthropic";
+    ClaudeCode: Test::Word("span.type", &["llm_request"]) => "anthropic";
+    ClaudeCode: Test::Text("event.name", Pattern::Begins("claude_code.")) => "anthropic";
+    Codex: Test::Text("event.name", Pattern::Begins("codex.")) => "openai";
+    GeminiCli: Test::Text("event.name", Pattern::Begins("gemini_cli.")) => "gcp.gemini";
+};
 
 /// The sampling temperature.
 pub(crate) const TEMPERATURE: &[FieldSource] = sources! {

@@ -24,7 +24,7 @@ pub(crate) use fields::{
 };
 #[cfg(test)]
 pub(crate) use keys::all_keys;
-pub(crate) use keys::{DETAILS, FOREIGN, KeyUse, OWN, TOKENS, key_use};
+pub(crate) use keys::{DETAILS, FOREIGN, OWN, TOKENS, key_use};
 pub(crate) use kinds::{KINDS, Test};
 pub(crate) use tokens::{
     CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_COUNTS, NestedCounts, THOUGHTS_BESIDE_OUTPUT, USAGE_KEYS,

@@ -16,137 +16,69 @@ pub(crate) enum Count {
     Reasoning,
 }
 
+macro_rules! counts {
+    ($($count:ident $vocabulary:ident $key:literal;)+) => { &[$((Count::$count, $vocabulary, $key)),+] };
+}
+
 /// The attributes that hold a count, in the order in which they are tried.
-pub(crate) const COUNTS: &[(Count, Vocabulary, &str)] = &[
-    (Count::Input, OtelGenAi, "gen_ai.usage.input_tokens"),
-    (Count::Input, OtelGenAiOld, "gen_ai.usage.prompt_tokens"),
-    (Count::Input, OpenInference, "llm.token_count.prompt"),
-    (Count::Input, AiSdk, "ai.usage.inputTokens"),
-    (Count::Input, AiSdk, "ai.usage.promptTokens"),
-    (Count::Input, OpenLlmetry, "llm.usage.prompt_tokens"),
-    (Count::Input, ClaudeCode, "input_tokens"),
-    (Count::Input, Codex, "input_token_count"),
-    (Count::Output, OtelGenAi, "gen_ai.usage.output_tokens"),
-    (Count::Output, OtelGenAiOld, "gen_ai.usage.completion_tokens"),
-    (Count::Output, OpenInference, "llm.token_count.completion"),
-    (Count::Output, AiSdk, "ai.usage.outputTokens"),
-    (Count::Output, AiSdk, "ai.usage.completionTokens"),
-    (Count::Output, OpenLlmetry, "llm.usage.completion_tokens"),
-    (Count::Output, ClaudeCode, "output_tokens"),
-    (Count::Output, Codex, "output_token_count"),
-    (Count::Total, OtelGenAiOld, "gen_ai.usage.total_tokens"),
-    (Count::Total, OpenInference, "llm.token_count.total"),
-    (Count::Total, AiSdk, "ai.usage.totalTokens"),
-    (Count::Total, OpenLlmetry, "llm.usage.total_tokens"),
-    (Count::Total, GeminiCli, "total_token_count"),
-    (
-        Count::CacheRead,
-        OtelGenAi,
-        "gen_ai.usage.cache_read.input_tokens",
-    ),
-    (
-        Count::CacheRead,
-        OpenLlmetry,
-        "gen_ai.usage.cache_read_input_tokens",
-    ),
-    (Count::CacheRead, GoogleAdk, "gen_ai.usage.cache_read_tokens"),
-    (
-        Count::CacheRead,
-        PydanticAi,
-        "gen_ai.usage.details.cache_read_tokens",
-    ),
-    (Count::CacheRead, PydanticAi, "gen_ai.usage.details.cached_tokens"),
-    (
-        Count::CacheRead,
-        PydanticAi,
-        "gen_ai.usage.details.cache_read_input_tokens",
-    ),
-    (
-        Count::CacheRead,
-        OpenInference,
-        "llm.token_count.prompt_details.cache_read",
-    ),
-    (Count::CacheRead, AiSdk, "ai.usage.cachedInputTokens"),
-    (
-        Count::CacheRead,
-        AiSdk,
-        "ai.usage.inputTokenDetails.cacheReadTokens",
-    ),
-    (Count::CacheRead, ClaudeCode, "cache_read_tokens"),
-    (Count::CacheRead, Strands, "cache_read_input_tokens"),
-    (Count::CacheRead, Codex, "cached_token_count"),
-    (Count::CacheRead, GeminiCli, "cached_content_token_count"),
-    (
-        Count::CacheWrite,
-        OtelGenAi,
-        "gen_ai.usage.cache_write.input_tokens",
-    ),
-    (
-        Count::CacheWrite,
-        OtelGenAiOld,
-        "gen_ai.usage.cache_creation.input_tokens",
-    ),
-    (
-        Count::CacheWrite,
-        OpenLlmetry,
-        "gen_ai.usage.cache_creation_input_tokens",
-    ),
-    (
-        Count::CacheWrite,
-        Strands,
-        "gen_ai.usage.cache_write_input_tokens",
-    ),
-    (Count::CacheWrite, GoogleAdk, "gen_ai.usage.cache_creation_tokens"),
-    (
-        Count::CacheWrite,
-        PydanticAi,
-        "gen_ai.usage.details.cache_write_tokens",
-    ),
-    (
-        Count::CacheWrite,
-        PydanticAi,
-        "gen_ai.usage.details.cache_creation_input_tokens",
-    ),
-    (
-        Count::CacheWrite,
-        OpenInference,
-        "llm.token_count.prompt_details.cache_write",
-    ),
-    (
-        Count::CacheWrite,
-        AiSdk,
-        "ai.usage.inputTokenDetails.cacheWriteTokens",
-    ),
-    (Count::CacheWrite, ClaudeCode, "cache_creation_tokens"),
-    (Count::CacheWrite, ClaudeCode, "cache_creation_input_tokens"),
-    (Count::CacheWrite, Strands, "cache_write_input_tokens"),
-    (
-        Count::Reasoning,
-        OtelGenAi,
-        "gen_ai.usage.reasoning.output_tokens",
-    ),
-    (Count::Reasoning, OpenLlmetry, "gen_ai.usage.reasoning_tokens"),
-    (Count::Reasoning, GoogleAdk, "gen_ai.usage.thinking_tokens"),
-    (
-        Count::Reasoning,
-        PydanticAi,
-        "gen_ai.usage.details.reasoning_tokens",
-    ),
-    (
-        Count::Reasoning,
-        OpenInference,
-        "llm.token_count.completion_details.reasoning",
-    ),
-    (Count::Reasoning, AiSdk, "ai.usage.reasoningTokens"),
-    (
-        Count::Reasoning,
-        AiSdk,
-        "ai.usage.outputTokenDetails.reasoningTokens",
-    ),
-    (Count::Reasoning, OpenLlmetry, "llm.usage.reasoning_tokens"),
-    (Count::Reasoning, Codex, "reasoning_token_count"),
-    (Count::Reasoning, GeminiCli, "thoughts_token_count"),
-];
+pub(crate) const COUNTS: &[(Count, Vocabulary, &str)] = counts! {
+    Input OtelGenAi "gen_ai.usage.input_tokens";
+    Input OtelGenAiOld "gen_ai.usage.prompt_tokens";
+    Input OpenInference "llm.token_count.prompt";
+    Input AiSdk "ai.usage.inputTokens";
+    Input AiSdk "ai.usage.promptTokens";
+    Input OpenLlmetry "llm.usage.prompt_tokens";
+    Input ClaudeCode "input_tokens";
+    Input Codex "input_token_count";
+    Output OtelGenAi "gen_ai.usage.output_tokens";
+    Output OtelGenAiOld "gen_ai.usage.completion_tokens";
+    Output OpenInference "llm.token_count.completion";
+    Output AiSdk "ai.usage.outputTokens";
+    Output AiSdk "ai.usage.completionTokens";
+    Output OpenLlmetry "llm.usage.completion_tokens";
+    Output ClaudeCode "output_tokens";
+    Output Codex "output_token_count";
+    Total OtelGenAiOld "gen_ai.usage.total_tokens";
+    Total OpenInference "llm.token_count.total";
+    Total AiSdk "ai.usage.totalTokens";
+    Total OpenLlmetry "llm.usage.total_tokens";
+    Total GeminiCli "total_token_count";
+    CacheRead OtelGenAi "gen_ai.usage.cache_read.input_tokens";
+    CacheRead OpenLlmetry "gen_ai.usage.cache_read_input_tokens";
+    CacheRead GoogleAdk "gen_ai.usage.cache_read_tokens";
+    CacheRead PydanticAi "gen_ai.usage.details.cache_read_tokens";
+    CacheRead PydanticAi "gen_ai.usage.details.cached_tokens";
+    CacheRead PydanticAi "gen_ai.usage.details.cache_read_input_tokens";
+    CacheRead OpenInference "llm.token_count.prompt_details.cache_read";
+    CacheRead AiSdk "ai.usage.cachedInputTokens";
+    CacheRead AiSdk "ai.usage.inputTokenDetails.cacheReadTokens";
+    CacheRead ClaudeCode "cache_read_tokens";
+    CacheRead Strands "cache_read_input_tokens";
+    CacheRead Codex "cached_token_count";
+    CacheRead GeminiCli "cached_content_token_count";
+    CacheWrite OtelGenAi "gen_ai.usage.cache_write.input_tokens";
+    CacheWrite OtelGenAiOld "gen_ai.usage.cache_creation.input_tokens";
+    CacheWrite OpenLlmetry "gen_ai.usage.cache_creation_input_tokens";
+    CacheWrite Strands "gen_ai.usage.cache_write_input_tokens";
+    CacheWrite GoogleAdk "gen_ai.usage.cache_creation_tokens";
+    CacheWrite PydanticAi "gen_ai.usage.details.cache_write_tokens";
+    CacheWrite PydanticAi "gen_ai.usage.details.cache_creation_input_tokens";
+    CacheWrite OpenInference "llm.token_count.prompt_details.cache_write";
+    CacheWrite AiSdk "ai.usage.inputTokenDetails.cacheWriteTokens";
+    CacheWrite ClaudeCode "cache_creation_tokens";
+    CacheWrite ClaudeCode "cache_creation_input_tokens";
+    CacheWrite Strands "cache_write_input_tokens";
+    Reasoning OtelGenAi "gen_ai.usage.reasoning.output_tokens";
+    Reasoning OpenLlmetry "gen_ai.usage.reasoning_tokens";
+    Reasoning GoogleAdk "gen_ai.usage.thinking_tokens";
+    Reasoning PydanticAi "gen_ai.usage.details.reasoning_tokens";
+    Reasoning OpenInference "llm.token_count.completion_details.reasoning";
+    Reasoning AiSdk "ai.usage.reasoningTokens";
+    Reasoning AiSdk "ai.usage.outputTokenDetails.reasoningTokens";
+    Reasoning OpenLlmetry "llm.usage.reasoning_tokens";
+    Reasoning Codex "reasoning_token_count";
+    Reasoning GeminiCli "thoughts_token_count";
+};
 
 /// Pairs of attributes, input and cached, whose input does not include what was cached: Anthropic's own counts. They are
 /// added, unless a total that is given says that they are in it already.
@@ -235,51 +167,28 @@ const GEMINI_USAGE: &[(Count, &str)] = &[
     (Count::Reasoning, "thoughtsTokenCount"),
 ];
 
+macro_rules! nested_counts {
+    ($($vocabulary:ident $key:literal, $paths:expr, $counts:expr $(, thoughts $thoughts:ident)?;)+) => {
+        &[$(NestedCounts {
+            vocabulary: $vocabulary,
+            key: $key,
+            paths: &$paths,
+            counts: $counts,
+            thoughts_beside_output: nested_counts!(@thoughts $($thoughts)?),
+        }),+]
+    };
+    (@thoughts) => { false };
+    (@thoughts beside_output) => { true };
+}
+
 /// The attributes whose JSON holds counts; they are read where no attribute holds one of its own.
-pub(crate) const NESTED_COUNTS: &[NestedCounts] = &[
-    NestedCounts {
-        vocabulary: GoogleAdk,
-        key: "gcp.vertex.agent.llm_response",
-        paths: &[&["usage_metadata"], &["usageMetadata"]],
-        counts: GEMINI_USAGE,
-        thoughts_beside_output: true,
-    },
-    NestedCounts {
-        vocabulary: Langfuse,
-        key: "langfuse.observation.usage_details",
-        paths: &[&[]],
-        counts: USAGE_OBJECT,
-        thoughts_beside_output: false,
-    },
-    NestedCounts {
-        vocabulary: Mlflow,
-        key: "mlflow.chat.tokenUsage",
-        paths: &[&[]],
-        counts: USAGE_OBJECT,
-        thoughts_beside_output: false,
-    },
-    NestedCounts {
-        vocabulary: Genkit,
-        key: "genkit:output",
-        paths: &[&["usage"]],
-        counts: USAGE_OBJECT,
-        thoughts_beside_output: false,
-    },
-    NestedCounts {
-        vocabulary: LangSmith,
-        key: "gen_ai.usage.input_token_details",
-        paths: &[&[]],
-        counts: &[
-            (Count::CacheRead, "cache_read"),
-            (Count::CacheWrite, "cache_creation"),
-        ],
-        thoughts_beside_output: false,
-    },
-    NestedCounts {
-        vocabulary: LangSmith,
-        key: "gen_ai.usage.output_token_details",
-        paths: &[&[]],
-        counts: &[(Count::Reasoning, "reasoning")],
-        thoughts_beside_output: false,
-    },
-];
+pub(crate) const NESTED_COUNTS: &[NestedCounts] = nested_counts! {
+    GoogleAdk "gcp.vertex.agent.llm_response", [&["usage_metadata"], &["usageMetadata"]], GEMINI_USAGE,
+        thoughts beside_output;
+    Langfuse "langfuse.observation.usage_details", [&[]], USAGE_OBJECT;
+    Mlflow "mlflow.chat.tokenUsage", [&[]], USAGE_OBJECT;
+    Genkit "genkit:output", [&["usage"]], USAGE_OBJECT;
+    LangSmith "gen_ai.usage.input_token_details", [&[]],
+        &[(Count::CacheRead, "cache_read"), (Count::CacheWrite, "cache_creation")];
+    LangSmith "gen_ai.usage.output_token_details", [&[]], &[(Count::Reasoning, "reasoning")];
+};

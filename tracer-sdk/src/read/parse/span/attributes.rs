@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::super::any_value::{self, BorrowedKey, Skip, has_duplicates};
 use super::super::scalar::{NoteSeed, Scalar, ScalarSeed, TreeSeed};
 use crate::format::names::event_keys;
-use crate::read::vocabulary::{KeyUse, key_use};
+use crate::read::vocabulary::key_use;
 
 /// Something to read attributes into.
-pub(crate) trait ReadAttributes<'de>: Sized {
+pub(crate) trait ReadAttributes<'de>: Default {
     /// Reads an object of attributes, and whether there is a duplicate key in it or inside its values.
     fn read<M: MapAccess<'de>>(map: M, has_duplicate: &mut bool) -> Result<Self, M::Error>;
 }
@@ -24,13 +24,24 @@ impl<'de> ReadAttributes<'de> for Map<String, Value> {
 }
 
 /// The attributes that an outline of a run needs, those that give a span's type, outcome and tokens; the others are
-/// checked and passed over.
+/// checked and passed over. For an index, also the names and the arguments of calls.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct KeyAttributes<'a> {
+pub(crate) struct KeyAttributes<'a, const INDEXED: bool = false> {
     kept: Vec<KeptAttribute<'a>>,
     /// What the keys say by themselves, see [`key_use`].
     groups: u8,
 }
+
+/// The attributes that an index of a run needs.
+pub(crate) type IndexedAttributes<'a> = KeyAttributes<'a, true>;
+
+/// What an index needs of the attributes of span events besides: the arguments of calls.
+const INDEXED_IN_EVENTS: [&str; 4] = [
+    event_keys::CONTENT,
+    event_keys::ARGUMENTS,
+    event_keys::STATE,
+    event_keys::DIFF,
+];
 
 /// A key and, where it is wanted, its value.
 #[derive(Debug, PartialEq)]
@@ -42,7 +53,7 @@ impl AsRef<str> for KeptAttribute<'_> {
     }
 }
 
-impl<'a> KeyAttributes<'a> {
+impl<'a, const INDEXED: bool> KeyAttributes<'a, INDEXED> {
     /// The value under a key; the last one counts.
     pub(crate) fn get(&self, key: &str) -> Option<&Scalar<'a>> {
         let kept = self.kept.iter().rfind(|kept| kept.0 == key)?;
@@ -74,23 +85,13 @@ impl<'a> KeyAttributes<'a> {
     }
 }
 
-impl<'de> ReadAttributes<'de> for KeyAttributes<'de> {
-    fn read<M: MapAccess<'de>>(map: M, has_duplicate: &mut bool) -> Result<Self, M::Error> {
-        Self::read_some(map, has_duplicate, |key| key_use(key).unwrap_or_default())
-    }
-}
-
-impl<'de> KeyAttributes<'de> {
-    /// Keeps the values under the keys that are used, each as it is used.
-    fn read_some<M: MapAccess<'de>>(
-        mut map: M,
-        has_duplicate: &mut bool,
-        use_of: impl Fn(&str) -> KeyUse,
-    ) -> Result<Self, M::Error> {
+impl<'de, const INDEXED: bool> ReadAttributes<'de> for KeyAttributes<'de, INDEXED> {
+    fn read<M: MapAccess<'de>>(mut map: M, has_duplicate: &mut bool) -> Result<Self, M::Error> {
         let mut kept = Vec::new();
         let mut groups = 0;
         while let Some(key) = map.next_key_seed(BorrowedKey)? {
-            let used = use_of(&key);
+            let mut used = key_use(&key).unwrap_or_default();
+            used.is_outlined |= INDEXED && (used.is_indexed || INDEXED_IN_EVENTS.contains(&&*key));
             groups |= used.groups;
             let value = if used.is_outlined && used.is_structured {
                 Some(map.next_value_seed(TreeSeed(&mut *has_duplicate))?)
@@ -106,30 +107,5 @@ impl<'de> KeyAttributes<'de> {
         }
         *has_duplicate |= has_duplicates(&kept);
         Ok(Self { kept, groups })
-    }
-}
-
-/// What an index needs of the attributes of span events besides: the arguments of calls.
-const INDEXED_IN_EVENTS: [&str; 4] = [
-    event_keys::CONTENT,
-    event_keys::ARGUMENTS,
-    event_keys::STATE,
-    event_keys::DIFF,
-];
-
-/// The attributes that an index of a run needs: the names and the arguments of calls too.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct IndexedAttributes<'a>(pub(crate) KeyAttributes<'a>);
-
-impl<'de> ReadAttributes<'de> for IndexedAttributes<'de> {
-    fn read<M: MapAccess<'de>>(map: M, has_duplicate: &mut bool) -> Result<Self, M::Error> {
-        KeyAttributes::read_some(map, has_duplicate, |key| {
-            let used = key_use(key).unwrap_or_default();
-            KeyUse {
-                is_outlined: used.is_outlined || used.is_indexed || INDEXED_IN_EVENTS.contains(&key),
-                ..used
-            }
-        })
-        .map(Self)
     }
 }

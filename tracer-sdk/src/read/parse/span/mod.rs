@@ -8,6 +8,7 @@ mod attributes;
 mod visitor;
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use serde_json::{Map, Value};
 
@@ -79,7 +80,7 @@ pub(crate) fn read_span<'a, A: ReadAttributes<'a>>(
     line: u64,
     problems: &mut Vec<Problem>,
 ) -> Result<SpanReading<'a, A>, Malformed> {
-    Ok(json::parse(bytes, LineSeed::new())?.finish(line, problems))
+    Ok(json::parse(bytes, LineSeed(PhantomData))?.finish(line, problems))
 }
 
 /// Parses a line that holds a span without problems.

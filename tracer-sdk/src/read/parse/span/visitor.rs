@@ -1,40 +1,23 @@
 //! Goes through one line, field by field in whatever order they stand, and keeps of each what it holds or what is
 //! wrong with it.
 
-use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 
-use super::super::any_value::{BorrowedKey, Skip, has_duplicates, plain_values_give};
+use super::super::any_value::{BorrowedKey, Skip, expecting, has_duplicates, plain_values_give, seed};
 use super::super::duplicate_keys::DuplicateKey;
 use super::super::fields::{self, FieldError, Location};
 use super::super::scalar::{Scalar, ScalarSeed};
 use super::{Identity, LineTime, ParsedEvent, ParsedSpan, ReadAttributes, SpanReading};
 use crate::format::{Problem, ProblemCode, SpanId, SpanKind, StatusCode, TraceId};
 
-/// The fields of a span record, in the order of the specification.
-pub(super) const SPAN_FIELDS: [&str; 12] = [
-    "trace_id",
-    "span_id",
-    "parent_span_id",
-    "name",
-    "kind",
-    "start_time",
-    "end_time",
-    "duration_ms",
-    "attributes",
-    "events",
-    "status_code",
-    "status_description",
-];
-
 /// A field: `None` when it is missing.
 pub(super) type FieldSlot<T> = Option<Result<T, FieldError>>;
 pub(super) type FieldText<'de> = std::borrow::Cow<'de, str>;
 
 /// A line, gone through.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LineFields<'de, A> {
     is_object: bool,
     trace_id: FieldSlot<TraceId>,
@@ -49,34 +32,13 @@ pub(super) struct LineFields<'de, A> {
     events: FieldSlot<Vec<EventFields<'de, A>>>,
     status_code: FieldSlot<StatusCode>,
     status_description: FieldSlot<FieldText<'de>>,
-    /// One bit per field of [`SPAN_FIELDS`]: it was there, it was there twice, a duplicate key is inside it.
+    /// One bit per field, see [`SpanField::bit`]: it was there, it was there twice, a duplicate key is inside it.
     seen: u16,
     twice: u16,
     inside: u16,
 }
 
 impl<'de, A> LineFields<'de, A> {
-    fn new(is_object: bool) -> Self {
-        Self {
-            is_object,
-            trace_id: None,
-            span_id: None,
-            parent_span_id: None,
-            name: None,
-            kind: None,
-            start_time: None,
-            end_time: None,
-            duration_ms: None,
-            attributes: None,
-            events: None,
-            status_code: None,
-            status_description: None,
-            seen: 0,
-            twice: 0,
-            inside: 0,
-        }
-    }
-
     /// What the line holds; what is wrong goes to the problems, in the order of the fields.
     pub(super) fn finish(self, line: u64, problems: &mut Vec<Problem>) -> SpanReading<'de, A> {
         let place = Location::Line(line);
@@ -88,12 +50,10 @@ impl<'de, A> LineFields<'de, A> {
             };
         }
         for (bits, is_field) in [(self.inside, false), (self.twice, true)] {
-            let fields = SPAN_FIELDS.iter().enumerate();
-            problems.extend(
-                fields
-                    .filter(|(bit, _)| bits & (1 << bit) != 0)
-                    .map(|(_, field)| DuplicateKey { field, is_field }.problem(place, &SPAN_FIELDS)),
-            );
+            for field in SpanField::ALL.into_iter().filter(|field| bits & field.bit() != 0) {
+                let field = field.as_str();
+                problems.push(DuplicateKey { field, is_field }.problem(place, &[field]));
+            }
         }
         let mut take = FieldReader { place, problems };
         let trace_id = take.field("trace_id", self.trace_id);
@@ -193,31 +153,20 @@ fn finish_events<'de, A>(
 }
 
 /// Reads a line.
-pub(super) struct LineSeed<A>(PhantomData<A>);
+pub(super) struct LineSeed<A>(pub(super) PhantomData<A>);
 
-impl<A> LineSeed<A> {
-    pub(super) fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for LineSeed<A> {
-    type Value = LineFields<'de, A>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(LineSeed<A>, deserialize_any, A: ReadAttributes<'de>);
 
 impl<'de, A: ReadAttributes<'de>> Visitor<'de> for LineSeed<A> {
     type Value = LineFields<'de, A>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a span")
-    }
+    expecting!("a span");
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-        let mut fields = LineFields::new(true);
+        let mut fields = LineFields {
+            is_object: true,
+            ..LineFields::default()
+        };
         while let Some(field) = map.next_key_seed(FieldSeed)? {
             let Some(field) = field else {
                 map.next_value_seed(Skip(&mut false))?;
@@ -236,14 +185,14 @@ impl<'de, A: ReadAttributes<'de>> Visitor<'de> for LineSeed<A> {
 
     fn visit_seq<S: SeqAccess<'de>>(self, items: S) -> Result<Self::Value, S::Error> {
         Skip(&mut false).visit_seq(items)?;
-        Ok(LineFields::new(false))
+        Ok(LineFields::default())
     }
 
     fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(LineFields::new(false))
+        Ok(LineFields::default())
     }
 
-    plain_values_give!(Self::Value, LineFields::new(false));
+    plain_values_give!(Self::Value, LineFields::default());
 }
 
 impl<'de, A: ReadAttributes<'de>> LineFields<'de, A> {
@@ -267,9 +216,9 @@ impl<'de, A: ReadAttributes<'de>> LineFields<'de, A> {
             SpanField::EndTime => self.end_time = Some(fields::or_null(scalar()?, fields::time)),
             SpanField::DurationMs => self.duration_ms = Some(fields::or_null(scalar()?, fields::duration)),
             SpanField::Attributes => {
-                self.attributes = Some(map.next_value_seed(AttributesSeed::new(inside))?);
+                self.attributes = Some(map.next_value_seed(AttributesSeed(inside, PhantomData))?);
             }
-            SpanField::Events => self.events = Some(map.next_value_seed(EventsSeed::new(inside))?),
+            SpanField::Events => self.events = Some(map.next_value_seed(EventsSeed(inside, PhantomData))?),
             SpanField::StatusCode => {
                 self.status_code = Some(fields::word(StatusCode::from_word, "OK, ERROR, UNSET")(scalar()?));
             }
@@ -286,43 +235,27 @@ fn kind(value: Scalar<'_>) -> Result<SpanKind, FieldError> {
     )(value)
 }
 
-/// A field of a span record, numbered as in [`SPAN_FIELDS`].
-#[derive(Debug, Clone, Copy)]
-pub(super) enum SpanField {
-    TraceId,
-    SpanId,
-    ParentSpanId,
-    Name,
-    Kind,
-    StartTime,
-    EndTime,
-    DurationMs,
-    Attributes,
-    Events,
-    StatusCode,
-    StatusDescription,
+// The keys are compared with literals: a line has twelve, and a loop over the names takes longer.
+crate::words! {
+    /// A field of a span record, in the order of the specification.
+    #[derive(Debug, Clone, Copy)]
+    pub(super) enum SpanField {
+        TraceId = "trace_id",
+        SpanId = "span_id",
+        ParentSpanId = "parent_span_id",
+        Name = "name",
+        Kind = "kind",
+        StartTime = "start_time",
+        EndTime = "end_time",
+        DurationMs = "duration_ms",
+        Attributes = "attributes",
+        Events = "events",
+        StatusCode = "status_code",
+        StatusDescription = "status_description",
+    }
 }
 
 impl SpanField {
-    /// The field under a key. Compared with literals: a line has twelve keys, and a loop over the names takes longer.
-    pub(super) fn from_key(key: &str) -> Option<Self> {
-        Some(match key {
-            "trace_id" => Self::TraceId,
-            "span_id" => Self::SpanId,
-            "parent_span_id" => Self::ParentSpanId,
-            "name" => Self::Name,
-            "kind" => Self::Kind,
-            "start_time" => Self::StartTime,
-            "end_time" => Self::EndTime,
-            "duration_ms" => Self::DurationMs,
-            "attributes" => Self::Attributes,
-            "events" => Self::Events,
-            "status_code" => Self::StatusCode,
-            "status_description" => Self::StatusDescription,
-            _ => return None,
-        })
-    }
-
     /// The field in a set of fields.
     fn bit(self) -> u16 {
         1 << self as u16
@@ -332,23 +265,15 @@ impl SpanField {
 /// The key of a line: `None` for a field that is not understood.
 struct FieldSeed;
 
-impl<'de> DeserializeSeed<'de> for FieldSeed {
-    type Value = Option<SpanField>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
+seed!(FieldSeed, deserialize_str);
 
 impl Visitor<'_> for FieldSeed {
     type Value = Option<SpanField>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a key")
-    }
+    expecting!("a key");
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(SpanField::from_key(key))
+        Ok(SpanField::from_word(key))
     }
 }
 
@@ -356,42 +281,22 @@ impl Visitor<'_> for FieldSeed {
 pub(super) type EventFields<'de, A> =
     Option<(FieldSlot<FieldText<'de>>, FieldSlot<LineTime<'de>>, FieldSlot<A>)>;
 
-/// Reads an object of attributes.
-pub(super) struct AttributesSeed<'a, A> {
-    has_duplicate: &'a mut bool,
-    attributes: PhantomData<A>,
-}
+/// Reads an object of attributes, and whether there is a duplicate key inside it.
+struct AttributesSeed<'a, A>(&'a mut bool, PhantomData<A>);
 
-impl<'a, A> AttributesSeed<'a, A> {
-    pub(super) fn new(has_duplicate: &'a mut bool) -> Self {
-        Self {
-            has_duplicate,
-            attributes: PhantomData,
-        }
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for AttributesSeed<'_, A> {
-    type Value = Result<A, FieldError>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(AttributesSeed<'_, A>, deserialize_any, A: ReadAttributes<'de>);
 
 impl<'de, A: ReadAttributes<'de>> Visitor<'de> for AttributesSeed<'_, A> {
     type Value = Result<A, FieldError>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("attributes")
-    }
+    expecting!("attributes");
 
     fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
-        A::read(map, self.has_duplicate).map(Ok)
+        A::read(map, self.0).map(Ok)
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, items: S) -> Result<Self::Value, S::Error> {
-        Skip(self.has_duplicate).visit_seq(items)?;
+        Skip(self.0).visit_seq(items)?;
         Ok(Err(FieldError::wrong_type("an object")))
     }
 
@@ -402,46 +307,26 @@ impl<'de, A: ReadAttributes<'de>> Visitor<'de> for AttributesSeed<'_, A> {
     plain_values_give!(Self::Value, Err(FieldError::wrong_type("an object")));
 }
 
-/// Reads the array of span events.
-pub(super) struct EventsSeed<'a, A> {
-    has_duplicate: &'a mut bool,
-    attributes: PhantomData<A>,
-}
+/// Reads the array of span events, likewise.
+struct EventsSeed<'a, A>(&'a mut bool, PhantomData<A>);
 
-impl<'a, A> EventsSeed<'a, A> {
-    pub(super) fn new(has_duplicate: &'a mut bool) -> Self {
-        Self {
-            has_duplicate,
-            attributes: PhantomData,
-        }
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for EventsSeed<'_, A> {
-    type Value = Result<Vec<EventFields<'de, A>>, FieldError>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(EventsSeed<'_, A>, deserialize_any, A: ReadAttributes<'de>);
 
 impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventsSeed<'_, A> {
     type Value = Result<Vec<EventFields<'de, A>>, FieldError>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("span events")
-    }
+    expecting!("span events");
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut items: S) -> Result<Self::Value, S::Error> {
         let mut events = Vec::new();
-        while let Some(event) = items.next_element_seed(EventSeed::new(&mut *self.has_duplicate))? {
+        while let Some(event) = items.next_element_seed(EventSeed(&mut *self.0, PhantomData))? {
             events.push(event);
         }
         Ok(Ok(events))
     }
 
     fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
-        Skip(self.has_duplicate).visit_map(map)?;
+        Skip(self.0).visit_map(map)?;
         Ok(Err(FieldError::wrong_type("an array")))
     }
 
@@ -452,41 +337,21 @@ impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventsSeed<'_, A> {
     plain_values_give!(Self::Value, Err(FieldError::wrong_type("an array")));
 }
 
-/// Reads one span event.
-struct EventSeed<'a, A> {
-    has_duplicate: &'a mut bool,
-    attributes: PhantomData<A>,
-}
+/// Reads one span event, likewise.
+struct EventSeed<'a, A>(&'a mut bool, PhantomData<A>);
 
-impl<'a, A> EventSeed<'a, A> {
-    fn new(has_duplicate: &'a mut bool) -> Self {
-        Self {
-            has_duplicate,
-            attributes: PhantomData,
-        }
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for EventSeed<'_, A> {
-    type Value = EventFields<'de, A>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(EventSeed<'_, A>, deserialize_any, A: ReadAttributes<'de>);
 
 impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventSeed<'_, A> {
     type Value = EventFields<'de, A>;
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a span event")
-    }
+    expecting!("a span event");
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let (mut name, mut timestamp, mut attributes) = (None, None, None);
         let mut others = Vec::new();
         while let Some(key) = map.next_key_seed(BorrowedKey)? {
-            let inside = &mut *self.has_duplicate;
+            let inside = &mut *self.0;
             let is_twice = match &*key {
                 "name" => {
                     let read = fields::text(map.next_value_seed(ScalarSeed(inside))?);
@@ -497,7 +362,7 @@ impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventSeed<'_, A> {
                     timestamp.replace(read).is_some()
                 }
                 "attributes" => {
-                    let read = map.next_value_seed(AttributesSeed::new(inside))?;
+                    let read = map.next_value_seed(AttributesSeed(inside, PhantomData))?;
                     attributes.replace(read).is_some()
                 }
                 _ => {
@@ -506,14 +371,14 @@ impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventSeed<'_, A> {
                     false
                 }
             };
-            *self.has_duplicate |= is_twice;
+            *self.0 |= is_twice;
         }
-        *self.has_duplicate |= has_duplicates(&others);
+        *self.0 |= has_duplicates(&others);
         Ok(Some((name, timestamp, attributes)))
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, items: S) -> Result<Self::Value, S::Error> {
-        Skip(self.has_duplicate).visit_seq(items)?;
+        Skip(self.0).visit_seq(items)?;
         Ok(None)
     }
 
