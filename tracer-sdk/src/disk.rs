@@ -15,8 +15,6 @@ use crate::format::{
     Timestamp, TraceId, names,
 };
 #[cfg(feature = "prices")]
-use crate::prices::{CallCost, Prices};
-#[cfg(feature = "prices")]
 use crate::read::CallToPrice;
 #[cfg(feature = "tracing")]
 use crate::read::child_type;
@@ -47,31 +45,7 @@ pub(crate) fn event_type(name: &str, attributes: &Map<String, Value>) -> EventTy
 
 /// A model call of the log by what decides its cost, so that a limit counts what readers will say that the run cost.
 #[cfg(feature = "prices")]
-#[derive(Debug)]
-pub(crate) struct LoggedCall(CallToPrice);
-
-#[cfg(feature = "prices")]
-impl LoggedCall {
-    /// The call that a line holds, whoever recorded it.
-    pub(crate) fn read(line: &[u8]) -> Option<Self> {
-        CallToPrice::read(line).map(Self)
-    }
-
-    /// The call with what another span of it knows besides.
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self(self.0.or(other.0))
-    }
-
-    /// What it costs.
-    pub(crate) fn cost(&self, prices: &Prices) -> CallCost {
-        self.0.cost(prices)
-    }
-
-    /// Whether it failed and nothing says that it used tokens: then nobody expects a price.
-    pub(crate) fn brought_nothing(&self) -> bool {
-        self.0.brought_nothing()
-    }
-}
+pub(crate) type LoggedCall = CallToPrice;
 
 /// What the spans in a file add up to.
 #[derive(Debug)]
@@ -187,15 +161,11 @@ fn note_dropped(dropped: &mut Option<Dropped>, span: &SpanRecord) {
         return;
     };
     let reason = attribute(names::DROPPED_REASON).and_then(serde_json::Value::as_str);
-    match dropped {
-        Some(dropped) => dropped.spans = dropped.spans.saturating_add(spans),
-        None => {
-            *dropped = Some(Dropped {
-                spans,
-                reason: reason.unwrap_or_default().to_owned(),
-            });
-        }
-    }
+    let dropped = dropped.get_or_insert_with(|| Dropped {
+        spans: 0,
+        reason: reason.unwrap_or_default().to_owned(),
+    });
+    dropped.spans = dropped.spans.saturating_add(spans);
 }
 
 fn end_of(span: &SpanRecord) -> Option<Timestamp> {
@@ -209,8 +179,8 @@ mod tests {
     use std::sync::Arc;
 
     use crate::read::{LoadedRun, count_records};
+    use crate::write::faulty::{Faulty, Hook};
     use crate::write::files::Disk;
-    use crate::write::watched::Watched;
     use crate::{Config, Run, tool_call};
 
     /// A process that joined the run appends right before, or right after, the run's own span is written: whoever ends the
@@ -218,7 +188,7 @@ mod tests {
     fn ends_beside_a_late_line(before: bool) {
         let folder = tempfile::tempdir().unwrap();
         let runs = folder.path().join("runs");
-        let append = Arc::new(move |line: &[u8]| {
+        let append = Hook(Arc::new(move |line: &[u8]| {
             let text = String::from_utf8_lossy(line);
             if !text.contains(r#""parent_span_id":null"#) {
                 return;
@@ -233,8 +203,8 @@ mod tests {
                 .append(true)
                 .open(directory.join("spans.jsonl"));
             writeln!(log.unwrap(), "{late}").unwrap();
-        });
-        let mut disk = Watched::new(Arc::new(Disk));
+        }));
+        let mut disk = Faulty::new(Arc::new(Disk));
         if before {
             disk.before_write = append;
         } else {

@@ -54,6 +54,32 @@ pub struct Faulty {
     inner: Arc<dyn FileSystem>,
     fault: Option<Due>,
     seen: Arc<SeenOperations>,
+    #[cfg(test)]
+    pub(crate) before_write: Hook,
+    #[cfg(test)]
+    pub(crate) after_write: Hook,
+}
+
+/// What is done right before or right after each write, with its bytes: what happens between two processes.
+#[cfg(test)]
+#[derive(Clone)]
+pub(crate) struct Hook(pub(crate) Arc<Action>);
+
+#[cfg(test)]
+type Action = dyn Fn(&[u8]) + Send + Sync;
+
+#[cfg(test)]
+impl Default for Hook {
+    fn default() -> Self {
+        Self(Arc::new(|_| ()))
+    }
+}
+
+#[cfg(test)]
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Hook")
+    }
 }
 
 /// When the fault happens.
@@ -79,6 +105,10 @@ impl Faulty {
             inner,
             fault: None,
             seen: Arc::default(),
+            #[cfg(test)]
+            before_write: Hook::default(),
+            #[cfg(test)]
+            after_write: Hook::default(),
         }
     }
 
@@ -195,6 +225,8 @@ struct FaultyFile {
 
 impl OpenFile for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(test)]
+        (self.faulty.before_write.0)(bytes);
         let fault = self.faulty.count(Operation::Write);
         let stored = match fault {
             Some(Fault::Error(_)) => 0,
@@ -207,6 +239,8 @@ impl OpenFile for FaultyFile {
         } else {
             self.inner.write(stored)
         };
+        #[cfg(test)]
+        (self.faulty.after_write.0)(bytes);
         match fault {
             Some(Fault::Error(number) | Fault::TornWrite(number) | Fault::FalseError(number)) => {
                 Err(io::Error::from_raw_os_error(number))

@@ -27,5 +27,3 @@ pub(crate) mod payload;
 mod plain_bytes;
 pub(crate) mod run_files;
 mod run_lock;
-#[cfg(test)]
-pub(crate) mod watched;

@@ -1,9 +1,8 @@
 //! Tests of the log that several processes share: who waits, who gives up, and what never lands behind the end; and of what
 //! is made of a write that failed.
 
-use super::super::faulty::{Fault, Faulty, Operation};
+use super::super::faulty::{Fault, Faulty, Hook, Operation};
 use super::super::memory::Memory;
-use super::super::watched::Watched;
 use super::*;
 use std::path::Path;
 
@@ -37,18 +36,19 @@ fn outcome(appended: &AppendOutcome) -> (u64, Option<(u64, String)>) {
 #[test]
 fn a_line_waits_while_another_process_keeps_the_lock_and_only_the_first_one_takes_its_time() {
     let memory = memory();
-    let watched = Watched::new(Arc::new(memory.clone()));
-    let mut log = shared_log(&(Arc::new(watched.clone()) as Arc<dyn FileSystem>));
+    let disk = Faulty::new(Arc::new(memory.clone()));
+    let mut log = shared_log(&(Arc::new(disk.clone()) as Arc<dyn FileSystem>));
+    let lock_tries = || {
+        let mut operations = disk.operations();
+        operations.retain(|operation| *operation == Operation::Lock);
+        operations.len()
+    };
     let other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
     assert!(other.try_lock().unwrap());
     assert_eq!(outcome(&log.append(b"one\n")), (0, None));
-    assert_eq!(watched.lock_tries(), MAX_LOCK_TRIES);
+    assert_eq!(lock_tries(), MAX_LOCK_TRIES);
     assert_eq!(outcome(&log.append(b"two\n")), (0, None));
-    assert_eq!(
-        watched.lock_tries(),
-        MAX_LOCK_TRIES + 1,
-        "a stopped process stops nobody"
-    );
+    assert_eq!(lock_tries(), MAX_LOCK_TRIES + 1, "a stopped process stops nobody");
     assert_eq!(text(&memory), "");
     other.unlock().unwrap();
     assert_eq!(outcome(&log.append(b"three\n")), (3, None));
@@ -135,21 +135,21 @@ fn late_line(root_comes_first: bool) {
     let live = folder.path().join(".live");
     std::fs::write(&live, "").unwrap();
     let memory = memory();
-    let end = Arc::new({
+    let end = Hook(Arc::new({
         let (memory, live) = (memory.clone(), live.clone());
         move |_: &[u8]| {
             let mut file = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
             file.write(b"root\n").unwrap();
             std::fs::remove_file(&live).unwrap();
         }
-    });
-    let mut watched = Watched::new(Arc::new(memory.clone()));
+    }));
+    let mut disk = Faulty::new(Arc::new(memory.clone()));
     if root_comes_first {
-        watched.before_write = end;
+        disk.before_write = end;
     } else {
-        watched.after_write = end;
+        disk.after_write = end;
     }
-    let mut log = shared_log(&(Arc::new(watched) as Arc<dyn FileSystem>));
+    let mut log = shared_log(&(Arc::new(disk) as Arc<dyn FileSystem>));
     log.set_owner(Owner::Live(live));
     let (written, lost) = outcome(&log.append(b"late\n"));
     let lost = lost.map(|(lines, _)| lines);
