@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::methods::{call_methods, timed_call_methods, timed_methods};
+use super::methods::{call_methods, described_methods, timed_call_methods, timed_methods};
 use crate::emit::open_span::{OnDrop, OpenSpan};
 use crate::emit::streamed::ToolCallChunk;
 
@@ -63,6 +63,7 @@ pub struct LlmCall {
 }
 
 impl LlmCall {
+    described_methods!();
     call_methods!();
 
     /// Whose model it is: `openai`, `anthropic`, `local`, …
@@ -75,9 +76,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn provider(mut self, provider: &str) -> Self {
-        self.span.edit(|span| {
-            span.text(names::PROVIDER, provider);
-        });
+        self.span.edit(|span| span.text(names::PROVIDER, provider));
         self
     }
 
@@ -92,9 +91,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn prompt<T: Serialize + ?Sized>(mut self, prompt: &T) -> Self {
-        self.span.edit(|span| {
-            span.prompt(prompt);
-        });
+        self.span.edit(|span| span.prompt(prompt));
         self
     }
 
@@ -107,9 +104,7 @@ impl LlmCall {
     /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
     /// ```
     pub fn response<T: Serialize + ?Sized>(mut self, response: &T) -> Self {
-        self.span.edit(|span| {
-            span.response(response);
-        });
+        self.span.edit(|span| span.response(response));
         self
     }
 
@@ -125,9 +120,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn usage(mut self, usage: Usage) -> Self {
-        self.span.edit(|span| {
-            span.usage(usage);
-        });
+        self.span.edit(|span| span.usage(usage));
         self
     }
 
@@ -141,9 +134,8 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn temperature(mut self, temperature: f64) -> Self {
-        self.span.edit(|span| {
-            span.scalar(names::TEMPERATURE, ScalarValue::Float(temperature));
-        });
+        self.span
+            .edit(|span| span.scalar(names::TEMPERATURE, ScalarValue::Float(temperature)));
         self
     }
 
@@ -157,9 +149,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn stop_reason(mut self, reason: &str) -> Self {
-        self.span.edit(|span| {
-            span.text(names::FINISH_REASONS, reason);
-        });
+        self.span.edit(|span| span.text(names::FINISH_REASONS, reason));
         self
     }
 
@@ -173,9 +163,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn response_model(mut self, model: &str) -> Self {
-        self.span.edit(|span| {
-            span.text(names::RESPONSE_MODEL, model);
-        });
+        self.span.edit(|span| span.text(names::RESPONSE_MODEL, model));
         self
     }
 
@@ -189,9 +177,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn response_id(mut self, id: &str) -> Self {
-        self.span.edit(|span| {
-            span.text(names::RESPONSE_ID, id);
-        });
+        self.span.edit(|span| span.text(names::RESPONSE_ID, id));
         self
     }
 
@@ -321,9 +307,7 @@ impl LlmSpan {
     /// ```
     #[inline]
     pub fn usage(&mut self, usage: Usage) -> &mut Self {
-        self.span.edit(|span| {
-            span.usage(usage);
-        });
+        self.span.edit(|span| span.usage(usage));
         self
     }
 

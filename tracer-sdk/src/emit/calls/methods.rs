@@ -87,9 +87,24 @@ macro_rules! timed_methods {
         /// assert_eq!(run.spans[0].attributes["steps"], 4);
         /// ```
         pub fn attribute<T: serde::Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
-            self.span.edit(|span| {
-                span.attribute(key, value);
-            });
+            self.span.edit(|span| span.attribute(key, value));
+            self
+        }
+
+        /// Says that the work failed, with the error's type and message.
+        ///
+        /// ```
+        /// use tracer_sdk::testing::capture;
+        ///
+        /// let run = capture(|| {
+        ///     let mut plan = tracer_sdk::span("plan").start();
+        ///     plan.fail("no plan was found");
+        /// });
+        /// assert_eq!(run.spans[0].status_description, "no plan was found");
+        /// ```
+        pub fn fail<E: std::fmt::Display + ?Sized>(&mut self, error: &E) -> &mut Self {
+            self.span
+                .edit(|span| span.fail(crate::ErrorInfo::of(error)));
             self
         }
 
@@ -115,25 +130,6 @@ pub(crate) use timed_methods;
 /// The methods that every timed call has beside those of every timed span.
 macro_rules! timed_call_methods {
     () => {
-        /// Says that the call failed, with the error's type and message.
-        ///
-        /// ```
-        /// use tracer_sdk::testing::capture;
-        ///
-        /// let run = capture(|| {
-        ///     let mut call = tracer_sdk::tool_call("search").start()?;
-        ///     call.fail("the index is not there");
-        ///     call.end()
-        /// });
-        /// assert_eq!(run.spans[0].status_description, "the index is not there");
-        /// ```
-        pub fn fail<E: std::fmt::Display + ?Sized>(&mut self, error: &E) -> &mut Self {
-            self.span.edit(|span| {
-                span.fail(crate::ErrorInfo::of(error));
-            });
-            self
-        }
-
         /// Ends the call now and writes it.
         ///
         /// ```
@@ -155,8 +151,8 @@ macro_rules! timed_call_methods {
 
 pub(crate) use timed_call_methods;
 
-/// The methods that every recorder of a call has, on the builder.
-macro_rules! call_methods {
+/// The methods with which every recorder of a span describes it, on the builder.
+macro_rules! described_methods {
     () => {
         /// Adds an attribute of your own; a structured value is stored as JSON text.
         ///
@@ -167,9 +163,7 @@ macro_rules! call_methods {
         /// assert_eq!(run.spans[0].attributes["attempt"], 2);
         /// ```
         pub fn attribute<T: serde::Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-            self.span.edit(|span| {
-                span.attribute(key, value);
-            });
+            self.span.edit(|span| span.attribute(key, value));
             self
         }
 
@@ -183,12 +177,17 @@ macro_rules! call_methods {
         /// assert_eq!(run.records[1].meta["step"], 7);
         /// ```
         pub fn meta<T: serde::Serialize + ?Sized>(mut self, value: &T) -> Self {
-            self.span.edit(|span| {
-                span.meta(value);
-            });
+            self.span.edit(|span| span.meta(value));
             self
         }
+    };
+}
 
+pub(crate) use described_methods;
+
+/// The methods that every recorder of a call has, on the builder.
+macro_rules! call_methods {
+    () => {
         /// Says that the call failed, with the error's type and message.
         ///
         /// ```
@@ -198,9 +197,8 @@ macro_rules! call_methods {
         /// assert_eq!(run.spans[0].status_description, "the index is not there");
         /// ```
         pub fn fail<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
-            self.span.edit(|span| {
-                span.fail(crate::ErrorInfo::of(error));
-            });
+            self.span
+                .edit(|span| span.fail(crate::ErrorInfo::of(error)));
             self
         }
 
@@ -240,9 +238,7 @@ macro_rules! call_methods {
         /// ```
         #[inline]
         pub fn duration(mut self, duration: std::time::Duration) -> Self {
-            self.span.edit(|span| {
-                span.set_duration(duration);
-            });
+            self.span.edit(|span| span.set_duration(duration));
             self
         }
 

@@ -38,8 +38,6 @@ use crate::guardrails::GuardrailExceeded;
 /// [`GuardrailExceeded`] when the run has crossed one of its limits.
 pub fn record_error<E: Error + ?Sized>(error: &E) -> Result<(), GuardrailExceeded> {
     let mut span = OpenSpan::begin(EventType::Error, Cow::Borrowed(span_names::ERROR));
-    span.edit(|span| {
-        span.fail(ErrorInfo::with_causes(error));
-    });
+    span.edit(|span| span.fail(ErrorInfo::with_causes(error)));
     span.end(EndTime::Now)
 }

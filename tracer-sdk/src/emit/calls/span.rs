@@ -1,12 +1,8 @@
 //! Structural spans: a name, a duration, children, and attributes of the user's own (decisions, section 1).
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
-use serde::Serialize;
-
-use super::methods::timed_methods;
-use crate::emit::error::ErrorInfo;
+use super::methods::{described_methods, timed_methods};
 use crate::emit::open_span::{EndTime, OnDrop, OpenSpan};
 
 use crate::format::EventType;
@@ -103,41 +99,7 @@ pub struct SpanBuilder {
 }
 
 impl SpanBuilder {
-    /// Adds an attribute of your own; a structured value is stored as JSON text.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let run = capture(|| {
-    ///     tracer_sdk::span("plan").attribute("depth", &3).attribute("goals", &["find", "tell"]).start().end();
-    /// });
-    /// assert_eq!(run.spans[0].attributes["depth"], 3);
-    /// assert_eq!(run.spans[0].attributes["goals"], r#"["find","tell"]"#);
-    /// ```
-    pub fn attribute<T: Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-        self.span.edit(|span| {
-            span.attribute(key, value);
-        });
-        self
-    }
-
-    /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let run = capture(|| {
-    ///     tracer_sdk::span("plan").meta(&json!({"step": 7})).start().end();
-    /// });
-    /// assert_eq!(run.records[1].meta["step"], 7);
-    /// ```
-    pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        self.span.edit(|span| {
-            span.meta(value);
-        });
-        self
-    }
+    described_methods!();
 
     /// Begins the span. Structure is not a call: no guardrail refuses it.
     ///
@@ -180,24 +142,6 @@ pub struct Span {
 
 impl Span {
     timed_methods!();
-
-    /// Says that the work in this span failed.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let run = capture(|| {
-    ///     let mut plan = tracer_sdk::span("plan").start();
-    ///     plan.fail("no plan was found");
-    /// });
-    /// assert_eq!(run.spans[0].status_description, "no plan was found");
-    /// ```
-    pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
-        self.span.edit(|span| {
-            span.fail(ErrorInfo::of(error));
-        });
-        self
-    }
 
     /// Ends the span now. Dropping it does the same.
     ///

@@ -21,9 +21,7 @@ use crate::guardrails::GuardrailExceeded;
 /// ```
 pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
     let mut span = OpenSpan::begin(EventType::StateUpdate, span_names::STATE);
-    span.edit(|span| {
-        span.state(state);
-    });
+    span.edit(|span| span.state(state));
     StateUpdate { span }
 }
 
@@ -56,9 +54,7 @@ impl StateUpdate {
     /// assert_eq!(run.spans[0].events[0].attributes["diff"], r#"{"tries":1}"#);
     /// ```
     pub fn diff<T: Serialize + ?Sized>(mut self, diff: &T) -> Self {
-        self.span.edit(|span| {
-            span.state_diff(diff);
-        });
+        self.span.edit(|span| span.state_diff(diff));
         self
     }
 
@@ -72,9 +68,7 @@ impl StateUpdate {
     /// assert_eq!(run.records[1].meta["step"], 7);
     /// ```
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        self.span.edit(|span| {
-            span.meta(value);
-        });
+        self.span.edit(|span| span.meta(value));
         self
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::methods::{call_methods, timed_call_methods, timed_methods};
+use super::methods::{call_methods, described_methods, timed_call_methods, timed_methods};
 
 use crate::emit::open_span::{OnDrop, OpenSpan};
 use crate::format::EventType;
@@ -53,6 +53,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    described_methods!();
     call_methods!();
 
     /// What the tool is given.
@@ -67,9 +68,7 @@ impl ToolCall {
     /// ```
     #[inline]
     pub fn args<T: Serialize + ?Sized>(mut self, arguments: &T) -> Self {
-        self.span.edit(|span| {
-            span.arguments(arguments);
-        });
+        self.span.edit(|span| span.arguments(arguments));
         self
     }
 
@@ -82,9 +81,7 @@ impl ToolCall {
     /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
     /// ```
     pub fn result<T: Serialize + ?Sized>(mut self, result: &T) -> Self {
-        self.span.edit(|span| {
-            span.result(result);
-        });
+        self.span.edit(|span| span.result(result));
         self
     }
 
@@ -154,9 +151,7 @@ impl ToolSpan {
     /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
     /// ```
     pub fn result<T: Serialize + ?Sized>(&mut self, result: &T) -> &mut Self {
-        self.span.edit(|span| {
-            span.result(result);
-        });
+        self.span.edit(|span| span.result(result));
         self
     }
 }
