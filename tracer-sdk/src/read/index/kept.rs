@@ -28,17 +28,6 @@ const MAX_OTHER_BYTES: u64 = 64 * 1024;
 /// A span has at least its keys and its IDs.
 const MIN_LINE_BYTES: u64 = 64;
 
-const EVENT_TYPES: [EventType; 8] = [
-    EventType::RunStart,
-    EventType::RunEnd,
-    EventType::LlmCall,
-    EventType::ToolCall,
-    EventType::StateUpdate,
-    EventType::Error,
-    EventType::LoopWarning,
-    EventType::Unknown,
-];
-
 impl LogIndex {
     /// Writes the index, for [`read_kept`](Self::read_kept) to read it instead of the log; `false` when it is not worth
     /// keeping or cannot be trusted later: the log has no whole last line, has changed since, or so shortly before it was
@@ -104,8 +93,7 @@ impl LogIndex {
             let bytes = sections.item()?;
             bytes.push_number(*position as u64);
             bytes.push_number(u64::from(promoted.number));
-            let kind = EVENT_TYPES.iter().position(|kind| *kind == promoted.event_type);
-            bytes.push_number(kind.unwrap_or(EVENT_TYPES.len()) as u64);
+            bytes.push_number(promoted.event_type as u64);
             let (seconds, nanoseconds) = promoted.instant.to_parts();
             bytes.push_signed(seconds);
             bytes.push_number(u64::from(nanoseconds));
@@ -175,7 +163,7 @@ impl LogIndex {
         sections.items(promoted, |cursor| {
             let position = cursor.count()?;
             let number = cursor.small_number()?;
-            let event_type = *EVENT_TYPES.get(cursor.count()?)?;
+            let event_type = *EventType::ALL.get(cursor.count()?)?;
             let (seconds, nanoseconds) = (cursor.signed()?, cursor.small_number()?);
             let promoted = Promoted {
                 instant: Timestamp::from_parts(seconds, nanoseconds.min(999_999_999)),

@@ -60,14 +60,7 @@ impl KeptBytes {
 
     /// Tokens: which of them are known, and those.
     pub(crate) fn push_usage(&mut self, usage: &Usage) {
-        let tokens = [
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            usage.total_tokens,
-            usage.cache_read_tokens,
-            usage.cache_write_tokens,
-            usage.reasoning_tokens,
-        ];
+        let tokens = usage.parts();
         let known = (0..).zip(tokens).fold(0, |known, (bit, tokens)| {
             known | u8::from(tokens.is_some()) << bit
         });
@@ -155,21 +148,13 @@ impl<'a> KeptCursor<'a> {
 
     pub(crate) fn usage(&mut self) -> Option<Usage> {
         let known = self.byte()?;
-        let mut usage = Usage::default();
-        let fields = [
-            &mut usage.prompt_tokens,
-            &mut usage.completion_tokens,
-            &mut usage.total_tokens,
-            &mut usage.cache_read_tokens,
-            &mut usage.cache_write_tokens,
-            &mut usage.reasoning_tokens,
-        ];
-        for (bit, field) in fields.into_iter().enumerate() {
+        let mut parts = [None; 6];
+        for (bit, tokens) in parts.iter_mut().enumerate() {
             if known >> bit & 1 == 1 {
-                *field = Some(self.number()?);
+                *tokens = Some(self.number()?);
             }
         }
-        (known >> 6 == 0).then_some(usage)
+        (known >> parts.len() == 0).then(|| Usage::from_parts(parts))
     }
 
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {

@@ -171,23 +171,13 @@ fn read_block<V: SpanVisitor>(
 }
 
 /// Parts, put together in the order of their blocks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Merged<V> {
     whole: ScanResult<V>,
     /// The number of the block that comes next.
     next: u64,
     /// Parts that were read before their turn, at most one for each thread.
     waiting: BTreeMap<u64, ScanResult<V>>,
-}
-
-impl<V: Default> Default for Merged<V> {
-    fn default() -> Self {
-        Self {
-            whole: ScanResult::default(),
-            next: 0,
-            waiting: BTreeMap::new(),
-        }
-    }
 }
 
 impl<V: SpanVisitor> Merged<V> {

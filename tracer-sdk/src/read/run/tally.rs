@@ -149,16 +149,9 @@ pub(crate) fn promoted_records<A>(
         })
 }
 
-/// The tokens of model calls together.
+/// The tokens of model calls together, in the order of [`Usage`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TokenSums {
-    prompt: TokenSum,
-    completion: TokenSum,
-    total: TokenSum,
-    cache_read: TokenSum,
-    cache_write: TokenSum,
-    reasoning: TokenSum,
-}
+pub(super) struct TokenSums([TokenSum; 6]);
 
 /// A sum, and the number of calls that report a part of it: where none does, there is no sum.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -198,51 +191,30 @@ impl From<Option<u64>> for TokenSum {
 
 impl From<Usage> for TokenSums {
     fn from(usage: Usage) -> Self {
-        Self {
-            prompt: usage.prompt_tokens.into(),
-            completion: usage.completion_tokens.into(),
-            total: usage.total_tokens.into(),
-            cache_read: usage.cache_read_tokens.into(),
-            cache_write: usage.cache_write_tokens.into(),
-            reasoning: usage.reasoning_tokens.into(),
-        }
+        Self(usage.parts().map(TokenSum::from))
     }
 }
 
 impl TokenSums {
     /// Both together.
     pub(super) fn and(self, other: Self) -> Self {
-        Self {
-            prompt: self.prompt.and(other.prompt),
-            completion: self.completion.and(other.completion),
-            total: self.total.and(other.total),
-            cache_read: self.cache_read.and(other.cache_read),
-            cache_write: self.cache_write.and(other.cache_write),
-            reasoning: self.reasoning.and(other.reasoning),
-        }
+        self.each(other, TokenSum::and)
     }
 
     /// These without some that are in them.
     pub(super) fn without(self, other: Self) -> Self {
-        Self {
-            prompt: self.prompt.without(other.prompt),
-            completion: self.completion.without(other.completion),
-            total: self.total.without(other.total),
-            cache_read: self.cache_read.without(other.cache_read),
-            cache_write: self.cache_write.without(other.cache_write),
-            reasoning: self.reasoning.without(other.reasoning),
+        self.each(other, TokenSum::without)
+    }
+
+    fn each(mut self, other: Self, combine: fn(TokenSum, TokenSum) -> TokenSum) -> Self {
+        for (sum, other) in self.0.iter_mut().zip(other.0) {
+            *sum = combine(*sum, other);
         }
+        self
     }
 
     /// The sums; `None` where no call reports any.
     pub(super) fn usage(self) -> Usage {
-        Usage {
-            prompt_tokens: self.prompt.get(),
-            completion_tokens: self.completion.get(),
-            total_tokens: self.total.get(),
-            cache_read_tokens: self.cache_read.get(),
-            cache_write_tokens: self.cache_write.get(),
-            reasoning_tokens: self.reasoning.get(),
-        }
+        Usage::from_parts(self.0.map(TokenSum::get))
     }
 }
