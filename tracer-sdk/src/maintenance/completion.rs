@@ -107,7 +107,7 @@ impl LogSummary {
 pub(super) fn complete(
     meta: &RunMeta,
     mut seen: LogSummary,
-    counts: Counts,
+    mut counts: Counts,
     started: &[StartedSpan],
     tags: &Tags,
 ) -> Completion {
@@ -144,9 +144,10 @@ pub(super) fn complete(
         .map(|(first_child, id)| writer.lost(id, first_child))
         .collect();
     spans.extend(started.iter().map(|open| writer.interrupted(open)));
+    counts.add(count_records(&spans_to_events(&spans)));
     if let Some(root) = seen.root {
         return Completion {
-            counts: added(counts, count_records(&spans_to_events(&spans))),
+            counts,
             spans,
             status: root.status,
             duration_ms: root.duration_ms.unwrap_or_else(|| milliseconds(run_start, end)),
@@ -154,7 +155,6 @@ pub(super) fn complete(
         };
     }
     // The exception that the root promotes is the one error that it adds.
-    let mut counts = added(counts, count_records(&spans_to_events(&spans)));
     counts.errors += 1;
     spans.push(writer.root(meta, tags, counts));
     Completion {
@@ -185,15 +185,6 @@ fn new_id(trace_id: TraceId, taken: &HashSet<SpanId>) -> SpanId {
 
 fn milliseconds(from: Timestamp, until: Timestamp) -> u64 {
     u64::try_from(until.microseconds_since(from) / 1_000).unwrap_or(0)
-}
-
-fn added(one: Counts, other: Counts) -> Counts {
-    Counts {
-        llm_calls: one.llm_calls + other.llm_calls,
-        tool_calls: one.tool_calls + other.tool_calls,
-        errors: one.errors + other.errors,
-        loop_warnings: one.loop_warnings + other.loop_warnings,
-    }
 }
 
 /// Makes the spans of one run.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::rates::CallTokens;
 use super::refused::is_refused;
 use super::{CallCost, CostSum, NoPrice, Price, Prices};
-use crate::format::{Payload, Record, StoredTime, Timestamp, Usage, Usd};
+use crate::format::{Payload, Record, StoredTime, Timestamp, Usage, Usd, is_default};
 
 /// Above how many tokens of a prompt some price of the release's table is another. A test compares.
 const PROMPT_LENGTHS: [u64; 9] = [
@@ -36,13 +36,8 @@ pub(crate) struct CallPriceKey {
     /// The half hour, counted from 1970; `None` where the time is not known.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     slot: Option<i64>,
-    #[serde(rename = "r", default, skip_serializing_if = "is_false")]
+    #[serde(rename = "r", default, skip_serializing_if = "is_default")]
     is_replayed: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl CallPriceKey {
@@ -113,22 +108,17 @@ impl CallPriceKey {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct TokenClass {
     /// The largest of [`PROMPT_LENGTHS`] that the prompt exceeds, or 0.
-    #[serde(rename = "c", default, skip_serializing_if = "is_zero")]
+    #[serde(rename = "c", default, skip_serializing_if = "is_default")]
     above: u64,
     /// Whether there is input, and whether there is output: a price may be for one alone.
     #[serde(rename = "s", default)]
     sides: (bool, bool),
     /// Whether the tokens are not known, or cannot be.
-    #[serde(rename = "x", default, skip_serializing_if = "is_false")]
+    #[serde(rename = "x", default, skip_serializing_if = "is_default")]
     is_unusable: bool,
     /// The tokens of a call with more than can be summed: its group has calls with the same numbers only.
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
     huge: Option<CallTokens>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }
 
 impl TokenClass {

@@ -9,7 +9,7 @@ use super::payload::{JsonPlace, name_of_non_finite, write_json_in, write_json_li
 use crate::format::names::{Name, markers};
 use crate::format::{Tags, Timestamp, names};
 use crate::loops::{Numbers, ValueNumbers, WrittenText};
-use crate::redact::{KeyVerdict, Redactor};
+use crate::redact::{KeyVerdict, Redactor, character_boundary};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
 const MAX_USER_ATTRIBUTES: usize = 128;
@@ -527,14 +527,7 @@ fn append(bytes: &mut Vec<u8>, more: &[u8]) -> Range<usize> {
 
 /// The longest start of `text` that is no longer than `limit` bytes and ends between characters.
 pub(crate) fn cut_to(text: &str, limit: usize) -> &str {
-    if text.len() <= limit {
-        return text;
-    }
-    let end = (0..=limit)
-        .rev()
-        .find(|&end| text.is_char_boundary(end))
-        .unwrap_or(0);
-    &text[..end]
+    &text[..character_boundary(text, limit)]
 }
 
 fn with_marker(text: &str, limit: usize) -> String {

@@ -39,10 +39,7 @@ impl LateSpans {
     /// Spans are behind the root.
     pub(crate) fn add(&mut self, spans: u64, counts: Counts) {
         self.spans += spans;
-        self.counts.llm_calls += counts.llm_calls;
-        self.counts.tool_calls += counts.tool_calls;
-        self.counts.errors += counts.errors;
-        self.counts.loop_warnings += counts.loop_warnings;
+        self.counts.add(counts);
     }
 
     /// A span that was open when the run ended has ended.
@@ -53,15 +50,11 @@ impl LateSpans {
     /// Spans could not be written.
     pub(crate) fn lose(&mut self, spans: u64, reason: &dyn Display) {
         self.all_lost += spans;
-        match &mut self.lost {
-            Some(lost) => lost.spans += spans,
-            None => {
-                self.lost = Some(Dropped {
-                    spans,
-                    reason: reason.to_string(),
-                });
-            }
-        }
+        let lost = self.lost.get_or_insert_with(|| Dropped {
+            spans: 0,
+            reason: reason.to_string(),
+        });
+        lost.spans += spans;
     }
 
     /// Of all that was lost, adds what was not added when it was lost.

@@ -32,15 +32,11 @@ pub(crate) struct Losses {
 impl Losses {
     /// Counts spans that are not in the file.
     pub(crate) fn add(&mut self, spans: u64, reason: &dyn Display) {
-        match &mut self.dropped {
-            Some(dropped) => dropped.spans = dropped.spans.saturating_add(spans),
-            None => {
-                self.dropped = Some(Dropped {
-                    spans,
-                    reason: reason.to_string(),
-                });
-            }
-        }
+        let dropped = self.dropped.get_or_insert_with(|| Dropped {
+            spans: 0,
+            reason: reason.to_string(),
+        });
+        dropped.spans = dropped.spans.saturating_add(spans);
     }
 
     /// Keeps a lost parent, to have a stand-in written for it.

@@ -6,7 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::files::{FileSystem, open_own, write_all};
-use crate::format::{Counts, Dropped, META_FILE, RecordedStatus, SPEC_VERSION, Timestamp, TraceId};
+use crate::format::{
+    Counts, Dropped, META_FILE, RecordedStatus, SPEC_VERSION, Timestamp, TraceId, is_default,
+};
 
 /// The metadata that an emitter writes (specification, `meta.json`).
 #[derive(Debug, Serialize)]
@@ -26,16 +28,11 @@ pub(crate) struct MetaFile<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loops: Option<u64>,
     /// Additive: spans that had not ended when the run did, and have not since.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) unfinished_spans: u64,
     /// Additive: records that found no run while this one and others were live.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) unattached: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl<'a> MetaFile<'a> {

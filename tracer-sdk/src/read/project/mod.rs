@@ -286,13 +286,7 @@ pub fn count_records(records: &[Record]) -> Counts {
 pub(crate) fn count_types(types: impl Iterator<Item = EventType>) -> Counts {
     let mut counts = Counts::default();
     for event_type in types {
-        match event_type {
-            EventType::LlmCall => counts.llm_calls += 1,
-            EventType::ToolCall => counts.tool_calls += 1,
-            EventType::Error => counts.errors += 1,
-            EventType::LoopWarning => counts.loop_warnings += 1,
-            EventType::RunStart | EventType::RunEnd | EventType::StateUpdate | EventType::Unknown => {}
-        }
+        counts.count(event_type);
     }
     counts
 }
