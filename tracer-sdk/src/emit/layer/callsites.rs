@@ -158,10 +158,7 @@ impl CallsiteFilter {
     }
 }
 
-impl<S> Filter<S> for CallsiteFilter
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Filter<S> for CallsiteFilter {
     fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
         if self.is_asking_others() {
             return Interest::never();

@@ -40,16 +40,13 @@ impl LibraryRecorder {
     }
 
     /// Where a span belongs; `None` when no run is to have it.
-    fn place<S>(
+    fn place<S: for<'a> LookupSpan<'a>>(
         &self,
         attributes: &Attributes<'_>,
         fields: &SentAttributes,
         event_type: EventType,
         span: &SpanRef<'_, S>,
-    ) -> Option<ParentPlace>
-    where
-        S: Subscriber + for<'a> LookupSpan<'a>,
-    {
+    ) -> Option<ParentPlace> {
         let metadata = attributes.metadata();
         let (within, outermost) = surroundings(span);
         // Both the spans of libraries and the recorders' are on the thread's stack while they are entered, so that its top
@@ -109,10 +106,9 @@ impl LibraryRecorder {
 }
 
 /// The context of the nearest recorded span around a span, or else the outermost span around it.
-fn surroundings<S>(span: &SpanRef<'_, S>) -> (Option<Context>, Option<SurroundingSpan>)
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
+fn surroundings<S: for<'a> LookupSpan<'a>>(
+    span: &SpanRef<'_, S>,
+) -> (Option<Context>, Option<SurroundingSpan>) {
     let mut outermost = None;
     for around in span.scope().skip(1) {
         let extensions = around.extensions();
@@ -125,10 +121,7 @@ where
 }
 
 /// The recorded span, if it is one.
-fn recorded<S>(span: &SpanRef<'_, S>) -> Option<LibrarySpan>
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
+fn recorded<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) -> Option<LibrarySpan> {
     span.extensions().get::<LibrarySpan>().cloned()
 }
 
@@ -144,10 +137,7 @@ where
 }
 
 /// The context of a span that is entered or left: of a recorded one, or of the outermost one of a run.
-fn context_of<S>(span: &SpanRef<'_, S>) -> Option<(Context, Option<LibrarySpan>)>
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
+fn context_of<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) -> Option<(Context, Option<LibrarySpan>)> {
     let outermost = {
         let extensions = span.extensions();
         if let Some(recorded) = extensions.get::<LibrarySpan>() {
@@ -158,10 +148,7 @@ where
     Some((outermost.context()?, None))
 }
 
-impl<S> Layer<S> for LibraryRecorder
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
     fn on_register_dispatch(&self, _: &Dispatch) {
         report::layer_installed();
     }
