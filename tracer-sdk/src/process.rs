@@ -16,15 +16,18 @@ use std::sync::{MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use once_cell::race::OnceBox;
+use serde::Serialize;
 
 /// What tells this process from a later one with the same number.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct OwnIdentity {
     /// When it started, in clock ticks since the machine's boot.
+    #[serde(rename = "process_start")]
     pub(crate) start: Option<String>,
     /// The boot.
     pub(crate) boot: Option<String>,
     /// The namespace that the number belongs to.
+    #[serde(rename = "pid_namespace")]
     pub(crate) namespace: Option<String>,
     /// The namespace whose clock counts [`OwnIdentity::start`].
     pub(crate) time_namespace: Option<String>,
@@ -37,19 +40,26 @@ impl OwnIdentity {
         // The name of the program, in parentheses, may hold anything; the start time is the 20th field behind it.
         let fields = status.as_deref().and_then(|status| status.rsplit_once(')'));
         let start = fields.and_then(|(_, fields)| fields.split_whitespace().nth(19));
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
-        // Of this thread: the first one of the process may be gone.
-        let namespace = |kind| {
-            let path = std::fs::read_link(format!("/proc/thread-self/ns/{kind}")).ok()?;
-            Some(path.to_string_lossy().into_owned())
-        };
         Self {
             start: start.map(str::to_owned),
-            boot: boot.map(|boot| boot.trim().to_owned()),
-            namespace: namespace("pid"),
-            time_namespace: namespace("time"),
+            boot: own_boot(),
+            namespace: own_namespace("pid"),
+            time_namespace: own_namespace("time"),
         }
     }
+}
+
+/// The boot of this machine.
+pub(crate) fn own_boot() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(boot.trim().to_owned())
+}
+
+/// The namespace of this kind, `pid` or `time`, that this process is in.
+pub(crate) fn own_namespace(kind: &str) -> Option<String> {
+    // Of this thread: the first one of the process may be gone.
+    let path = std::fs::read_link(format!("/proc/thread-self/ns/{kind}")).ok()?;
+    Some(path.to_string_lossy().into_owned())
 }
 
 /// The identity of this process. It is asked of the system once: each run needs it, and a receiver begins thousands.

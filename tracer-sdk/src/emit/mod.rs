@@ -4,8 +4,6 @@
 //! locked; a fault of storage is counted and reported, and never reaches the traced program.
 
 mod calls;
-#[cfg(any(test, feature = "testing"))]
-pub(crate) mod capture;
 mod clock;
 pub(crate) mod context;
 mod conventions;
@@ -49,6 +47,8 @@ pub use error::ErrorInfo;
 pub use in_context::{InContext, TraceFutureExt};
 pub use run::{Run, RunGuard, check, traced_run};
 pub use run_state::RunStats;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use start::start_captured_run;
 pub use streamed::ToolCallChunk;
 pub use traced::Traced;
 pub use unattached::unattached_records;

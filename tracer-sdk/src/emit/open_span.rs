@@ -18,13 +18,13 @@ use super::panic::{self, watched};
 use super::progress::WrittenRecord;
 use super::recording::RecordingGuard;
 use super::run_state::{CallRefusal, RecordOutcome, registry};
-use super::streamed::{StreamedAnswer, StreamedContent, ToolCallChunk};
+use super::streamed::{StreamedAnswer, ToolCallChunk};
 use super::unattached;
 use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
-use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
+use crate::guardrails::{CallReservation, GuardrailExceeded};
 use crate::loops::{self, Asked, StepSignature, TrailKind, WrittenText};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
@@ -258,8 +258,8 @@ impl OpenSpan {
             return Ok(self);
         };
         let run = &place.context.run;
-        if let Some(kind) = place.counts_as() {
-            match run.reserve(kind) {
+        if let Some(event_type) = place.counts_as() {
+            match run.reserve(event_type) {
                 Ok(reservation) => content.reservation = reservation,
                 Err(refusal) => {
                     drop(recording);
@@ -280,9 +280,9 @@ impl OpenSpan {
         let Some((place, content)) = self.parts() else {
             return;
         };
-        if let Some(kind) = place.counts_as() {
+        if let Some(event_type) = place.counts_as() {
             // Refused or not, the run has tripped: its end and `check` report it.
-            content.reservation = place.context.run.reserve(kind).unwrap_or_default();
+            content.reservation = place.context.run.reserve(event_type).unwrap_or_default();
         }
         place.open(content, OnDrop::End);
     }
@@ -520,9 +520,14 @@ impl Drop for OpenSpan {
 }
 
 impl SpanPlace {
-    /// What the limits count the span as; a call that another span reports counts there.
-    fn counts_as(&self) -> Option<EventKind> {
-        event_kind(self.recorded_type())
+    /// What the limits count the span as: structure is no event, and a call that another span reports counts there.
+    fn counts_as(&self) -> Option<EventType> {
+        let recorded = self.recorded_type();
+        matches!(
+            recorded,
+            EventType::LlmCall | EventType::ToolCall | EventType::StateUpdate | EventType::Error
+        )
+        .then_some(recorded)
     }
 
     /// What readers make of the span.
@@ -569,7 +574,7 @@ impl SpanPlace {
             }
             return run.tripped().map_or(Ok(()), Err);
         }
-        let Some(kind) = self.counts_as() else {
+        let Some(event_type) = self.counts_as() else {
             // Structure is no event, and its end returns nothing that a guardrail could say.
             return Ok(());
         };
@@ -580,7 +585,7 @@ impl SpanPlace {
         };
         let written = WrittenRecord {
             id: self.id,
-            kind,
+            event_type,
             signature,
             reservation,
             #[cfg(feature = "prices")]
@@ -623,14 +628,8 @@ impl SpanContent {
             let milliseconds = stream.first_after.as_secs_f64() * 1_000.0;
             draft.scalar(names::TIME_TO_FIRST_CHUNK, ScalarValue::Float(milliseconds));
             draft.scalar(names::CHUNKS, ScalarValue::Unsigned(stream.chunks));
-            match stream.content() {
-                Some(StreamedContent::Text(text)) => {
-                    add_message(draft, events::RESPONSE, EventTime::End, text, redactor);
-                }
-                Some(StreamedContent::Message(message)) => {
-                    add_message(draft, events::RESPONSE, EventTime::End, &message, redactor);
-                }
-                None => {}
+            if let Some(answer) = stream.content() {
+                add_message(draft, events::RESPONSE, EventTime::End, &answer, redactor);
             }
         }
         let is_call = matches!(event_type, EventType::LlmCall | EventType::ToolCall);
@@ -896,15 +895,4 @@ fn sent_text(draft: &Draft, name: Name) -> Option<WrittenText<'_>> {
 #[cfg(not(feature = "tracing"))]
 fn sent_text(_: &Draft, _: Name) -> Option<WrittenText<'_>> {
     None
-}
-
-/// What the limits count a span as.
-fn event_kind(event_type: EventType) -> Option<EventKind> {
-    match event_type {
-        EventType::LlmCall => Some(EventKind::LlmCall),
-        EventType::ToolCall => Some(EventKind::ToolCall),
-        EventType::StateUpdate => Some(EventKind::StateUpdate),
-        EventType::Error => Some(EventKind::Error),
-        _ => None,
-    }
 }

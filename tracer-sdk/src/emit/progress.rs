@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::error::ErrorInfo;
-use crate::format::{SpanId, Timestamp};
+use crate::format::{EventType, SpanId, Timestamp};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
-use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded, Monitor};
+use crate::guardrails::{CallReservation, GuardrailExceeded, Monitor};
 use crate::loops::{Asked, LoopDetector, LoopWarning, StepSignature};
 use crate::settings::Settings;
 
@@ -29,7 +29,7 @@ pub(crate) type SpanLoop = LoopWarning<SpanId>;
 pub(crate) struct WrittenRecord<'a> {
     pub(crate) id: SpanId,
     /// What the limits count it as.
-    pub(crate) kind: EventKind,
+    pub(crate) event_type: EventType,
     /// What the loop detector knows it by.
     pub(crate) signature: Option<(StepSignature<'a>, Asked)>,
     /// The place that was kept for it when it started.
@@ -67,11 +67,11 @@ impl RunProgress {
 
     pub(crate) fn reserve(
         &mut self,
-        kind: EventKind,
+        event_type: EventType,
         elapsed: Duration,
         now: Timestamp,
     ) -> Result<CallReservation, GuardrailExceeded> {
-        let outcome = self.monitor.reserve(kind, elapsed);
+        let outcome = self.monitor.reserve(event_type, elapsed);
         self.keep_trip(now);
         outcome
     }
@@ -90,7 +90,7 @@ impl RunProgress {
     ) -> Option<SpanLoop> {
         let _ = match written.reservation {
             Some(reservation) => self.monitor.finish(reservation, elapsed),
-            None => self.monitor.record(written.kind, elapsed),
+            None => self.monitor.record(written.event_type, elapsed),
         };
         #[cfg(feature = "prices")]
         if let Some(spend) = written.spend {
@@ -110,7 +110,7 @@ impl RunProgress {
     /// The loop's warning is in the file: now it may stop the run, and it counts as an event.
     pub(crate) fn loop_written(&mut self, elapsed: Duration, now: Timestamp) {
         self.loop_goes_on();
-        let _ = self.monitor.record(EventKind::LoopWarning, elapsed);
+        let _ = self.monitor.record(EventType::LoopWarning, elapsed);
         self.keep_trip(now);
     }
 

@@ -20,10 +20,10 @@ pub(crate) struct RunCosts {
 }
 
 impl RunCosts {
-    pub(crate) fn new(prices: Prices, process: OwnProcess) -> Self {
+    pub(crate) fn new(prices: Prices) -> Self {
         Self {
             prices,
-            waiting: OwnLock::new(process, Vec::new()),
+            waiting: OwnLock::new(OwnProcess::current(), Vec::new()),
         }
     }
 

@@ -9,6 +9,8 @@ use super::flusher;
 use super::given_tags::GivenTags;
 use super::ids::{SpanIds, new_trace_id};
 use super::panic_hook::install_hook;
+#[cfg(feature = "prices")]
+use super::run_costs::RunCosts;
 use super::run_state::{RunPlace, RunState, registry};
 use super::site::Site;
 use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
@@ -86,7 +88,7 @@ pub(crate) fn start_run_since(
         },
         joined: parent.is_some(),
         #[cfg(feature = "prices")]
-        prices: prices(&settings),
+        costs: prices(&settings).map(RunCosts::new),
     };
     let run = open_run(place, clock, ids, redactor, &settings, file_system);
     registry::add(&run);
@@ -132,7 +134,10 @@ fn start_captured_run_with(
         joined: false,
         // Those of the release alone.
         #[cfg(feature = "prices")]
-        prices: settings.guardrails.max_cost_usd.map(|_| Prices::default()),
+        costs: settings
+            .guardrails
+            .max_cost_usd
+            .map(|_| RunCosts::new(Prices::default())),
     };
     open_run(place, RunClock::counted(), ids, redactor, settings, file_system)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// How much of a streamed answer is kept in memory, in bytes; the settings cut it further.
@@ -111,7 +112,8 @@ struct StreamedToolCall {
 }
 
 /// What a streamed answer came to.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub(super) enum StreamedContent<'a> {
     Text(&'a str),
     /// A message with tool calls.
@@ -204,11 +206,7 @@ mod tests {
     use super::*;
 
     fn content(answer: &StreamedAnswer) -> Value {
-        match answer.content() {
-            Some(StreamedContent::Message(message)) => message,
-            Some(StreamedContent::Text(text)) => text.into(),
-            None => Value::Null,
-        }
+        serde_json::to_value(answer.content()).unwrap()
     }
 
     #[test]

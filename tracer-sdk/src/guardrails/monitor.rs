@@ -2,32 +2,18 @@
 
 use std::time::Duration;
 
+use crate::format::EventType;
 #[cfg(feature = "prices")]
 use crate::format::Usd;
 
 use super::{Amount, Guardrail, GuardrailExceeded, Guardrails, StopOnLoop};
-
-/// What the guardrails count. Structural spans are not events, nor are the run's own start and end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum EventKind {
-    /// A model call.
-    LlmCall,
-    /// A tool call.
-    ToolCall,
-    /// A state update.
-    StateUpdate,
-    /// An error that the program captured; not the one that says that a guardrail stopped the run.
-    Error,
-    /// A loop warning.
-    LoopWarning,
-}
 
 /// The place of a call that was allowed and has not ended: give it back with [`Monitor::finish`] or
 /// [`Monitor::cancel`]. One that is lost goes on counting as a call.
 #[derive(Debug)]
 #[must_use = "a reservation that is never finished or cancelled counts as a call in flight for ever"]
 pub(crate) struct CallReservation {
-    kind: EventKind,
+    event_type: EventType,
 }
 
 /// What a model call cost that has ended.
@@ -44,7 +30,10 @@ pub(crate) enum CallSpend {
 /// Whoever owns it gives the time since the run started with each call, `elapsed`. When several limits are crossed at
 /// once, the error names the first of: model calls, tool calls, events, cost, duration. Once one has tripped, everything
 /// answers the same error, but what is recorded all the same is still counted.
-#[derive(Debug)]
+///
+/// Events are model calls, tool calls, state updates, loop warnings and errors that the program captured. Structural
+/// spans, the run's own start and end, and the error that says that a guardrail stopped the run are none.
+#[derive(Debug, Default)]
 pub(crate) struct Monitor {
     limits: Guardrails,
     llm_calls: u64,
@@ -65,14 +54,7 @@ impl Monitor {
     pub(crate) fn new(limits: Guardrails) -> Self {
         Self {
             limits,
-            llm_calls: 0,
-            tool_calls: 0,
-            events: 0,
-            #[cfg(feature = "prices")]
-            spent: Usd::ZERO,
-            #[cfg(feature = "prices")]
-            unpriced_calls: 0,
-            tripped: None,
+            ..Self::default()
         }
     }
 
@@ -80,15 +62,15 @@ impl Monitor {
     /// calls at the same time cannot overshoot.
     pub(crate) fn reserve(
         &mut self,
-        kind: EventKind,
+        event_type: EventType,
         elapsed: Duration,
     ) -> Result<CallReservation, GuardrailExceeded> {
         self.not_tripped()?;
-        self.count(kind);
-        match self.check_all(kind, elapsed) {
-            Ok(()) => Ok(CallReservation { kind }),
+        self.count(event_type);
+        match self.check_all(event_type, elapsed) {
+            Ok(()) => Ok(CallReservation { event_type }),
             Err(exceeded) => {
-                self.uncount(kind);
+                self.uncount(event_type);
                 Err(exceeded)
             }
         }
@@ -105,7 +87,7 @@ impl Monitor {
         elapsed: Duration,
     ) -> Result<(), GuardrailExceeded> {
         // Its place was taken when it was reserved, and stays taken.
-        let CallReservation { kind: _ } = reservation;
+        let CallReservation { event_type: _ } = reservation;
         self.not_tripped()?;
         self.check_duration(elapsed)
     }
@@ -117,14 +99,18 @@ impl Monitor {
         reason = "a reservation can be given back only once"
     )]
     pub(crate) fn cancel(&mut self, reservation: CallReservation) {
-        self.uncount(reservation.kind);
+        self.uncount(reservation.event_type);
     }
 
     /// Something happened without being asked for before, and its record is written. The one past a limit trips it.
-    pub(crate) fn record(&mut self, kind: EventKind, elapsed: Duration) -> Result<(), GuardrailExceeded> {
-        self.count(kind);
+    pub(crate) fn record(
+        &mut self,
+        event_type: EventType,
+        elapsed: Duration,
+    ) -> Result<(), GuardrailExceeded> {
+        self.count(event_type);
         self.not_tripped()?;
-        self.check_all(kind, elapsed)
+        self.check_all(event_type, elapsed)
     }
 
     /// A model call has cost something. It stops nothing, because it was made: the next one does not start.
@@ -227,7 +213,7 @@ impl Monitor {
         Err(exceeded)
     }
 
-    fn check_all(&mut self, kind: EventKind, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+    fn check_all(&mut self, event_type: EventType, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         let counts = [
             (Guardrail::MaxLlmCalls, self.limits.max_llm_calls, self.llm_calls),
             (
@@ -242,31 +228,31 @@ impl Monitor {
                 return self.trip(guardrail, Amount::Count(limit), Amount::Count(count));
             }
         }
-        if kind == EventKind::LlmCall {
+        if event_type == EventType::LlmCall {
             self.check_cost()?;
         }
         self.check_duration(elapsed)
     }
 
-    fn count(&mut self, kind: EventKind) {
+    fn count(&mut self, event_type: EventType) {
         self.events = self.events.saturating_add(1);
-        if let Some(calls) = self.calls(kind) {
+        if let Some(calls) = self.calls(event_type) {
             *calls = calls.saturating_add(1);
         }
     }
 
-    fn uncount(&mut self, kind: EventKind) {
+    fn uncount(&mut self, event_type: EventType) {
         self.events = self.events.saturating_sub(1);
-        if let Some(calls) = self.calls(kind) {
+        if let Some(calls) = self.calls(event_type) {
             *calls = calls.saturating_sub(1);
         }
     }
 
-    fn calls(&mut self, kind: EventKind) -> Option<&mut u64> {
-        match kind {
-            EventKind::LlmCall => Some(&mut self.llm_calls),
-            EventKind::ToolCall => Some(&mut self.tool_calls),
-            EventKind::StateUpdate | EventKind::Error | EventKind::LoopWarning => None,
+    fn calls(&mut self, event_type: EventType) -> Option<&mut u64> {
+        match event_type {
+            EventType::LlmCall => Some(&mut self.llm_calls),
+            EventType::ToolCall => Some(&mut self.tool_calls),
+            _ => None,
         }
     }
 }

@@ -10,14 +10,8 @@ const MAX_ATTRIBUTES: usize = 4096;
 /// More span events than this of one span are not kept.
 const MAX_EVENTS: usize = 4096;
 
-/// What a span became.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Encoded {
-    /// Values were cut further, or left out, so that the line fits.
-    pub(super) is_shortened: bool,
-}
-
-/// Puts the line of `span` into `line`, with its newline.
+/// Puts the line of `span` into `line`, with its newline. Says whether values were cut further than the limits say, or left
+/// out, so that the line fits.
 pub(super) fn encode(
     line: &mut Vec<u8>,
     draft: &mut Draft,
@@ -26,7 +20,7 @@ pub(super) fn encode(
     is_late: bool,
     limits: ForeignLimits,
     redactor: &Redactor,
-) -> Encoded {
+) -> bool {
     let mut kept = (MAX_ATTRIBUTES, MAX_EVENTS);
     let start = span.start_time.instant();
     let end = span.end_time.as_ref().map(StoredTime::instant);
@@ -67,9 +61,7 @@ pub(super) fn encode(
         }
         let shortened = write_line(line, &head, draft, redactor);
         if line.len() <= MAX_LINE_BYTES || kept == (0, 0) {
-            return Encoded {
-                is_shortened: shortened || left_out,
-            };
+            return shortened || left_out;
         }
         // Thousands of small values: the last ones go.
         kept = (attributes.min(kept.0) / 2, events.min(kept.1) / 2);

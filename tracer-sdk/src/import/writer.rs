@@ -16,7 +16,7 @@ use super::scan::{KnownSpan, KnownSpans, LogShape};
 use crate::format::fork_origin::FORK_KEY;
 use crate::format::{
     Counts, ForkOrigin, LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, SPANS_FILE, SpanId, SpanRecord,
-    Timestamp, TraceId,
+    Timestamp, TraceId, is_default,
 };
 use crate::process::process_identity;
 use crate::read::{RunReader, Strictness, count_records, spans_to_events};
@@ -174,16 +174,11 @@ pub struct Appended {
 #[derive(Debug, Clone, Copy, Default, Serialize, serde::Deserialize)]
 struct ImportedMeta {
     /// Spans whose values were cut further than the settings say, so that their lines fit.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     shortened_spans: u64,
     /// Spans that came again with another content.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     differing_spans: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 #[derive(Serialize)]
@@ -554,7 +549,7 @@ impl RunWriter {
                 appended.duplicates += 1;
                 continue;
             }
-            let encoded = encode(
+            let is_shortened = encode(
                 &mut line,
                 &mut self.draft,
                 self.trace_id,
@@ -563,7 +558,7 @@ impl RunWriter {
                 rules.limits,
                 &rules.redactor,
             );
-            self.imported.shortened_spans += u64::from(encoded.is_shortened);
+            self.imported.shortened_spans += u64::from(is_shortened);
             lost = lost.or(self.log.append(&line).lost);
             self.known.add(&span.record, Some(span.fingerprint));
             new.push(span);
@@ -743,16 +738,12 @@ impl RunWriter {
         if self.live.is_some() {
             return Ok(());
         }
-        let process = process_identity();
         let header = LiveHeader {
             run_name: &self.name,
             tags: &BTreeMap::new(),
             started_at: self.started_at,
             pid: std::process::id(),
-            process_start: process.start.as_deref(),
-            boot: process.boot.as_deref(),
-            pid_namespace: process.namespace.as_deref(),
-            time_namespace: process.time_namespace.as_deref(),
+            process: process_identity(),
         };
         let file_system = self.file_system();
         let path = self.directory.join(LIVE_FILE);
@@ -1012,9 +1003,5 @@ fn add_counts(counts: &mut Counts, span: &SpanRecord) {
     let mut span = span.clone();
     // Of a root the projection makes other records.
     span.parent_span_id = span.parent_span_id.or(Some(span.span_id));
-    let more = count_records(&spans_to_events(std::slice::from_ref(&span)));
-    counts.llm_calls += more.llm_calls;
-    counts.tool_calls += more.tool_calls;
-    counts.errors += more.errors;
-    counts.loop_warnings += more.loop_warnings;
+    counts.add(count_records(&spans_to_events(std::slice::from_ref(&span))));
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Captured;
-use crate::emit::capture::{CapturedRun, start};
+use crate::emit::scope::Scope;
+use crate::emit::start_captured_run;
+use crate::emit::traced::Traced;
 use crate::guardrails::Guardrails;
 use crate::settings::{Config, Sources, resolve};
 use crate::write::files::FileSystem;
@@ -140,8 +142,11 @@ impl Capture {
     /// assert_eq!(captured.result, Ok(42));
     /// ```
     pub fn run<R>(self, work: impl FnOnce() -> R) -> Captured<R> {
-        let (memory, run) = self.start();
-        let result = run.in_scope(work);
+        let (memory, scope) = self.start();
+        let guard = scope.enter();
+        let result = work();
+        drop(guard);
+        drop(scope);
         Captured::of(result, &memory)
     }
 
@@ -157,22 +162,23 @@ impl Capture {
     /// # }
     /// ```
     pub fn run_async<F: Future>(self, future: F) -> impl Future<Output = Captured<F::Output>> {
-        let (memory, run) = self.start();
-        let work = run.instrument(future);
+        let (memory, scope) = self.start();
+        let work = Traced::new(scope, future);
         async move {
             let result = work.await;
             Captured::of(result, &memory)
         }
     }
 
-    fn start(self) -> (Memory, CapturedRun) {
+    /// Starts the run; threads that are not given its context do not attach to it.
+    fn start(self) -> (Memory, Scope) {
         let memory = Memory::new();
         let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
         let config = self.config.data_dir(Path::new("/captured"));
         // No source is looked at but the code itself.
         let (settings, _problems) = resolve(&config, &Sources::default());
-        let run = start(&self.name, &settings, &file_system);
-        (memory, run)
+        let run = start_captured_run(&self.name, &settings, &file_system);
+        (memory, Scope::of_run(run))
     }
 }
 

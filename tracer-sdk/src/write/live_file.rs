@@ -16,6 +16,7 @@ use super::kept_files::KeptFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use super::run_lock::RunLock;
 use crate::format::{LIVE_FILE, LOCK_FILE, SpanId, Timestamp};
+use crate::process::OwnIdentity;
 
 /// How many lines may be those of ended spans before the file is rewritten: some 40 KB, which readers read whole.
 const MAX_ENDED_LINES: usize = 256;
@@ -31,14 +32,9 @@ pub(crate) struct LiveHeader<'a> {
     pub(crate) tags: &'a BTreeMap<String, String>,
     pub(crate) started_at: Timestamp,
     pub(crate) pid: u32,
-    /// When the process started, in the system's own unit; `None` where the system does not tell.
-    pub(crate) process_start: Option<&'a str>,
-    /// The boot of the machine; `None` where the system does not tell.
-    pub(crate) boot: Option<&'a str>,
-    /// The namespace that the number belongs to; `None` where the system has none.
-    pub(crate) pid_namespace: Option<&'a str>,
-    /// What identifies the start; `None` where the system has no such thing.
-    pub(crate) time_namespace: Option<&'a str>,
+    /// What of it the system does not tell is `None`.
+    #[serde(flatten)]
+    pub(crate) process: OwnIdentity,
 }
 
 /// The first line with what only the files know.

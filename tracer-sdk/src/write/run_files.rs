@@ -15,8 +15,8 @@ use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use crate::format::{
-    Counts, Dropped, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SPANS_FILE, SpanId,
-    SpanKind, Timestamp, TraceId,
+    Counts, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SPANS_FILE, SpanId, SpanKind,
+    Timestamp, TraceId,
 };
 
 /// What does not change while a run is recorded.
@@ -83,7 +83,8 @@ struct PendingLine {
 pub(crate) struct RunFiles {
     file_system: Arc<dyn FileSystem>,
     data_directory: PathBuf,
-    directory: PathBuf,
+    /// The run's directory, whether or not it exists yet.
+    pub(crate) directory: PathBuf,
     identity: RunConstants,
     pub(crate) log: SpanLog,
     live: Option<LiveFileWriter>,
@@ -100,10 +101,14 @@ pub(crate) struct RunFiles {
     meta_written: bool,
     /// The lines that wait in the log's batch.
     pending: Vec<PendingLine>,
-    written: u64,
-    counts: Counts,
-    losses: Losses,
-    late: LateSpans,
+    /// How many lines are in the file.
+    pub(crate) written: u64,
+    /// What they add up to.
+    pub(crate) counts: Counts,
+    /// What was lost, of this process and of others that worked for the run.
+    pub(crate) losses: Losses,
+    /// What ended after the run.
+    pub(crate) late: LateSpans,
     /// The last `meta.json` of the run's own end is written.
     is_complete: bool,
 }
@@ -156,11 +161,6 @@ impl RunFiles {
         }
     }
 
-    /// The run's directory, whether or not it exists yet.
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     /// From now on another process may append to the span log; the directory and `meta.json` are there for it.
     pub(crate) fn share(&mut self) -> io::Result<()> {
         self.log.share();
@@ -205,21 +205,6 @@ impl RunFiles {
         };
         self.open.insert(id, entry);
         shown
-    }
-
-    /// What the lines in the file add up to.
-    pub(crate) fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    /// How many lines are in the file.
-    pub(crate) fn written(&self) -> u64 {
-        self.written
-    }
-
-    /// What was lost.
-    pub(crate) fn dropped(&self) -> Option<&Dropped> {
-        self.losses.dropped()
     }
 
     /// Appends the line of a span. `meta.json` appears with the first one. A span that may have children says what a
@@ -295,7 +280,7 @@ impl RunFiles {
             Ok(()) => {
                 self.written += 1;
                 let mut counts = Counts::default();
-                count(&mut counts, event_type);
+                counts.count(event_type);
                 self.late.add(1, counts);
             }
             Err(error) => {
@@ -314,11 +299,6 @@ impl RunFiles {
                 self.late.lose(records, &NESTED);
             }
         }
-    }
-
-    /// A span that was open when the run ended has ended.
-    pub(crate) fn finish_late(&mut self) {
-        self.late.finish();
     }
 
     /// Adds the spans that ended after the run to `meta.json`, unless that was done a moment ago. Says whether something
@@ -343,21 +323,11 @@ impl RunFiles {
         self.late.settle(self.file_system.as_ref(), &self.directory)
     }
 
-    /// Notes spans that other processes lost, who worked for this run.
-    pub(crate) fn add_dropped(&mut self, dropped: &Dropped) {
-        self.losses.add(dropped.spans, &dropped.reason);
-    }
-
     /// Notes spans that others name as their parent and that are not in the file.
     pub(crate) fn add_lost_parents(&mut self, parents: impl IntoIterator<Item = LostParent>) {
         parents
             .into_iter()
             .for_each(|parent| self.losses.keep_parent(parent));
-    }
-
-    /// The lost spans that others may name as their parent.
-    pub(crate) fn take_lost_parents(&mut self) -> Vec<LostParent> {
-        self.losses.take_parents()
     }
 
     /// Writes whatever waits in the batch. What a fault keeps out of the file waits on.
@@ -471,7 +441,7 @@ impl RunFiles {
         let handled = handled.min(self.pending.len());
         for (position, pending) in self.pending.drain(..handled).enumerate() {
             if position < written {
-                count(&mut self.counts, pending.event_type);
+                self.counts.count(pending.event_type);
             } else if let Some(parent) = pending.as_parent {
                 self.losses.keep_parent(parent);
             }
@@ -484,15 +454,5 @@ impl RunFiles {
             }
             None => Ok(()),
         }
-    }
-}
-
-fn count(counts: &mut Counts, event_type: EventType) {
-    match event_type {
-        EventType::LlmCall => counts.llm_calls += 1,
-        EventType::ToolCall => counts.tool_calls += 1,
-        EventType::Error => counts.errors += 1,
-        EventType::LoopWarning => counts.loop_warnings += 1,
-        _ => {}
     }
 }

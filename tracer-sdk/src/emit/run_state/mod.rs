@@ -26,9 +26,7 @@ use crate::disk::{self, LogSurvey, LogTotals};
 use crate::format::{
     EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Tags, Timestamp, TraceId, names,
 };
-use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
-#[cfg(feature = "prices")]
-use crate::prices::Prices;
+use crate::guardrails::{CallReservation, GuardrailExceeded};
 use crate::process::{OwnLock, OwnProcess, process_identity};
 use crate::redact::Redactor;
 use crate::settings::{Flush, Settings};
@@ -61,19 +59,12 @@ pub(crate) struct CallRefusal {
 
 #[derive(Debug)]
 pub(crate) struct RunState {
-    trace_id: TraceId,
-    root_id: SpanId,
-    name: String,
-    /// Redacted.
-    tags: Tags,
-    program: ProgramFacts,
+    place: RunPlace,
     pub(crate) clock: RunClock,
     pub(crate) redactor: Arc<Redactor>,
     ids: SpanIds,
     /// A forked child inherits this memory and must not write into its parent's run.
     process: OwnProcess,
-    /// This process joined a run that another one started and will end.
-    joined: bool,
     /// Finished spans wait to be written together.
     batched: bool,
     directory: PathBuf,
@@ -81,9 +72,6 @@ pub(crate) struct RunState {
     /// How many records had found no run when this one started.
     unattached_before: u64,
     progress: OwnLock<RunProgress>,
-    /// `None` where no limit counts what calls cost.
-    #[cfg(feature = "prices")]
-    costs: Option<RunCosts>,
     /// How many panics there were in threads that worked for the run.
     panics: AtomicU64,
     /// `meta.json` does not say everything of the spans that ended after the run.
@@ -138,10 +126,11 @@ pub(crate) struct RunPlace {
     pub(crate) program: ProgramFacts,
     /// Redacted.
     pub(crate) tags: Tags,
+    /// This process joined a run that another one started and will end.
     pub(crate) joined: bool,
     /// What calls cost, where a limit counts that.
     #[cfg(feature = "prices")]
-    pub(crate) prices: Option<Prices>,
+    pub(crate) costs: Option<RunCosts>,
 }
 
 impl RunState {
@@ -156,22 +145,15 @@ impl RunState {
         let process = OwnProcess::current();
         let root_draft = OwnLock::new(process.clone(), Draft::default());
         Arc::new(Self {
-            trace_id: place.trace_id,
-            root_id: place.root_id,
-            name: place.name,
-            program: place.program,
-            tags: place.tags,
+            place,
             clock,
             redactor,
             ids,
-            joined: place.joined,
             batched: settings.flush == Flush::Batched,
-            directory: files.directory().to_owned(),
+            directory: files.directory.clone(),
             files: OwnLock::new(process.clone(), files),
             unattached_before: unattached::ambiguous_records(),
             progress: OwnLock::new(process.clone(), RunProgress::new(settings)),
-            #[cfg(feature = "prices")]
-            costs: place.prices.map(|prices| RunCosts::new(prices, process.clone())),
             #[cfg(feature = "tracing")]
             before_end: OwnLock::new(process.clone(), Vec::new()),
             process,
@@ -200,30 +182,17 @@ impl RunState {
     }
 
     pub(crate) fn trace_id(&self) -> TraceId {
-        self.trace_id
+        self.place.trace_id
     }
 
     pub(crate) fn root_id(&self) -> SpanId {
-        self.root_id
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its tags, redacted.
-    pub(crate) fn tags(&self) -> &Tags {
-        &self.tags
-    }
-
-    pub(crate) fn program(&self) -> &ProgramFacts {
-        &self.program
+        self.place.root_id
     }
 
     pub(crate) fn new_span_id(&self) -> SpanId {
         loop {
             let id = self.ids.next();
-            if id != self.root_id {
+            if id != self.place.root_id {
                 return id;
             }
         }
@@ -243,9 +212,9 @@ impl RunState {
         let Some(files) = self.files.lock() else {
             return RunStats::default();
         };
-        let dropped = files.dropped().map_or(0, |dropped| dropped.spans);
+        let dropped = files.losses.dropped().map_or(0, |dropped| dropped.spans);
         RunStats {
-            written: files.written(),
+            written: files.written,
             dropped,
         }
     }
@@ -278,16 +247,12 @@ impl RunState {
 
     /// Makes the run visible to readers before its first span has ended.
     pub(crate) fn begin(&self) {
-        let process = process_identity();
         let header = LiveHeader {
-            run_name: &self.name,
-            tags: self.tags.as_map(),
+            run_name: &self.place.name,
+            tags: self.place.tags.as_map(),
             started_at: self.started_at(),
             pid: self.process.id(),
-            process_start: process.start.as_deref(),
-            boot: process.boot.as_deref(),
-            pid_namespace: process.namespace.as_deref(),
-            time_namespace: process.time_namespace.as_deref(),
+            process: process_identity(),
         };
         self.with_files(|files| files.begin(&header));
     }
@@ -305,13 +270,13 @@ impl RunState {
     }
 
     /// Asks for a place for a call that is about to be made; a forked child needs none.
-    pub(crate) fn reserve(&self, kind: EventKind) -> Result<Option<CallReservation>, CallRefusal> {
+    pub(crate) fn reserve(&self, event_type: EventType) -> Result<Option<CallReservation>, CallRefusal> {
         let (elapsed, now) = self.clock.read();
         let Some(mut progress) = self.progress.lock() else {
             return Ok(None);
         };
         let tripped_before = progress.tripped().is_some();
-        let reserved = progress.reserve(kind, elapsed, now);
+        let reserved = progress.reserve(event_type, elapsed, now);
         reserved.map(Some).map_err(|exceeded| CallRefusal {
             exceeded,
             crossed_at: (!tripped_before).then_some(now),
@@ -467,7 +432,7 @@ impl RunState {
     /// What the run's limit on costs counts with, if it has one.
     #[cfg(feature = "prices")]
     pub(crate) fn costs(&self) -> Option<&RunCosts> {
-        self.costs.as_ref()
+        self.place.costs.as_ref()
     }
 
     /// Writes a span that has ended, behind the root if its run has.
@@ -510,7 +475,7 @@ impl RunState {
     /// Whether the run has ended. One that this process joined goes on after its own part: then the log is held, so that
     /// the other process cannot end it meanwhile.
     fn has_reached_end(&self, files: &mut RunFiles) -> bool {
-        if !self.joined {
+        if !self.place.joined {
             return files.has_ended;
         }
         files.log.lock();
@@ -525,15 +490,16 @@ impl RunState {
 
     /// Another process may have written stand-ins for spans that are open here.
     fn find_stand_ins(&self, files: &mut RunFiles) {
-        let Some((present, root)) = disk::present_spans(files.directory()) else {
+        let Some((present, root)) = disk::present_spans(&files.directory) else {
             return;
         };
         files.log.remember_length();
         for (id, entry) in &mut files.open {
             entry.has_stand_in = present.contains(id);
         }
-        if !present.contains(&self.root_id) {
-            files.add_lost_parents([disk::interrupted_parent(self.root_id, root, self.started_at())]);
+        let root_id = self.place.root_id;
+        if !present.contains(&root_id) {
+            files.add_lost_parents([disk::interrupted_parent(root_id, root, self.started_at())]);
         }
     }
 
@@ -558,7 +524,7 @@ impl RunState {
         let mut span = *span;
         let open = files.open.remove(&span.id);
         if open.as_ref().is_some_and(|entry| entry.outlives_run) {
-            files.finish_late();
+            files.late.finish();
         }
         if open.is_some_and(|entry| entry.has_stand_in) {
             // Its ID is taken by the stand-in, under which it belongs now.
@@ -617,7 +583,7 @@ impl RunState {
             .map(|message| self.redactor.text(message))
             .unwrap_or_default();
         let head = SpanHead {
-            trace_id: self.trace_id,
+            trace_id: self.place.trace_id,
             span_id: span.id,
             parent_span_id: Some(span.parent),
             name: span.name,
@@ -679,7 +645,7 @@ impl RunState {
         if std::mem::replace(&mut files.has_ended, true) {
             return;
         }
-        if self.joined {
+        if self.place.joined {
             self.has_reached_end(&mut files);
         } else {
             files.log.lock_to_end();
@@ -691,7 +657,7 @@ impl RunState {
         };
         let end = end.max(files.last_end);
         let flushed = files.flush_at_end();
-        let ended = if self.joined {
+        let ended = if self.place.joined {
             self.find_own_losses(&mut files);
             let parents = root::write_lost_parents(self, &mut files);
             // The other process may have ended the run since, which is also why something was lost.
@@ -765,7 +731,7 @@ impl RunState {
     /// that died with their process or were cut from the file get stand-ins.
     fn count_log(&self, files: &mut RunFiles) -> (LogTotals, std::io::Result<()>) {
         let own = LogTotals {
-            counts: files.counts(),
+            counts: files.counts,
             last_end: None,
         };
         #[cfg(feature = "tracing")]
@@ -785,14 +751,14 @@ impl RunState {
         };
         files.keep_only(survey.own);
         if let Some(dropped) = &survey.dropped {
-            files.add_dropped(dropped);
+            files.losses.add(dropped.spans, &dropped.reason);
         }
         let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);
         (survey.totals, written)
     }
 
     fn survey(&self, files: &RunFiles) -> Option<LogSurvey> {
-        disk::survey_log(files.directory(), self.root_id, |id| self.ids.gave(id))
+        disk::survey_log(&files.directory, self.place.root_id, |id| self.ids.gave(id))
     }
 
     fn write_missing_parents(
@@ -908,7 +874,7 @@ impl RunState {
         if let Some(error) = error {
             warning::warn_once(&format_args!(
                 "cannot write the run {} to {}: {error}",
-                self.trace_id,
+                self.place.trace_id,
                 self.directory.display()
             ));
         }

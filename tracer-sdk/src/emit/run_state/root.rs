@@ -41,10 +41,10 @@ pub(super) fn write_root(
 ) -> io::Result<()> {
     let redactor = &run.redactor;
     let mut draft = run.take_root_draft();
-    draft.text(names::RUN_NAME, run.name(), redactor);
+    draft.text(names::RUN_NAME, &run.place.name, redactor);
     // The program may have read secrets since the run began.
-    draft.tags(&redactor.tags(run.tags()));
-    let program = run.program();
+    draft.tags(&redactor.tags(&run.place.tags));
+    let program = &run.place.program;
     draft.word(names::PYTHON_VERSION, program.compiler);
     draft.word(names::PLATFORM, program.platform);
     draft.text(names::WORKING_DIRECTORY, &program.working_directory, redactor);
@@ -97,7 +97,7 @@ pub(super) fn write_root(
         trace_id: run.trace_id(),
         span_id: run.root_id(),
         parent_span_id: None,
-        name: run.name(),
+        name: &run.place.name,
         kind: SpanKind::Internal,
         start: run.started_at(),
         end,
@@ -181,7 +181,7 @@ pub(super) fn write_unfinished(
 
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
 pub(super) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
-    for lost in files.take_lost_parents() {
+    for lost in files.losses.take_parents() {
         let mut draft = Draft::default();
         draft.word(names::LOST, "true");
         let name = structural_name(Cow::Borrowed(&lost.name));
@@ -194,7 +194,7 @@ pub(super) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
 /// Reports to the process that started this run how many spans this one lost, which only joined it: the other one writes
 /// `meta.json`.
 pub(super) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp) -> io::Result<()> {
-    let Some(dropped) = files.dropped().cloned() else {
+    let Some(dropped) = files.losses.dropped().cloned() else {
         return Ok(());
     };
     let mut draft = Draft::default();

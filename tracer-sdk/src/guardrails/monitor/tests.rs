@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use EventKind::{LlmCall, LoopWarning, StateUpdate, ToolCall};
+use EventType::{LlmCall, LoopWarning, StateUpdate, ToolCall};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -64,7 +64,7 @@ fn a_call_recorded_beside_one_in_flight_counts_on_top_of_it() {
 
 #[test]
 fn every_kind_is_an_event() {
-    let kinds = [LlmCall, ToolCall, StateUpdate, EventKind::Error, LoopWarning];
+    let kinds = [LlmCall, ToolCall, StateUpdate, EventType::Error, LoopWarning];
     let mut monitor = Monitor::new(Guardrails::new().max_events(5));
     for kind in kinds {
         assert_eq!(monitor.record(kind, NOW), Ok(()));
@@ -302,20 +302,20 @@ fn stop_on_loop_trips_at_min_repetitions() {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Reserve(EventKind),
+    Reserve(EventType),
     Finish(usize),
     Cancel(usize),
-    Record(EventKind),
+    Record(EventType),
     Loop(u64),
     Check,
 }
 
-fn any_kind() -> impl Strategy<Value = EventKind> {
+fn any_kind() -> impl Strategy<Value = EventType> {
     prop::sample::select(vec![
         LlmCall,
         ToolCall,
         StateUpdate,
-        EventKind::Error,
+        EventType::Error,
         LoopWarning,
     ])
 }
@@ -365,7 +365,7 @@ proptest! {
     ) {
         let mut monitor = Monitor::new(limits.clone());
         let mut in_flight: Vec<CallReservation> = Vec::new();
-        let mut allowed: Vec<EventKind> = Vec::new();
+        let mut allowed: Vec<EventType> = Vec::new();
         let mut first: Option<GuardrailExceeded> = None;
         let mut elapsed = Duration::ZERO;
         for (step, seconds) in steps {
@@ -384,7 +384,7 @@ proptest! {
                 Step::Cancel(at) => {
                     if let Some(at) = place(at, &in_flight) {
                         let reservation = in_flight.remove(at);
-                        let position = allowed.iter().rposition(|kind| *kind == reservation.kind).unwrap();
+                        let position = allowed.iter().rposition(|kind| *kind == reservation.event_type).unwrap();
                         allowed.remove(position);
                         monitor.cancel(reservation);
                     }

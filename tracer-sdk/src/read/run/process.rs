@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::live_file::ProcessIdentity;
+use crate::process::{own_boot, own_namespace};
 
 /// The state of a process, as far as it is visible from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl ProcessIdentity {
         let (Some(pid), Some(boot), Some(namespace)) = (self.pid, &self.boot, &self.namespace) else {
             return ProcessState::Unknown;
         };
-        if our_boot().as_ref() != Some(boot) || our_namespace("pid").as_ref() != Some(namespace) {
+        if own_boot().as_ref() != Some(boot) || own_namespace("pid").as_ref() != Some(namespace) {
             return ProcessState::Unknown;
         }
         let thread = match living_thread(pid) {
@@ -36,7 +37,7 @@ impl ProcessIdentity {
             Err(_) => return ProcessState::Unknown,
         };
         // Clocks of different time namespaces begin at different times.
-        let is_comparable = self.time_namespace.is_none() || self.time_namespace == our_namespace("time");
+        let is_comparable = self.time_namespace.is_none() || self.time_namespace == own_namespace("time");
         let start = self.start.as_ref().filter(|_| is_comparable);
         if start.is_some_and(|start| *start != thread.process_start) {
             return ProcessState::Gone;
@@ -48,16 +49,6 @@ impl ProcessIdentity {
             Some(None) | None => ProcessState::Unknown,
         }
     }
-}
-
-fn our_boot() -> Option<String> {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(boot.trim().to_owned())
-}
-
-fn our_namespace(kind: &str) -> Option<String> {
-    let path = fs::read_link(format!("/proc/thread-self/ns/{kind}")).ok()?;
-    Some(path.to_string_lossy().into_owned())
 }
 
 /// A thread of a process that has not ended.
@@ -157,9 +148,9 @@ mod tests {
         ProcessIdentity {
             pid: Some(pid),
             start: living_thread(pid).unwrap().map(|thread| thread.process_start),
-            boot: our_boot(),
-            namespace: our_namespace("pid"),
-            time_namespace: our_namespace("time"),
+            boot: own_boot(),
+            namespace: own_namespace("pid"),
+            time_namespace: own_namespace("time"),
         }
     }
 
