@@ -88,12 +88,7 @@ fn rule_of<'a>(
     let word = entry.word.as_str();
     let mistake = |message| Err(Error::new(entry.span, message));
     let Some(rule) = option(word) else {
-        let is_kind = TraceKind::of(word).is_some() && matches!(entry.value, OptionValue::Nothing);
-        return mistake(if is_kind {
-            messages::late_kind(word)
-        } else {
-            messages::unknown(word, kind)
-        });
+        return mistake(messages::unknown(word, kind));
     };
     if !rule.kinds.contains(&kind) {
         return mistake(messages::misplaced(rule, kind));
@@ -113,7 +108,6 @@ impl<'a> ExpansionPlan<'a> {
         entry: &'a WrittenOption,
         function: &'a TracedFn,
     ) -> Result<()> {
-        let wrong_form = || Err(Error::new(entry.span, messages::wrong_form(rule)));
         match (rule.form, &entry.value) {
             (OptionForm::Text, OptionValue::Expression(value)) => {
                 if matches!(value, Expr::Lit(ExprLit { lit, .. }) if !matches!(lit, Lit::Str(_))) {
@@ -129,25 +123,16 @@ impl<'a> ExpansionPlan<'a> {
                 if rule.word == "stop_on_loop_min_repetitions" && is_below_two(value) {
                     return Err(Error::new_spanned(value, messages::TOO_FEW_REPETITIONS));
                 }
-                self.guardrails.push(GuardrailOption {
-                    word: rule.word,
-                    value: Some(value),
-                });
+                self.add_guardrail(rule, Some(value));
             }
             (OptionForm::Flag, OptionValue::Nothing) if rule.word == "result" => {
                 self.result = Some(entry.span);
             }
             (OptionForm::Flag | OptionForm::FlagOrShape, OptionValue::Nothing) => {
-                self.guardrails.push(GuardrailOption {
-                    word: rule.word,
-                    value: None,
-                });
+                self.add_guardrail(rule, None);
             }
             (OptionForm::FlagOrShape, OptionValue::Expression(value)) if is_shape(value) => {
-                self.guardrails.push(GuardrailOption {
-                    word: rule.word,
-                    value: Some(value),
-                });
+                self.add_guardrail(rule, Some(value));
             }
             (OptionForm::Selection, OptionValue::Nothing) => {
                 self.kept = Some(parameters(&function.signature));
@@ -168,9 +153,14 @@ impl<'a> ExpansionPlan<'a> {
                 self.cancel_on_exceed = true;
             }
             (OptionForm::Path, OptionValue::Path(path)) => self.sdk = Some(path),
-            _ => return wrong_form(),
+            _ => return Err(Error::new(entry.span, messages::wrong_form(rule))),
         }
         Ok(())
+    }
+
+    fn add_guardrail(&mut self, rule: &OptionRule, value: Option<&'a Expr>) {
+        let word = rule.word;
+        self.guardrails.push(GuardrailOption { word, value });
     }
 }
 
