@@ -18,21 +18,8 @@ use super::{api, inspect};
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 /// An age or a date. The viewer also takes what `tracer list --since` takes besides: a date with its time and zone.
 const SINCE: &str = "^([0-9]{1,4}(s|m|h|d|w)|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))?$";
-/// Statuses with commas between.
-const STATUSES: &str =
-    "^((running|interrupted|failed|loop|ok|damaged)(,(running|interrupted|failed|loop|ok|damaged)){0,9})?$";
 /// A trace ID is never all zeros.
 const TRACE_ID: &str = "^(?!0{32})[0-9a-f]{32}$";
-const PARTS: [&str; 8] = [
-    "prompt",
-    "response",
-    "arguments",
-    "result",
-    "state",
-    "difference",
-    "attributes",
-    "raw",
-];
 
 /// One operation of the API.
 struct Operation {
@@ -59,17 +46,17 @@ fn run_id() -> Value {
     path_parameter("run", json!({"type": "string", "pattern": TRACE_ID}))
 }
 
+/// The schema of a whole number.
+fn whole(minimum: u64, maximum: impl Into<u64>) -> Value {
+    json!({"type": "integer", "minimum": minimum, "maximum": maximum.into()})
+}
+
 fn from(what: &str) -> Value {
-    let schema = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
-    query_parameter("from", what, schema)
+    query_parameter("from", what, whole(0, u32::MAX))
 }
 
 fn limit(most: u32) -> Value {
-    query_parameter(
-        "limit",
-        "How many at most.",
-        json!({"type": "integer", "minimum": 1, "maximum": most}),
-    )
+    query_parameter("limit", "How many at most.", whole(1, most))
 }
 
 fn get(path: &'static str, summary: &'static str, parameters: Vec<Value>, schema: Value) -> Operation {
@@ -108,22 +95,20 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
     let text = || json!({"type": "string"});
     let id_text = || json!({"type": "string", "pattern": TRACE_ID});
     let event_id = || path_parameter("event", json!({"type": "string", "pattern": "^[0-9a-z.]+$"}));
-    let row = query_parameter(
-        "row",
-        "A row, from 0.",
-        json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
-    );
-    let row = Value::Object(
-        row.as_object()
-            .cloned()
-            .into_iter()
-            .flatten()
-            .chain([("required".to_owned(), Value::Bool(true))])
-            .collect(),
-    );
+    let row = json!({"name": "row", "in": "query", "required": true, "description": "A row, from 0.",
+        "schema": whole(0, u32::MAX)});
+    let query_of_runs = |name: &str| {
+        query_parameter(
+            name,
+            "A query over all runs: `tool:search_kb tokens>10k -name:test \"free text\"`.",
+            json!({"type": "string", "maxLength": 1000}),
+        )
+    };
     let changed = of::<api::changes::Changed>(types);
     let words = RunStatus::ALL.map(RunStatus::as_str).join("|");
     let statuses = json!({"type": "string", "pattern": format!("^({words}|error)(,({words}|error))*$")});
+    let statuses_of_table =
+        json!({"type": "string", "pattern": format!("^(({words})(,({words})){{0,9}})?$")});
     let ids = json!({"type": "string", "pattern": "^(?!0{32})[0-9a-f]{32}(,(?!0{32})[0-9a-f]{32}){0,199}$"});
     vec![
         get(
@@ -134,11 +119,7 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                 query_parameter("cursor", "The `next` of the answer before.", id_text()),
                 query_parameter("status", "Only runs with one of these.", statuses),
                 query_parameter("q", "A part of the name, or all of it with `*` and `?`.", text()),
-                query_parameter(
-                    "query",
-                    "A query over all runs: `tool:search_kb tokens>10k -name:test \"free text\"`.",
-                    json!({"type": "string", "maxLength": 1000}),
-                ),
+                query_of_runs("query"),
             ],
             of::<api::list::RunsAnswer<'_>>(types),
         ),
@@ -168,16 +149,8 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             "/api/table",
             "The runs as the page lists them: all searched, filtered and sorted, a part at a time",
             vec![
-                query_parameter(
-                    "q",
-                    "A query over all runs: `tool:search_kb tokens>10k -name:test \"free text\"`.",
-                    json!({"type": "string", "maxLength": 1000}),
-                ),
-                query_parameter(
-                    "status",
-                    "Statuses, with commas between.",
-                    json!({"type": "string", "pattern": STATUSES}),
-                ),
+                query_of_runs("q"),
+                query_parameter("status", "Statuses, with commas between.", statuses_of_table),
                 query_parameter("name", "The whole name; `(unnamed)` for none.", text()),
                 query_parameter(
                     "since",
@@ -205,11 +178,7 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             "/api/stats",
             "Statistics over all runs, as a whole and by group, with the query of the runs behind each number",
             vec![
-                query_parameter(
-                    "q",
-                    "A query over all runs: `tool:search_kb tokens>10k -name:test \"free text\"`.",
-                    json!({"type": "string", "maxLength": 1000}),
-                ),
+                query_of_runs("q"),
                 query_parameter(
                     "by",
                     "What runs, or calls, are grouped by.",
@@ -270,7 +239,10 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             vec![
                 run_id(),
                 event_id(),
-                path_parameter("part", json!({"type": "string", "enum": PARTS})),
+                path_parameter(
+                    "part",
+                    json!({"type": "string", "enum": inspect::StepPart::ALL.map(|(_, name)| name)}),
+                ),
             ],
             json!({}),
         ),
@@ -296,11 +268,7 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                     "`kind:tool name~search status:failed duration>1s \"any text\"`.",
                     json!({"type": "string", "maxLength": 1000}),
                 ),
-                query_parameter(
-                    "after",
-                    "The `next` of the answer before.",
-                    json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}),
-                ),
+                query_parameter("after", "The `next` of the answer before.", whole(0, u64::MAX)),
                 limit(10_000),
             ],
             of::<api::search::SearchAnswer>(types),
@@ -337,7 +305,7 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                     query_parameter(
                         "from",
                         "How far the log of the run was read, in bytes.",
-                        json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}),
+                        whole(0, u64::MAX),
                     ),
                     query_parameter("table", "The version of the table that is known.", text()),
                 ],

@@ -1,5 +1,6 @@
 //! The tools that a model may call, whatever shape the provider gives them.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::parse::embedded_json;
@@ -22,7 +23,8 @@ const PARAMETERS: [&str; 6] = [
 ];
 
 /// A tool that the model may call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfferedTool {
     /// Its name.
     pub name: String,

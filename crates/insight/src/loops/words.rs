@@ -1,5 +1,6 @@
 //! The words of a loop's evidence: what was repeated, where, what differed between the repetitions, and its cost.
 
+use serde::Serialize;
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Payload};
 use tracer_sdk::read::Likeness;
@@ -17,11 +18,12 @@ const MAX_DIFFERENCES: usize = 3;
 const MAX_VALUES: usize = 4;
 
 /// A labelled fact about a loop.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopFact {
     /// `evidence`, `cost`.
     pub label: &'static str,
-    /// The steps that the fact is about, in order; they precede its text.
+    /// The numbers of the steps that the fact is about, in order; they precede its text.
     pub steps: Vec<usize>,
     /// The fact itself; may be empty where there are steps.
     pub text: String,

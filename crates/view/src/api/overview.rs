@@ -9,11 +9,11 @@ use super::super::answer::{ApiError, json_response};
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::RunId;
+use crate::inspect::TokensUsed;
 use crate::inspect::loops::{self, LoopReport};
 use tracer_insight::cost::CostReport;
 use tracer_insight::indexed_steps::RowSource;
 use tracer_insight::step_kind::StepKind;
-use tracer_insight::step_summary;
 use tracer_insight::steps;
 use tracer_insight::summary;
 use tracer_insight::totals::Totals;
@@ -82,21 +82,9 @@ struct TotalsAnswer {
     errors: u64,
     loop_warnings: u64,
     in_flight: u64,
-    tokens: Tokens,
+    tokens: TokensUsed,
     /// What the model calls cost.
     cost: CostReport,
-}
-
-/// Sums over the model calls, as far as they say.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Tokens {
-    input: Option<u64>,
-    output: Option<u64>,
-    total: Option<u64>,
-    /// What is known of them, in words: `300 cached, 12 for reasoning`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shares: Option<String>,
 }
 
 /// A call under way.
@@ -170,12 +158,7 @@ fn totals_answer(totals: &Totals) -> TotalsAnswer {
         errors: totals.errors,
         loop_warnings: totals.loop_warnings,
         in_flight: totals.in_flight,
-        tokens: Tokens {
-            input: totals.tokens.prompt_tokens,
-            output: totals.tokens.completion_tokens,
-            total: totals.tokens.total_tokens,
-            shares: step_summary::token_shares(&totals.tokens),
-        },
+        tokens: TokensUsed::from(&totals.tokens),
         cost: CostReport::from(&totals.cost),
     }
 }

@@ -36,7 +36,8 @@ pub(crate) enum StepPart {
 }
 
 impl StepPart {
-    const ALL: [(Self, &'static str); 8] = [
+    /// Every part with its name.
+    pub(crate) const ALL: [(Self, &'static str); 8] = [
         (Self::Prompt, "prompt"),
         (Self::Response, "response"),
         (Self::Arguments, "arguments"),
@@ -76,7 +77,7 @@ impl StepAddress {
 }
 
 /// A value, or of a large one its beginning and its end.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShownValue {
     /// The value; null for one that is cut.
@@ -106,9 +107,7 @@ impl ShownValue {
             return Some(Self {
                 value: value.clone(),
                 size: text.len(),
-                head: None,
-                tail: None,
-                value_url: None,
+                ..Self::default()
             });
         }
         // A large text reads better than its JSON.
@@ -124,9 +123,7 @@ impl ShownValue {
         Self {
             value: Value::String(text.to_owned()),
             size: text.len(),
-            head: None,
-            tail: None,
-            value_url: None,
+            ..Self::default()
         }
     }
 

@@ -1,10 +1,10 @@
 //! What a model was asked and what it answered.
 
 use serde::Serialize;
-use serde_json::{Number, Value};
-use tracer_insight::conversation::{self, Conversation};
+use serde_json::Number;
+use tracer_insight::conversation::{self, Conversation, OfferedTool};
 use tracer_insight::{step_detail, step_summary};
-use tracer_sdk::format::{EventType, Payload, Record, SpanRecord, Usd};
+use tracer_sdk::format::{EventType, Payload, Record, SpanRecord, Usage, Usd};
 
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
@@ -28,7 +28,7 @@ pub(super) struct LlmCallJson {
     previous: Option<String>,
     /// What it answered.
     response: Vec<MessageAnswer>,
-    tools_offered: Vec<OfferedToolJson>,
+    tools_offered: Vec<OfferedTool>,
     usage: TokensUsed,
     /// What it costs.
     cost: LlmCallCost,
@@ -37,16 +37,6 @@ pub(super) struct LlmCallJson {
     first_chunk: Option<String>,
     temperature: Option<Number>,
     stop_reason: Option<String>,
-}
-
-/// A tool that the model may call.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct OfferedToolJson {
-    name: String,
-    description: Option<String>,
-    /// What it takes, as a JSON Schema.
-    parameters: Option<Value>,
 }
 
 /// What a model call costs.
@@ -59,10 +49,10 @@ struct LlmCallCost {
     words: Option<String>,
 }
 
-/// Tokens, as far as the model says.
+/// Tokens of a model call, or of all calls of a run, as far as they say.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct TokensUsed {
+pub(crate) struct TokensUsed {
     input: Option<u64>,
     output: Option<u64>,
     total: Option<u64>,
@@ -114,16 +104,8 @@ pub(super) fn of(
         messages: asked,
         previous: before.map(|(_, read)| read.record.event_id),
         response: messages(&conversation.answer, StepPart::Response, place),
-        tools_offered: conversation::offered_tools(prompt, attributes)
-            .into_iter()
-            .map(OfferedToolJson::from)
-            .collect(),
-        usage: TokensUsed {
-            input: conversation.usage.prompt_tokens,
-            output: conversation.usage.completion_tokens,
-            total: conversation.usage.total_tokens,
-            shares: step_summary::token_shares(&conversation.usage),
-        },
+        tools_offered: conversation::offered_tools(prompt, attributes),
+        usage: TokensUsed::from(&conversation.usage),
         cost: LlmCallCost {
             usd: cost.and_then(|cost| cost.usd().ok()),
             words: step_detail::cost_words(cost, &conversation.usage),
@@ -134,17 +116,13 @@ pub(super) fn of(
     }))
 }
 
-impl From<conversation::OfferedTool> for OfferedToolJson {
-    fn from(tool: conversation::OfferedTool) -> Self {
-        let conversation::OfferedTool {
-            name,
-            description,
-            parameters,
-        } = tool;
+impl From<&Usage> for TokensUsed {
+    fn from(usage: &Usage) -> Self {
         Self {
-            name,
-            description,
-            parameters,
+            input: usage.prompt_tokens,
+            output: usage.completion_tokens,
+            total: usage.total_tokens,
+            shares: step_summary::token_shares(usage),
         }
     }
 }

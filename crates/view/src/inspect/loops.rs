@@ -4,7 +4,7 @@ use serde::Serialize;
 use tracer_sdk::format::Payload;
 
 use super::super::run::open_run::OpenRun;
-use tracer_insight::loops::{self, Loop};
+use tracer_insight::loops::{self, Loop, LoopFact};
 use tracer_insight::steps::Step;
 use tracer_insight::value_summary;
 
@@ -33,8 +33,9 @@ pub(crate) struct LoopReport {
     /// Records of the evidence that are not in this run.
     missing: usize,
     cost: CostJson,
-    /// Everything there is to know about the loop, in the order in which it is read.
-    facts: Vec<FactJson>,
+    /// Everything there is to know about the loop, in the order in which it is read. Each of the steps is in `evidence` or
+    /// is `next`.
+    facts: Vec<LoopFact>,
     /// The step after the last repetition.
     next: Option<EvidenceJson>,
 }
@@ -59,17 +60,6 @@ struct CostJson {
     /// In microseconds.
     duration_us: Option<u64>,
     tokens: Option<u64>,
-}
-
-/// A labelled fact.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct FactJson {
-    label: &'static str,
-    /// The numbers of the steps that the fact is about, each of which is in `evidence` or is `next`.
-    steps: Vec<usize>,
-    /// The fact itself; may be empty where there are steps.
-    text: String,
 }
 
 impl LoopReport {
@@ -129,17 +119,7 @@ fn report(run: &OpenRun, found: &Loop<'_>) -> Option<LoopReport> {
             duration_us: cost.time,
             tokens: cost.tokens.total_tokens,
         },
-        facts: found.facts().into_iter().map(FactJson::from).collect(),
+        facts: found.facts(),
         next: found.next.map(|step| evidence(step, false)),
     })
-}
-
-impl From<loops::LoopFact> for FactJson {
-    fn from(fact: loops::LoopFact) -> Self {
-        Self {
-            label: fact.label,
-            steps: fact.steps,
-            text: fact.text,
-        }
-    }
 }

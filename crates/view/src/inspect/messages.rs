@@ -36,7 +36,7 @@ struct MessageFold {
 }
 
 /// A part of a message.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PartAnswer {
     /// `text`, `thinking`, `call`, `result`, `media`, `refusal` or `other`.
@@ -137,14 +137,12 @@ fn of_text(kind: &'static str, text: &str, part: StepPart, place: &StepAddress) 
     let shown = value_summary::with_markers(text);
     PartAnswer {
         kind,
-        label: None,
-        name: None,
         html: markdown::to_html(&shown),
         size: text.len(),
         text: Some(shown),
-        value: None,
         value_url: tail.is_some().then(|| place.url(part)),
         tail,
+        ..PartAnswer::default()
     }
 }
 
@@ -158,13 +156,8 @@ fn of_value(kind: &'static str, value: &Value, part: StepPart, place: &StepAddre
     }
     PartAnswer {
         kind,
-        label: None,
-        name: None,
-        text: None,
-        html: None,
         size: text.len(),
         value: (!value.is_null()).then(|| value.clone()),
-        tail: None,
-        value_url: None,
+        ..PartAnswer::default()
     }
 }
