@@ -15,13 +15,11 @@ const UNREADABLE: &str = "unreadable_run";
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
-    code: &'static str,
-    message: String,
-    problems: Vec<Problem>,
+    body: ErrorBody,
 }
 
 /// The value of `error`.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ErrorBody {
     /// A word that stays the same.
@@ -45,12 +43,12 @@ pub(super) struct ErrorAnswer {
 
 impl ApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            status,
+        let body = ErrorBody {
             code,
             message: message.into(),
             problems: Vec::new(),
-        }
+        };
+        Self { status, body }
     }
 
     /// Something in the request is not what it has to be.
@@ -76,7 +74,7 @@ impl ApiError {
 
     /// Whether it says that the disk does not hold what it held.
     pub(super) fn is_unreadable(&self) -> bool {
-        self.code == UNREADABLE
+        self.body.code == UNREADABLE
     }
 
     /// The run is refused for its problems.
@@ -89,14 +87,13 @@ impl ApiError {
 
     /// The run's metadata cannot be read.
     pub(super) fn damaged(problems: Vec<Problem>) -> Self {
-        Self {
-            problems,
-            ..Self::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "invalid_run",
-                "the run is damaged; its problems are listed",
-            )
-        }
+        let mut error = Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid_run",
+            "the run is damaged; its problems are listed",
+        );
+        error.body.problems = problems;
+        error
     }
 
     /// Something that no request explains.
@@ -112,11 +109,7 @@ impl ApiError {
     pub(super) fn answer(self) -> ErrorAnswer {
         ErrorAnswer {
             spec_version: SPEC_VERSION,
-            error: ErrorBody {
-                code: self.code,
-                message: self.message,
-                problems: self.problems,
-            },
+            error: self.body,
         }
     }
 
@@ -125,7 +118,7 @@ impl ApiError {
     }
 
     pub(super) fn message(&self) -> &str {
-        &self.message
+        &self.body.message
     }
 }
 

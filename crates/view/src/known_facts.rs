@@ -283,7 +283,8 @@ fn matching_places(runs: &[ListedRun], query: &RunQuery, now: Timestamp) -> Resu
         .collect())
 }
 
-fn unreadable(error: &StoreError) -> ApiError {
+/// The runs cannot be listed.
+pub(super) fn unreadable(error: &StoreError) -> ApiError {
     ApiError::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "unreadable_data_directory",

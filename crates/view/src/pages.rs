@@ -48,21 +48,10 @@ struct FirstRuns {
 }
 
 fn first_runs(viewer: &Viewer, is_of_all: bool) -> FirstRuns {
-    if !is_of_all {
-        return FirstRuns {
-            table: None,
-            problem: None,
-        };
-    }
-    match api::table::first(viewer) {
-        Ok(table) => FirstRuns {
-            table: Some(table),
-            problem: None,
-        },
-        Err(error) => FirstRuns {
-            table: None,
-            problem: Some(error.message().to_owned()),
-        },
+    let table = is_of_all.then(|| api::table::first(viewer)).transpose();
+    FirstRuns {
+        problem: table.as_ref().err().map(|error| error.message().to_owned()),
+        table: table.ok().flatten(),
     }
 }
 

@@ -13,7 +13,7 @@ use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
 
 use super::super::answer::{ApiError, json_response};
-use super::super::known_facts::Facts;
+use super::super::known_facts::{Facts, unreadable};
 use super::super::viewer::Viewer;
 use super::request::{Query, trace_id};
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
@@ -166,13 +166,7 @@ pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
     let listed = viewer.runs().store().list();
     match listed.inspect(|runs| RunSummary::check_all_logs(runs)) {
         Err(StoreError::Missing { .. }) => Ok(Vec::new()),
-        listed => listed.map_err(|error| {
-            ApiError::new(
-                axum::http::StatusCode::INTERNAL_SERVER_ERROR,
-                "unreadable_data_directory",
-                error.to_string(),
-            )
-        }),
+        listed => listed.map_err(|error| unreadable(&error)),
     }
 }
 

@@ -104,7 +104,10 @@ impl ProjectPolicy {
         });
         let (judgement, problem) = match judged {
             Ok(report) => (Some(PolicyJudgement::of(&report)), None),
-            Err(error) => (None, Some(PolicyProblem::of(&error))),
+            Err(error) => {
+                let (message, hints) = (error.message().to_owned(), error.hints().to_vec());
+                (None, Some(PolicyProblem { message, hints }))
+            }
         };
         PolicyAnswer {
             file: POLICY_FILE,
@@ -123,15 +126,6 @@ impl<'a> Against<'a> {
                     .with_hint("wait until it has, or compare with another run"))
             }
             Self::Run(run) => Ok(Cow::Owned(Baseline::of_ended(run, tracer_insight::units::now()))),
-        }
-    }
-}
-
-impl PolicyProblem {
-    fn of(error: &InputError) -> Self {
-        Self {
-            message: error.message().to_owned(),
-            hints: error.hints().to_vec(),
         }
     }
 }

@@ -134,7 +134,7 @@ struct ThreadJson {
 }
 
 /// What is asked of all runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TableRequest {
     query: RunQuery,
     statuses: Vec<RunStatus>,
@@ -147,23 +147,15 @@ pub(crate) struct TableRequest {
     limit: usize,
 }
 
-impl Default for TableRequest {
-    fn default() -> Self {
+impl TableRequest {
+    /// What the page of all runs begins with.
+    fn first() -> Self {
         Self {
-            query: RunQuery::default(),
-            statuses: Vec::new(),
-            name: None,
-            since: None,
-            order: RunOrder::default(),
-            is_reversed: false,
-            groups_threads: false,
-            from: 0,
             limit: FIRST_RUNS,
+            ..Self::default()
         }
     }
-}
 
-impl TableRequest {
     fn of(query: &Query) -> Result<Self, ApiError> {
         let given = |name: &str| query.get(name).filter(|value| !value.is_empty());
         Ok(Self {
@@ -219,7 +211,7 @@ fn order(word: &str) -> Result<RunOrder, ApiError> {
 
 /// The table as the page of all runs begins with.
 pub(crate) fn first(viewer: &Viewer) -> Result<RunTable, ApiError> {
-    table(viewer, &TableRequest::default())
+    table(viewer, &TableRequest::first())
 }
 
 /// The runs that a request asks for.
@@ -427,7 +419,7 @@ pub(crate) fn rows_of(viewer: &Viewer, snapshot: &FactsSnapshot, ids: &[TraceId]
 fn of_ids(viewer: &Viewer, ids: &[TraceId]) -> Result<RunTable, ApiError> {
     let snapshot = match viewer.facts().now(false)? {
         Facts::All(snapshot) => snapshot,
-        Facts::Reading(progress) => return unread(viewer, &TableRequest::default(), progress),
+        Facts::Reading(progress) => return unread(viewer, &TableRequest::first(), progress),
     };
     let runs = rows_of(viewer, &snapshot, ids);
     Ok(RunTable {

@@ -23,10 +23,10 @@ pub(super) struct ToolCallJson {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Previous {
-    event_id: String,
-    number: usize,
+    pub(super) event_id: String,
+    pub(super) number: usize,
     /// Empty when nothing differs.
-    differences: Vec<DifferenceAnswer>,
+    pub(super) differences: Vec<DifferenceAnswer>,
 }
 
 /// A field that was something else before.
@@ -101,14 +101,4 @@ pub(super) fn differing(of: &'static str, before: &Value, after: &Value) -> Vec<
             }
         })
         .collect()
-}
-
-impl Previous {
-    pub(super) fn new(event_id: String, number: usize, differences: Vec<DifferenceAnswer>) -> Self {
-        Self {
-            event_id,
-            number,
-            differences,
-        }
-    }
 }

@@ -44,7 +44,11 @@ pub(crate) fn of(
         } else {
             differing("state", before, state)
         };
-        Some(Previous::new(record.event_id, number, differences))
+        Some(Previous {
+            event_id: record.event_id,
+            number,
+            differences,
+        })
     });
     Ok(Some(StateDetails {
         state: ShownValue::of(state, StepPart::State, place),

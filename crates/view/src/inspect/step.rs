@@ -79,18 +79,9 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
     };
     let record = &read.record;
     let span = read.span.as_ref();
-    let indexed = match row.source {
-        RowSource::Span(position) => run.steps.index.span(position as usize),
-        RowSource::Promoted(promoted) => {
-            let root = run
-                .steps
-                .promoted
-                .get(promoted as usize)
-                .map(|promoted| promoted.span);
-            root.and_then(|root| run.steps.index.span(root))
-        }
-        RowSource::Run | RowSource::InFlight(_) => None,
-    };
+    let indexed = run
+        .position_of(row)
+        .and_then(|position| run.steps.index.span(position));
     let raw = raw(run, row)?;
     let occurs = |marker: &str| raw.as_ref().map_or(0, |raw| raw.matches(marker).count());
     let start: Option<Timestamp> = record.ts.parse().ok();
@@ -171,16 +162,9 @@ fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
 
 /// The line that a row comes from.
 pub(crate) fn raw(run: &OpenRun, row: &TimelineRow) -> Result<Option<String>, ApiError> {
-    let position = match row.source {
-        RowSource::Span(position) => Some(position as usize),
-        RowSource::Promoted(number) => run
-            .steps
-            .promoted
-            .get(number as usize)
-            .map(|promoted| promoted.span),
-        RowSource::Run | RowSource::InFlight(_) => None,
+    let Some(position) = run.position_of(row) else {
+        return Ok(None);
     };
-    let Some(position) = position else { return Ok(None) };
     let line = run
         .steps
         .index

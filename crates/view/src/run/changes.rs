@@ -54,20 +54,11 @@ impl OpenRun {
     /// What has changed since the log was read up to `offset`; what is in flight counts as changed. `None` when nothing
     /// has.
     pub(crate) fn changes(&self, offset: u64) -> Result<Option<Changes>, ApiError> {
-        let is_new = |row: &TimelineRow| match row.source {
-            RowSource::InFlight(_) => true,
-            RowSource::Run => false,
-            RowSource::Span(position) => self
-                .steps
-                .index
-                .span(position as usize)
-                .is_some_and(|span| span.offset >= offset),
-            RowSource::Promoted(number) => self
-                .steps
-                .promoted
-                .get(number as usize)
-                .and_then(|promoted| self.steps.index.span(promoted.span))
-                .is_some_and(|root| root.offset >= offset),
+        let is_new = |row: &TimelineRow| {
+            let span = self
+                .position_of(row)
+                .and_then(|position| self.steps.index.span(position));
+            matches!(row.source, RowSource::InFlight(_)) || span.is_some_and(|span| span.offset >= offset)
         };
         let rows = &self.steps.timeline.rows;
         let is_root_new = rows.first().is_some_and(|row| row.number == 0 && is_new(row));

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::OnceLock;
 
 use tracer_facts::KeptIndexes;
-use tracer_insight::indexed_steps::IndexedSteps;
+use tracer_insight::indexed_steps::{IndexedSteps, RowSource, TimelineRow};
 use tracer_insight::run_head::RunHead;
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Problem, RunMeta, Timestamp};
@@ -101,6 +101,15 @@ impl OpenRun {
     pub(crate) fn started(&self) -> Option<Timestamp> {
         let recorded = || self.meta.as_ref().ok().map(|meta| meta.started_at.instant());
         self.steps.root_start().or_else(recorded)
+    }
+
+    /// Where the index has the span that a row comes from; `None` for a row that is not in the log yet.
+    pub(crate) fn position_of(&self, row: &TimelineRow) -> Option<usize> {
+        match row.source {
+            RowSource::Span(position) => Some(position as usize),
+            RowSource::Promoted(number) => Some(self.steps.promoted.get(number as usize)?.span),
+            RowSource::Run | RowSource::InFlight(_) => None,
+        }
     }
 
     /// The run's name.
