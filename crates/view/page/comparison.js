@@ -1,7 +1,7 @@
 // The comparison of two runs, or of a baseline and a run: what differs in numbers, tools and models, and every call beside its counterpart.
 
 import { getJson } from "./api.js";
-import { fill, glyph, make } from "./dom.js";
+import { fill, glyph, make, table } from "./dom.js";
 import { showError } from "./frame.js";
 import { policySection } from "./policy-checks.js";
 import { runName, statusBadge } from "./run-about.js";
@@ -98,11 +98,9 @@ function side(label, { kind, run_id: id, run_name: name, run_status: status }) {
 
 /** @param {Comparison["metrics"]} metrics */
 function metricsTable(metrics) {
-  const head = ["Number", "Before", "After", "Change"].map((label) => make("th", { scope: "col" }, label));
-  return make(
+  return table(
     "table.metrics",
-    null,
-    make("thead", null, make("tr", null, head)),
+    ["Number", "Before", "After", "Change"],
     make(
       "tbody",
       null,
@@ -127,22 +125,6 @@ function callsTable(comparison, sides) {
   const calls = [...comparison.calls];
   let further = comparison.next;
   const body = make("tbody");
-  const table = make(
-    "table.calls",
-    null,
-    make(
-      "thead",
-      null,
-      make(
-        "tr",
-        null,
-        ["Before", "", "After"].map((label) =>
-          label ? make("th", { scope: "col" }, label) : make("th", { scope: "col" }, make("span.unseen", null, "Change")),
-        ),
-      ),
-    ),
-    body,
-  );
   let next = 0;
   const more = make("button", { onclick: () => extend().catch(showError) });
   const extend = async () => {
@@ -168,7 +150,7 @@ function callsTable(comparison, sides) {
     more.hidden = next >= all;
   };
   extend().catch(showError);
-  return make("div", null, table, more);
+  return make("div", null, table("table.calls", ["Before", make("span.unseen", null, "Change"), "After"], body), more);
 }
 
 /** @param {CallPair[]} pairs @param {Side} before @param {Side} after */

@@ -57,6 +57,17 @@ function add(parent, children) {
 }
 
 /**
+ * A table with a head of these columns.
+ * @param {"table" | `table.${string}`} selector
+ * @param {Child[]} heads
+ * @param {HTMLTableSectionElement} body
+ */
+export function table(selector, heads, body) {
+  const cells = heads.map((head) => make("th", { scope: "col" }, head));
+  return make(selector, null, make("thead", null, make("tr", null, cells)), body);
+}
+
+/**
  * Puts these children in the place of all that an element has.
  * @param {Element} element
  * @param {...(Child | Child[])} children

@@ -2,6 +2,7 @@
 // keyboard: one table of what each key does, which `help.js` shows.
 
 import { fill, find, glyph, make, say } from "./dom.js";
+import { keep, kept } from "./storage.js";
 import { startTheme } from "./theme.js";
 
 /**
@@ -179,20 +180,12 @@ let pending = "";
 
 /** @returns {boolean} whether single-letter keys are switched off (WCAG 2.1.4) */
 export function lettersOff() {
-  try {
-    return localStorage.getItem(OFF) === "1";
-  } catch {
-    return false;
-  }
+  return kept(() => localStorage, OFF) === "1";
 }
 
 /** @param {boolean} off */
 export function setLettersOff(off) {
-  try {
-    localStorage.setItem(OFF, off ? "1" : "0");
-  } catch {
-    // Kept for nobody; storage is off.
-  }
+  keep(() => localStorage, OFF, off ? "1" : "0");
 }
 
 /**

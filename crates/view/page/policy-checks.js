@@ -1,6 +1,6 @@
 // What the project's policy says of the run after: the verdict, and every check with what was allowed and seen.
 
-import { make } from "./dom.js";
+import { make, table } from "./dom.js";
 
 /** @import { Comparison, PolicyCheck, PolicyJudgement } from "./contract" */
 
@@ -33,8 +33,7 @@ function judgementParts({ verdict, sign, word, tally, notices, checks }) {
 
 /** @param {PolicyCheck[]} checks */
 function checksTable(checks) {
-  const head = ["Check", "Outcome", "Allowed", "Seen"].map((label) => make("th", { scope: "col" }, label));
-  return make("table.metrics.checks", null, make("thead", null, make("tr", null, head)), make("tbody", null, checks.map(checkRow)));
+  return table("table.metrics.checks", ["Check", "Outcome", "Allowed", "Seen"], make("tbody", null, checks.map(checkRow)));
 }
 
 /** @param {PolicyCheck} check */

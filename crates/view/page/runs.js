@@ -6,6 +6,7 @@ import { bind, copy, showConnection, showError, startFrame } from "./frame.js";
 import { RunsData } from "./runs-data.js";
 import { createRunRow, renderRunRow } from "./runs-row.js";
 import { RunsFilters } from "./runs-filters.js";
+import { keep, kept } from "./storage.js";
 import { count } from "./units.js";
 import { VirtualList } from "./virtual-list.js";
 
@@ -98,12 +99,8 @@ class RunsPage {
   comeBack() {
     const entry = performance.getEntriesByType("navigation")[0];
     if (!(entry instanceof PerformanceNavigationTiming) || entry.type !== "back_forward") return;
-    try {
-      const place = this.data.placeOf(sessionStorage.getItem(LAST_RUN_KEY) ?? "");
-      if (place >= 0) this.focus(place);
-    } catch {
-      // Nothing is kept.
-    }
+    const place = this.data.placeOf(kept(() => sessionStorage, LAST_RUN_KEY));
+    if (place >= 0) this.focus(place);
   }
 
   listen() {
@@ -165,13 +162,7 @@ class RunsPage {
       this.focus(this.current);
     });
     addEventListener("popstate", () => this.filters.read());
-    addEventListener("pagehide", () => {
-      try {
-        sessionStorage.setItem(LAST_RUN_KEY, now()?.trace_id ?? "");
-      } catch {
-        // Kept for nobody; storage is off.
-      }
-    });
+    addEventListener("pagehide", () => keep(() => sessionStorage, LAST_RUN_KEY, now()?.trace_id ?? ""));
     setInterval(() => !document.hidden && this.list.render(true), RELATIVE_TIME_INTERVAL_MS);
     // Whatever was recorded since the table was made comes first.
     const path = () => `/api/stream?table=${encodeURIComponent(this.data.table.version)}`;

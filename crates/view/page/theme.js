@@ -1,6 +1,8 @@
 // The theme: that of the system, or light or dark as the reader chose. The style sheet does the rest through `data-theme` on the root
 // element. The page's script keeps the browser from painting until it has run, so no page flashes in the wrong colours.
 
+import { keep, kept } from "./storage.js";
+
 const KEY = "tracer-theme";
 const THEMES = ["system", "light", "dark"];
 
@@ -11,11 +13,7 @@ export function startTheme() {
     if (!(event.target instanceof Element) || !event.target.closest("[data-theme-toggle]")) return;
     const shown = document.documentElement.dataset.theme ?? "system";
     const next = THEMES[(THEMES.indexOf(shown) + 1) % THEMES.length] ?? "system";
-    try {
-      localStorage.setItem(KEY, next);
-    } catch {
-      // Kept for this page only.
-    }
+    keep(() => localStorage, KEY, next);
     apply(next);
   });
   // Another tab changed it.
@@ -31,12 +29,8 @@ function apply(theme) {
   }
 }
 
-/** Storage can be switched off in the browser; the theme is then that of the system. */
+/** The theme that was chosen, or that of the system. */
 function stored() {
-  try {
-    const theme = localStorage.getItem(KEY) ?? "";
-    return THEMES.includes(theme) ? theme : "system";
-  } catch {
-    return "system";
-  }
+  const theme = kept(() => localStorage, KEY);
+  return THEMES.includes(theme) ? theme : "system";
 }

@@ -1,7 +1,7 @@
 // Values as people read them: objects as names and values that open when they are wanted, texts as texts, never as escaped JSON.
 
 import { getText } from "./api.js";
-import { fill, make, visible } from "./dom.js";
+import { fill, make, table, visible } from "./dom.js";
 import { bytes, count, counted } from "./units.js";
 
 /** @import { Difference, Json, Shown } from "./contract" */
@@ -151,20 +151,9 @@ export function textView(text, name = "") {
  * @returns {HTMLElement}
  */
 export function differencesView(differences) {
-  return make(
+  return table(
     "table.differences",
-    null,
-    make(
-      "thead",
-      null,
-      make(
-        "tr",
-        null,
-        make("th", { scope: "col" }, "Field"),
-        make("th", { scope: "col" }, "Before"),
-        make("th", { scope: "col" }, "After"),
-      ),
-    ),
+    ["Field", "Before", "After"],
     make(
       "tbody",
       null,

@@ -4,6 +4,7 @@
 import { fill, make } from "./dom.js";
 import { showError } from "./frame.js";
 import { runPanel } from "./run-about.js";
+import { keep, kept } from "./storage.js";
 import { bytes } from "./units.js";
 
 /** @import { Overview } from "./contract" */
@@ -119,15 +120,7 @@ export class Workspace {
     /** The overview that is shown, to skip equal updates. */
     this.shownOverview = "";
     this.#listen();
-    this.#split(this.#storedSplit());
-  }
-
-  #storedSplit() {
-    try {
-      return Number(localStorage.getItem(SPLIT_KEY)) || 62;
-    } catch {
-      return 62;
-    }
+    this.#split(Number(kept(() => localStorage, SPLIT_KEY)) || 62);
   }
 
   /**
@@ -145,11 +138,7 @@ export class Workspace {
   /** @param {number} percent of the width that the view gets from now on */
   setSplit(percent) {
     const split = this.#split(percent);
-    try {
-      localStorage.setItem(SPLIT_KEY, String(split));
-    } catch {
-      // Kept for this page only.
-    }
+    keep(() => localStorage, SPLIT_KEY, String(split));
   }
 
   #listen() {
