@@ -13,27 +13,19 @@ use tracer_insight::status::Signs;
 use tracer_insight::text as plain_text;
 
 const METRICS: [Column; 3] = [
-    column("METRIC", Align::Left),
-    column("BEFORE", Align::Right),
-    column("AFTER", Align::Right),
+    Column::new("METRIC", Align::Left, None),
+    Column::new("BEFORE", Align::Right, None),
+    Column::new("AFTER", Align::Right, None),
 ];
 const CALLS: [Column; 3] = [
-    column(" ", Align::Left),
-    column("BEFORE", Align::Left),
-    column("AFTER", Align::Left),
+    Column::new(" ", Align::Left, None),
+    Column::new("BEFORE", Align::Left, None),
+    Column::new("AFTER", Align::Left, None),
 ];
 /// More rows of calls are counted: nobody reads them in a terminal.
 const MAX_ROWS: usize = 400;
 /// More models of a side are counted.
 const MAX_MODELS: usize = 3;
-
-const fn column(heading: &'static str, align: Align) -> Column {
-    Column {
-        heading,
-        align,
-        dropped: None,
-    }
-}
 
 /// The comparison in lines of at most `width` columns.
 pub fn lines(comparison: &Comparison, width: usize) -> Vec<Line> {
@@ -68,7 +60,7 @@ fn side(word: &str, side: &Side) -> Line {
             Tone::Strong,
         );
     if side.kind != tracer_insight::comparison::SideKind::Run {
-        line = line.space(2).with(words::kind(side), Tone::Muted);
+        line = line.space(2).with(side.kind.as_str(), Tone::Muted);
     }
     for (number, model) in side.models.iter().take(MAX_MODELS).enumerate() {
         line = line.with(if number == 0 { "  " } else { ", " }, Tone::Plain);

@@ -3,7 +3,7 @@
 use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, shows_cost, why};
 use tracer_gate::{Report, ReportedTrial};
 
-use crate::terminal::layout::{Align, Column, Table};
+use crate::terminal::layout::{Align, Column, Table, indented};
 use tracer_gate::words::checks;
 use tracer_gate::words::checks::{CheckOutcome, CheckRow};
 use tracer_gate::words::{changes, verdict};
@@ -21,27 +21,19 @@ const MAX_OUTPUTS: usize = 3;
 const MAX_TRIALS: usize = 50;
 
 const TRIALS: [Column; 8] = [
-    column("", Align::Left, None),
-    column("TRIAL", Align::Right, None),
-    column("RUN", Align::Left, None),
-    column("STEPS", Align::Right, Some(3)),
-    column("TOKENS", Align::Right, Some(4)),
-    column("COST", Align::Right, Some(5)),
-    column("EXIT", Align::Right, Some(1)),
-    column("TIME", Align::Right, Some(2)),
+    Column::new("", Align::Left, None),
+    Column::new("TRIAL", Align::Right, None),
+    Column::new("RUN", Align::Left, None),
+    Column::new("STEPS", Align::Right, Some(3)),
+    Column::new("TOKENS", Align::Right, Some(4)),
+    Column::new("COST", Align::Right, Some(5)),
+    Column::new("EXIT", Align::Right, Some(1)),
+    Column::new("TIME", Align::Right, Some(2)),
 ];
 /// The column that is left out where no trial cost anything, as far as that is known.
 const COST: usize = 5;
 /// Without what only processes have: where a stored run is judged there is none.
 const STORED: usize = TRIALS.len() - 2;
-
-const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
-    Column {
-        heading,
-        align,
-        dropped,
-    }
-}
 
 /// The report in lines of at most `width` columns.
 pub fn lines(report: &Report, width: usize) -> Vec<Line> {
@@ -230,13 +222,6 @@ fn output(trial: &ReportedTrial, width: usize) -> Vec<Line> {
                 .with(plain_text::fit(line, 400), Tone::Muted)
                 .fitted(width)
         })
-        .collect()
-}
-
-fn indented(text: &str, indent: usize, width: usize, tone: Tone) -> Vec<Line> {
-    wrap(text, width.saturating_sub(indent))
-        .into_iter()
-        .map(|line| Line::new().space(indent).with(line, tone).fitted(width))
         .collect()
 }
 

@@ -1,4 +1,5 @@
-//! Columns that fit: aligned by spaces, dropped in a fixed order when there is no room, never wrapped.
+//! Columns that fit: aligned by spaces, dropped in a fixed order when there is no room, never wrapped; and text that is
+//! wrapped and indented.
 
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
@@ -24,6 +25,17 @@ pub struct Column {
     pub align: Align,
     /// Order in which columns go when there is no room: 1 before 2; `None` stays.
     pub dropped: Option<u8>,
+}
+
+impl Column {
+    /// A column with a heading.
+    pub const fn new(heading: &'static str, align: Align, dropped: Option<u8>) -> Self {
+        Self {
+            heading,
+            align,
+            dropped,
+        }
+    }
 }
 
 /// A table of fixed columns; after them comes one more cell that takes whatever room is left.
@@ -142,26 +154,22 @@ impl Arranged<'_> {
     }
 }
 
+/// A text as indented lines that fit `width`.
+pub fn indented(text: &str, indent: usize, width: usize, tone: Tone) -> Vec<Line> {
+    text::wrap(text, width.saturating_sub(indent))
+        .into_iter()
+        .map(|line| Line::new().space(indent).with(line, tone).fitted(width))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const COLUMNS: [Column; 3] = [
-        Column {
-            heading: "ID",
-            align: Align::Left,
-            dropped: None,
-        },
-        Column {
-            heading: "TOKENS",
-            align: Align::Right,
-            dropped: Some(2),
-        },
-        Column {
-            heading: "COST",
-            align: Align::Right,
-            dropped: Some(1),
-        },
+        Column::new("ID", Align::Left, None),
+        Column::new("TOKENS", Align::Right, Some(2)),
+        Column::new("COST", Align::Right, Some(1)),
     ];
 
     fn at(width: usize) -> [String; 2] {

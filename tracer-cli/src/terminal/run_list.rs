@@ -47,39 +47,31 @@ pub struct ReadableRun {
 }
 
 const COLUMNS: [Column; 11] = [
-    column("", Align::Left, None),
-    column("STATUS", Align::Left, None),
-    column("ID", Align::Left, None),
-    column("STARTED", Align::Left, Some(8)),
-    column("DURATION", Align::Right, Some(7)),
-    column("STEPS", Align::Right, Some(6)),
-    column("TOKENS", Align::Right, Some(5)),
-    column("COST", Align::Right, Some(4)),
-    column("MODEL", Align::Right, Some(1)),
-    column("TOOL", Align::Right, Some(2)),
-    column("ERRORS", Align::Right, Some(3)),
+    Column::new("", Align::Left, None),
+    Column::new("STATUS", Align::Left, None),
+    Column::new("ID", Align::Left, None),
+    Column::new("STARTED", Align::Left, Some(8)),
+    Column::new("DURATION", Align::Right, Some(7)),
+    Column::new("STEPS", Align::Right, Some(6)),
+    Column::new("TOKENS", Align::Right, Some(5)),
+    Column::new("COST", Align::Right, Some(4)),
+    Column::new("MODEL", Align::Right, Some(1)),
+    Column::new("TOOL", Align::Right, Some(2)),
+    Column::new("ERRORS", Align::Right, Some(3)),
 ];
 /// Columns of the place in a thread.
 const MAX_THREAD_COLUMNS: usize = 24;
 /// Part of the width below which a name and a subtitle no longer distinguish runs.
 const MIN_NAME_WIDTH: (usize, usize) = (3, 8);
 
-const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
-    Column {
-        heading,
-        align,
-        dropped,
-    }
-}
-
 /// The runs as a table of at most `width` columns, with IDs shortened to `id_length` characters.
 pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) -> Vec<Line> {
     let sorted_by = rows.iter().find_map(|row| Some(row.sorted_by?.0));
     let mut columns = COLUMNS.to_vec();
-    columns.extend(sorted_by.map(|heading| column(heading, Align::Right, None)));
+    columns.extend(sorted_by.map(|heading| Column::new(heading, Align::Right, None)));
     let has_origins = rows.iter().any(|row| row.origin.is_some());
     if has_origins {
-        columns.push(column("FROM", Align::Left, Some(9)));
+        columns.push(Column::new("FROM", Align::Left, Some(9)));
     }
     let mut table = Table::new(&columns);
     for row in rows {

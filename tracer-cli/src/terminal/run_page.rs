@@ -1,5 +1,6 @@
 //! The head of a run's page: its status, what happened in a sentence, what it counted, what is damaged.
 
+use crate::terminal::layout::indented;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::RunHead;
 use tracer_insight::status::{RunStatus, Signs};
@@ -24,7 +25,7 @@ impl RunPage<'_> {
     /// The lines above the steps, at most `width` columns wide.
     pub fn lines(&self, width: usize) -> Vec<Line> {
         let mut lines = self.header(width);
-        lines.extend(indented(&self.head.sentence(self.steps), Tone::Strong, width));
+        lines.extend(indented(&self.head.sentence(self.steps), 2, width, Tone::Strong));
         lines.extend(joined(&self.head.facts(), width));
         lines.extend(joined(&self.head.tag_words(), width));
         let origins = self.head.origin.iter().len();
@@ -35,7 +36,7 @@ impl RunPage<'_> {
             } else {
                 Tone::Muted
             };
-            lines.extend(indented(&notice, tone, width));
+            lines.extend(indented(&notice, 2, width, tone));
         }
         lines.extend(self.damage(width));
         lines
@@ -90,7 +91,7 @@ impl RunPage<'_> {
         let Some(list) = self.head.problem_list(MAX_PROBLEMS) else {
             return Vec::new();
         };
-        let mut lines = indented(&list.heading, Tone::Warning, width);
+        let mut lines = indented(&list.heading, 2, width, Tone::Warning);
         for problem in &list.problems {
             let parts = text::wrap(problem, width.saturating_sub(6));
             lines.extend(parts.iter().enumerate().map(|(index, part)| {
@@ -101,17 +102,10 @@ impl RunPage<'_> {
         lines.extend(
             list.more
                 .iter()
-                .flat_map(|more| indented(more, Tone::Warning, width)),
+                .flat_map(|more| indented(more, 2, width, Tone::Warning)),
         );
         lines
     }
-}
-
-pub(super) fn indented(sentence: &str, tone: Tone, width: usize) -> Vec<Line> {
-    text::wrap(sentence, width.saturating_sub(2))
-        .into_iter()
-        .map(|part| Line::new().space(2).with(part, tone).fitted(width))
-        .collect()
 }
 
 /// The parts with a dot between them, on as few lines as they take; a line breaks between parts only.

@@ -3,9 +3,10 @@
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::step_detail::{SectionContent, StepDetail, StepNumbers, StepSection};
 use tracer_insight::steps::Step;
-use tracer_insight::{text, units, value_lines};
+use tracer_insight::{units, value_lines};
 use tracer_sdk::format::SpanRecord;
 
+use crate::terminal::layout::indented;
 use crate::terminal::transcript;
 
 /// Columns that the content of a section is indented.
@@ -75,12 +76,11 @@ impl StepPage<'_> {
         let parent = step.record.parent_id.as_deref().unwrap_or("none");
         paragraphs.push(format!("span {} · parent {parent}", step.record.event_id));
         let mut lines = vec![first.fitted(width)];
-        lines.extend(paragraphs.iter().flat_map(|paragraph| {
-            let parts = text::wrap(paragraph, width.saturating_sub(2));
-            parts
-                .into_iter()
-                .map(|part| Line::new().space(2).with(part, Tone::Plain).fitted(width))
-        }));
+        lines.extend(
+            paragraphs
+                .iter()
+                .flat_map(|paragraph| indented(paragraph, 2, width, Tone::Plain)),
+        );
         lines
     }
 }

@@ -12,26 +12,10 @@ use tracer_insight::steps::Step;
 use tracer_insight::{cost, step_summary, text, units};
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        heading: "#",
-        align: Align::Right,
-        dropped: None,
-    },
-    Column {
-        heading: "+TIME",
-        align: Align::Right,
-        dropped: Some(1),
-    },
-    Column {
-        heading: "DUR",
-        align: Align::Right,
-        dropped: None,
-    },
-    Column {
-        heading: "STEP",
-        align: Align::Left,
-        dropped: None,
-    },
+    Column::new("#", Align::Right, None),
+    Column::new("+TIME", Align::Right, Some(1)),
+    Column::new("DUR", Align::Right, None),
+    Column::new("STEP", Align::Left, None),
 ];
 /// The column of the names.
 const STEP: usize = 3;

@@ -9,9 +9,9 @@ use tracer_insight::steps::Step;
 use tracer_insight::{text, units};
 
 const COLUMNS: [Column; 3] = [
-    column("#", Align::Right, None),
-    column("STEP", Align::Left, None),
-    column("DUR", Align::Right, Some(1)),
+    Column::new("#", Align::Right, None),
+    Column::new("STEP", Align::Left, None),
+    Column::new("DUR", Align::Right, Some(1)),
 ];
 /// With fewer columns no times can be distinguished, so the durations go first.
 const MIN_BAR_COLUMNS: usize = 24;
@@ -19,14 +19,6 @@ const MIN_BAR_COLUMNS: usize = 24;
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 /// Columns of a name that are kept, however deep it is.
 const MIN_NAME_COLUMNS: usize = 8;
-
-const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
-    Column {
-        heading,
-        align,
-        dropped,
-    }
-}
 
 /// The bars, at most `width` columns wide. `total` is the duration of the run, or the time that it has been running, in microseconds.
 pub fn lines(steps: &[Step<'_>], total: Option<u64>, width: usize) -> Vec<Line> {
