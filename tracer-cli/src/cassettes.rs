@@ -145,23 +145,19 @@ pub(crate) fn age_notice(cassette: &Cassette, max_age: Duration, now: Timestamp)
 /// Prints what came of a replay: the misses, what was not asked, and how much was.
 pub(crate) fn report(outcome: &ReplayOutcome, session: &mut Session) {
     if let Some(changed) = outcome.change_sentence() {
-        session
-            .ui
-            .note(&Line::of(format!("tracer: {changed}"), Tone::Warning));
+        session.ui.warn(format!("tracer: {changed}"));
     }
     for miss in &outcome.misses {
         print_miss("replay", miss, session);
     }
     let hidden = outcome.missed.saturating_sub(outcome.misses.len() as u64);
     if hidden > 0 {
-        session.ui.note(&Line::of(
-            format!("… and {hidden} more requests without an answer"),
-            Tone::Muted,
-        ));
+        let note = format!("… and {hidden} more requests without an answer");
+        session.ui.remark(note);
     }
     for number in &outcome.loose {
         let note = format!("tracer: recorded call {number} matched after masking numbers and dates");
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     let unused = outcome
         .unused_sentence()

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::ui::Ui;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::{text, units};
 
 /// Delay before a bar is drawn.
@@ -74,8 +73,7 @@ impl Progress {
                 count => format!(" {}", text::counted(count, self.unit)),
             };
             let took = units::duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-            let message = format!("{}{count}: done in {took}", self.activity);
-            ui.note(&Line::of(message, Tone::Muted));
+            ui.remark(format!("{}{count}: done in {took}", self.activity));
         }
     }
 

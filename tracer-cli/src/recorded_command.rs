@@ -134,12 +134,10 @@ pub(crate) fn announce(recording: &Recording, session: &mut Session) {
     if !recording.added_options().is_empty() {
         let options = quoted_words(recording.added_options());
         let note = format!("tracer: added {options} (--no-otel leaves the command as it is)");
-        session.ui.note(&Line::of(note, Tone::Muted));
+        session.ui.remark(note);
     }
     for notice in recording.notices() {
-        session
-            .ui
-            .note(&Line::of(format!("tracer: {notice}"), Tone::Warning));
+        session.ui.warn(format!("tracer: {notice}"));
     }
 }
 
@@ -173,22 +171,20 @@ pub(crate) fn report(
             "tracer: the endpoint of the environment did not take {}",
             counted(recorded.unforwarded, "request")
         );
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if let Some(note) = survivors(recorded) {
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if let Some(error) = &recorded.kept.error {
         let note = format!("tracer: the calls cannot be replayed: {error}");
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     for note in &recorded.notes {
-        session
-            .ui
-            .note(&Line::of(format!("tracer: {note}"), Tone::Warning));
+        session.ui.warn(format!("tracer: {note}"));
     }
     for reason in &recorded.reasons {
-        session.ui.note(&Line::of(format!("  - {reason}"), Tone::Muted));
+        session.ui.remark(format!("  - {reason}"));
     }
     let show = match &id {
         Some(id) => session.command(&format!("show {id}")),

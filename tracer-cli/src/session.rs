@@ -123,6 +123,13 @@ impl Session {
         }
     }
 
+    /// Prints a suggested command line to standard error, behind what it does.
+    pub(crate) fn print_next(&mut self, what: &str, arguments: &str) {
+        let command = self.command(arguments);
+        self.ui
+            .note(&Line::of(format!("  {what}"), Tone::Muted).with(command, Tone::Strong));
+    }
+
     /// Selects a run; without an argument the newest, with a note on standard error.
     pub fn select(&mut self, run_id: Option<&str>) -> Result<(RunDirectory, String), CliError> {
         let store = self.facts_store()?;
@@ -136,8 +143,7 @@ impl Session {
         let directory = lease.directory.clone();
         self.leases.push(lease);
         if run_id.is_none() {
-            self.ui
-                .note(&Line::of(format!("newest run, {short_id}"), Tone::Muted));
+            self.ui.remark(format!("newest run, {short_id}"));
         }
         Ok((directory, short_id))
     }

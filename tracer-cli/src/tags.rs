@@ -1,7 +1,6 @@
 //! The tags of runs that are recorded from outside: `--tag`, and `TRACER_TAGS`.
 
 use serde_json::{Map, Value};
-use tracer_insight::line::{Line, Tone};
 use tracer_sdk::format::{InvalidTag, MAX_TAGS, TAGS_VARIABLE, Tags, names};
 
 use crate::error::CliError;
@@ -34,7 +33,7 @@ impl TagArgs {
         let (mut tags, problem) = of_environment();
         if let Some(problem) = problem {
             let note = format!("tracer: a tag in {TAGS_VARIABLE} is not recorded: {problem}");
-            session.ui.note(&Line::of(note, Tone::Warning));
+            session.ui.warn(note);
         }
         for tag in &self.tags {
             for (key, value) in tag.iter() {

@@ -1,7 +1,6 @@
 //! What the commands share that work with a team's bucket: its URL, its errors, and how waiting for it is shown.
 
 use tracer_bucket::{BucketError, BucketUrl, OpenBucket, WaitEvent};
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::units;
 
 use crate::error::{CliError, with_causes};
@@ -43,13 +42,12 @@ impl WaitDisplay {
             WaitEvent::Waiting { reason, delay } => {
                 let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
                 if !std::mem::replace(&mut self.is_waiting, true) {
-                    let line = format!("{reason}; trying again in {}", units::duration(micros));
-                    ui.note(&Line::of(line, Tone::Warning));
+                    ui.warn(format!("{reason}; trying again in {}", units::duration(micros)));
                 }
             }
             WaitEvent::Resumed if self.is_waiting => {
                 self.is_waiting = false;
-                ui.note(&Line::of("the store answers again", Tone::Muted));
+                ui.remark("the store answers again");
             }
             _ => {}
         }

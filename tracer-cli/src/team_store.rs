@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tracer_bucket::{BucketError, BucketReader, BucketUrl, SyncSummary};
 use tracer_facts::TeamStore;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_insight::units;
 use tracer_sdk::settings::Settings;
@@ -84,7 +83,7 @@ fn synchronize(reader: &BucketReader, ui: &mut Ui) -> Result<(), CliError> {
                 "{url} cannot be read: {error}; what is shown was read at {}",
                 units::moment(at)
             );
-            ui.note(&Line::of(line, Tone::Warning));
+            ui.warn(line);
         }
         (Err(error), None) => {
             let hint = error.hint();
@@ -125,21 +124,20 @@ impl SynchronizedStore {
 
 /// Says what was not used.
 fn note(summary: &SyncSummary, url: &BucketUrl, ui: &mut Ui) {
-    let mut warn = |line: String| ui.note(&Line::of(line, Tone::Warning));
     if summary.is_busy {
-        warn(format!(
+        ui.warn(format!(
             "another process reads {url}: what it has not read yet is missing"
         ));
     }
     if summary.newer_lines > 0 {
         let lines = text::counted(summary.newer_lines, "run");
-        warn(format!(
+        ui.warn(format!(
             "{lines} in {url} not read: a newer tracer wrote them; update this one"
         ));
     }
     let odd = summary.malformed_lines + summary.odd_objects;
     if odd > 0 {
-        warn(format!(
+        ui.warn(format!(
             "{} in {url} passed over: no facts of runs",
             text::counted(odd, "entry")
         ));

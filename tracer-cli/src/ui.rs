@@ -182,6 +182,26 @@ impl Ui {
         let _ = self.err.line(line).and_then(|()| self.err.writer.flush());
     }
 
+    /// Prints a warning to standard error.
+    pub fn warn(&mut self, message: impl AsRef<str>) {
+        self.note(&Line::of(message, Tone::Warning));
+    }
+
+    /// Prints to standard error what is good to know, and asks for nothing.
+    pub fn remark(&mut self, message: impl AsRef<str>) {
+        self.note(&Line::of(message, Tone::Muted));
+    }
+
+    /// Prints a plain message to standard error.
+    pub fn say(&mut self, message: impl AsRef<str>) {
+        self.note(&Line::of(message, Tone::Plain));
+    }
+
+    /// Writes what was done to standard output.
+    pub fn done(&mut self, message: impl AsRef<str>) -> Result<(), CliError> {
+        self.lines(&[Line::of("✓ ", Tone::Good).with(message, Tone::Plain)])
+    }
+
     /// Prints a workflow command for GitHub Actions, which reads standard error too. No other function prints one.
     pub fn workflow_command(&mut self, command: &str) {
         self.clear_status();

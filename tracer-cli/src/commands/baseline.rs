@@ -10,7 +10,6 @@ use crate::output_file;
 use crate::session::{Session, quoted};
 use crate::team_store::StoreArgs;
 use tracer_gate;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
 
@@ -59,16 +58,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         shown(&path),
         text::counted(baseline.trials(), "run")
     );
-    session
-        .ui
-        .lines(&[Line::of("✓ ", Tone::Good).with(message, Tone::Plain)])?;
+    session.ui.done(message)?;
     if let Some(push) = push {
         let name = path.file_stem().map(|name| name.to_string_lossy());
         push.baseline(&baseline, &name.unwrap_or_default(), args.force, session)?;
     }
-    let next = session.command(&format!("run --baseline {} -- COMMAND", quoted(&path)));
-    session
-        .ui
-        .note(&Line::of("  compare with it:  ", Tone::Muted).with(next, Tone::Strong));
+    let next = format!("run --baseline {} -- COMMAND", quoted(&path));
+    session.print_next("compare with it:  ", &next);
     Ok(CommandOutcome::Done)
 }

@@ -151,7 +151,7 @@ fn against_command(
             counted(changed, "request"),
             file.display()
         );
-        session.ui.note(&Line::of(note, Tone::Plain));
+        session.ui.say(note);
     }
     Ok(if outcome.is_complete() {
         CommandOutcome::Done

@@ -59,9 +59,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let deleted: Vec<TraceId> = runs.iter().map(|(run, _)| run.directory.trace_id).collect();
     FactsStore::new(session.data_dir()?).forget(&deleted);
     let count = text::counted(runs.len() as u64, "run");
-    session
-        .ui
-        .lines(&[Line::of("✓ ", Tone::Good).with(format!("deleted {count}"), Tone::Plain)])?;
+    session.ui.done(format!("deleted {count}"))?;
     Ok(CommandOutcome::Done)
 }
 

@@ -23,7 +23,6 @@ use crate::output_file;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::team_store::StoreArgs;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::text;
@@ -111,10 +110,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     })?;
     reading.end(&mut session.ui);
     if meta.status == RecordedStatus::Running {
-        session.ui.note(&Line::of(
-            "the run has not ended: exporting what it has recorded so far",
-            Tone::Warning,
-        ));
+        let warning = "the run has not ended: exporting what it has recorded so far";
+        session.ui.warn(warning);
     }
     let total = records.record_count() as u64;
     let source = match args.format {
@@ -142,7 +139,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         shown(&args.out)
     );
     progress.end(&mut session.ui);
-    session.ui.note(&Line::of(message, Tone::Plain));
+    session.ui.say(message);
     note_redacted(redacted, session);
     Ok(CommandOutcome::Done)
 }
@@ -167,8 +164,8 @@ fn export_cassette(
             .with_hint("choose a file in a writable folder, or `-` for standard output")
     })?;
     let count = text::counted(cassette.exchanges.len() as u64, args.format.unit());
-    let message = format!("exported {short_id}, {count}, to {}", shown(&args.out));
-    session.ui.note(&Line::of(message, Tone::Plain));
+    let note = format!("exported {short_id}, {count}, to {}", shown(&args.out));
+    session.ui.say(note);
     Ok(CommandOutcome::Done)
 }
 
@@ -234,7 +231,7 @@ fn note_redacted(redacted: u64, session: &mut Session) {
             "redacted {} that looked like a secret",
             text::counted(redacted, "value")
         );
-        session.ui.note(&Line::of(message, Tone::Warning));
+        session.ui.warn(message);
     }
 }
 

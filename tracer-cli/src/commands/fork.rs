@@ -163,7 +163,7 @@ fn origin(args: &Args, session: &mut Session) -> Result<ForkedRun, CliError> {
     let mut cassette = cassettes::exchanges_of(&directory, &short_id)?;
     if cassette.is_torn {
         let note = format!("tracer: the last call that run {short_id} kept is cut short, and left out");
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     // What a request is not in.
     cassette.path = PathBuf::from(format!("run {short_id}"));
@@ -265,7 +265,7 @@ fn confirmed(
         lines.push(format!("tracer: changed: {}", changes.join(", ")));
     }
     for line in lines {
-        session.ui.note(&Line::of(line, Tone::Plain));
+        session.ui.say(line);
     }
     for exchange in origin
         .cassette
@@ -277,7 +277,7 @@ fn confirmed(
             "tracer: a secret was replaced in the recorded answer {}: the command gets __REDACTED__ there",
             exchange.number
         );
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if args.yes {
         return Ok(true);
@@ -328,7 +328,7 @@ fn report_fork(args: &Args, outcome: &ForkOutcome, origin: &ForkedRun, session: 
             "tracer: the fork stopped: {} as recorded, then the command asked something else",
             counted(outcome.verified, "call")
         );
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
         let earlier = session.command(&format!("fork {id} --at {} -- COMMAND", outcome.verified + 1));
         session
             .ui
@@ -341,22 +341,22 @@ fn report_fork(args: &Args, outcome: &ForkOutcome, origin: &ForkedRun, session: 
             outcome.verified,
             counted(outcome.before, "call")
         );
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     for number in &outcome.loose {
         let note = format!("tracer: recorded call {number} matched after masking numbers and dates");
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     for call in &outcome.unasked {
         let note = format!("tracer: call {call} was to be changed, and was never asked");
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if outcome.unchanged > 0 {
         let note = format!(
             "tracer: {} went on unchanged: the API or the request has no place for the change",
             counted(outcome.unchanged, "call")
         );
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if args.quiet {
         return;

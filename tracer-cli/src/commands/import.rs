@@ -231,10 +231,8 @@ fn show(
     session.ui.lines(&lines)?;
     if summary.ignored_traces > 0 {
         let traces = text::counted(summary.ignored_traces, "trace");
-        session.ui.note(&Line::of(
-            format!("{traces} without a model call, a tool call or an agent ignored"),
-            Tone::Muted,
-        ));
+        let note = format!("{traces} without a model call, a tool call or an agent ignored");
+        session.ui.remark(note);
         session.ui.hint("keep them too: --all");
     }
     if let [run] = summary.runs.as_slice() {

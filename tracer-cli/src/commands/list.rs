@@ -19,7 +19,6 @@ use crate::terminal::run_list;
 use crate::terminal::run_list::{ReadableRun, RunRow};
 use crate::value_parsers::Since;
 use tracer_insight::json::Document;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
@@ -158,10 +157,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             filters(args),
             args.query.as_last_arguments()
         ));
-        session.ui.note(&Line::of(
-            format!("{count} from gate trials hidden; list them: {with_them}"),
-            Tone::Muted,
-        ));
+        let note = format!("{count} from gate trials hidden; list them: {with_them}");
+        session.ui.remark(note);
     }
     Ok(CommandOutcome::Done)
 }
@@ -281,7 +278,7 @@ fn print_remarks(listed: &[ListedRun], census: &RunCensus, session: &mut Session
         let id = run.directory.trace_id.to_string();
         let id = id.get(..id_length).unwrap_or(&id);
         let line = format!("{id}: {}", text::one_line(&run.facts.remarks.join("; "), 400));
-        session.ui.note(&Line::of(line, Tone::Warning));
+        session.ui.warn(line);
     }
 }
 
@@ -295,16 +292,12 @@ fn print_omissions(
     session: &mut Session,
 ) {
     if all == 0 {
-        session
-            .ui
-            .note(&Line::of(format!("no runs in {data_dir} yet"), Tone::Plain));
+        session.ui.say(format!("no runs in {data_dir} yet"));
         session
             .ui
             .hint(&format!("record a first run: {}", session.command("demo")));
     } else if passing == 0 {
-        session
-            .ui
-            .note(&Line::of(format!("no runs match ({all} recorded)"), Tone::Plain));
+        session.ui.say(format!("no runs match ({all} recorded)"));
         session
             .ui
             .hint(&format!("list all runs: {}", session.command("list --all")));
@@ -316,10 +309,8 @@ fn print_omissions(
             filters(args),
             args.query.as_last_arguments()
         ));
-        session.ui.note(&Line::of(
-            format!("{listed} of {count}; list all: {all}"),
-            Tone::Muted,
-        ));
+        let note = format!("{listed} of {count}; list all: {all}");
+        session.ui.remark(note);
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
 
@@ -35,6 +34,6 @@ pub fn run(args: &Args, command: clap::Command, session: &mut Session) -> Result
         text::counted(pages as u64, "file"),
         shown(&args.folder)
     );
-    session.ui.note(&Line::of(message, Tone::Plain));
+    session.ui.say(message);
     Ok(CommandOutcome::Done)
 }

@@ -110,12 +110,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         counted(summary.model_calls, "model call"),
         counted(collected.started_runs, "run")
     );
-    session.ui.note(&Line::of(sentence, Tone::Plain));
+    session.ui.say(sentence);
     let error = collected
         .last_error
         .map(|error| format!("a run could not be completed: {error}"));
     for note in summary.notes().into_iter().chain(error) {
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if collected.started_runs > 0 {
         let show = session.command("show");
@@ -158,13 +158,13 @@ fn announce(proxy: &ModelProxy, inherited: &Inherited, session: &mut Session) ->
         .note(&heading.with(format!("http://{}", proxy.address()), Tone::Plain));
     for (variable, host) in proxy.upstreams() {
         let note = format!("{variable} is set: its requests go on to {host}");
-        session.ui.note(&Line::of(note, Tone::Muted));
+        session.ui.remark(note);
     }
     for unusable in proxy.unusable() {
-        session.ui.note(&Line::of(unusable.to_string(), Tone::Warning));
+        session.ui.warn(unusable.to_string());
     }
     let note = format!("runs go to {place}; set for the program to record:");
-    session.ui.note(&Line::of(note, Tone::Muted));
+    session.ui.remark(note);
     print_exports(inherited, proxy.base_urls(), session)
 }
 

@@ -119,17 +119,15 @@ fn announce(args: &Args, receiver: &RunningReceiver, session: &mut Session) -> R
     }
     let place = path_below_home(&session.data_dir()?);
     session.ui.note(&receiver.heading());
-    session.ui.note(&Line::of(
-        format!("runs go to {place}; set for the program to trace:"),
-        Tone::Muted,
-    ));
+    let note = format!("runs go to {place}; set for the program to trace:");
+    session.ui.remark(note);
     for export in receiver.exports() {
-        session.ui.note(&Line::of(format!("  {export}"), Tone::Plain));
+        session.ui.say(format!("  {export}"));
     }
     if !args.receiver.listen.is_loopback() {
         let warning =
             "other machines can reach it: it takes what has the token, without encryption on the way";
-        session.ui.note(&Line::of(warning, Tone::Warning));
+        session.ui.warn(warning);
     }
     session.ui.flush()
 }
@@ -215,12 +213,10 @@ fn ended(args: &Args, received: &Received, session: &mut Session) -> Result<(), 
         })?;
         return session.ui.flush();
     }
-    session.ui.note(&Line::of(received.sentence(), Tone::Plain));
+    session.ui.say(received.sentence());
     if let Some(error) = &collected.last_error {
-        session.ui.note(&Line::of(
-            format!("a run could not be completed: {error}"),
-            Tone::Warning,
-        ));
+        let note = format!("a run could not be completed: {error}");
+        session.ui.warn(note);
     }
     if collected.started_runs > 0 {
         let show = session.command("show");

@@ -8,7 +8,6 @@ use tracer_capture::record::{
     ChildEnvironment, FinishedRecording, Inherited, OtlpEndpoints, Program, RecordOptions, Recording,
     RecordingHooks, Signals, check_program, codex_options, model_base_urls,
 };
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
 
 use crate::cassettes::exchanges_of;
@@ -157,7 +156,7 @@ fn from_run(
         .map_err(not_written)?;
     let count = counted(cassette.exchanges.len() as u64, "exchange");
     let note = format!("tracer: {count} of run {short_id} written to {}", path.display());
-    session.ui.note(&Line::of(note, Tone::Plain));
+    session.ui.say(note);
     replay_hint(path, session);
     Ok(CommandOutcome::Done)
 }
@@ -169,14 +168,14 @@ fn report_cassette(path: &Path, recorded: &FinishedRecording, is_quiet: bool, se
         let note = format!(
             "tracer: a secret was replaced in the cassette, call {number}, {place}: in a replay the command gets __REDACTED__ there"
         );
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if kept.without_content > 0 {
         let note = format!(
             "tracer: {} kept without content: too large, or of no API that is known; a replay cannot answer such a request",
             counted(kept.without_content, "exchange")
         );
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if is_quiet {
         return;
@@ -186,7 +185,7 @@ fn report_cassette(path: &Path, recorded: &FinishedRecording, is_quiet: bool, se
         counted(kept.calls, "call"),
         path.display()
     );
-    session.ui.note(&Line::of(note, Tone::Plain));
+    session.ui.say(note);
     if kept.calls > 0 {
         replay_hint(path, session);
     }

@@ -79,9 +79,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let Some(repair) = repair else {
         let message = format!("run {short_id} needs no repair: it has ended and is valid");
-        session
-            .ui
-            .lines(&[Line::of("✓ ", Tone::Good).with(message, Tone::Plain)])?;
+        session.ui.done(message)?;
         return Ok(CommandOutcome::Done);
     };
     let done = if args.dry_run {

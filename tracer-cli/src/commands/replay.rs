@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use tracer_capture::cassette::{Cassette, Matching, OnMiss, ReplayOptions, ReplayOutcome, Replayer};
 use tracer_capture::record::{CommandEnd, Exit, Inherited, Recording, Signals, check_program};
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::shell_quoted;
 
 use crate::cassettes::{self, MISS_CODE, ReplayedCommand};
@@ -127,7 +126,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let ReplaySource { cassette, command } = source(args, session).map_err(not_run)?;
     if cassette.is_torn {
         let note = "tracer: the last line of the cassette is cut short, and left out";
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     if let Some(program) = command.first() {
         check_program(program).map_err(not_started)?;
@@ -210,7 +209,7 @@ fn serve(recording: &Recording, session: &mut Session) -> Result<CommandEnd, Cli
     }
     session.ui.flush()?;
     let note = "tracer: set these variables for your tests; Ctrl-C ends the replay";
-    session.ui.note(&Line::of(note, Tone::Muted));
+    session.ui.remark(note);
     let _ = interrupted.recv();
     Ok(CommandEnd::now(Some(Exit::Code(0))))
 }

@@ -2,7 +2,6 @@
 
 use tracer_facts::query::RunQuery;
 use tracer_facts::{DatabaseError, FactsStore, ReadingProgress, RunChoice, RunSink, RunStream, Survey};
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{self, shell_quoted};
 use tracer_sdk::read::CancelToken;
 
@@ -75,7 +74,7 @@ pub(super) fn read_stream(
     if runs.unread > 0 {
         let count = text::counted(runs.unread as u64, "run");
         let note = format!("interrupted: {count} not read; what was read is kept");
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
     Ok(runs)
 }
@@ -94,7 +93,7 @@ pub(super) fn note_unfetched(session: &mut Session) {
     if count > 0 {
         let runs = text::counted(count, "run");
         let note = format!("{runs} not looked through: {url} does not give them now");
-        session.ui.note(&Line::of(note, Tone::Warning));
+        session.ui.warn(note);
     }
 }
 

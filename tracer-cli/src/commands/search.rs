@@ -450,14 +450,14 @@ impl Printing<'_> {
         }
         if self.hits == 0 {
             let note = format!("no step matches, in {}", text::counted(searched as u64, "run"));
-            self.session.ui.note(&Line::of(note, Tone::Plain));
+            self.session.ui.say(note);
         } else if self.more || self.hits >= self.limit {
             let query = self.args.query.as_last_arguments();
             let sort = self.args.sort.map(|order| format!(" --sort {}", order.as_str()));
             let sort = sort.unwrap_or_default();
             let all = self.session.command(&format!("search{sort} --all{query}"));
             let note = format!("the first {count}; print all: {all}");
-            self.session.ui.note(&Line::of(note, Tone::Muted));
+            self.session.ui.remark(note);
         }
         Ok(CommandOutcome::Done)
     }

@@ -210,11 +210,7 @@ fn columns(by: Option<Grouping>) -> Vec<Column> {
                 StatsColumn::Cached => ("CACHED", Some(1)),
                 StatsColumn::Cost => ("COST", Some(8)),
             };
-            Column {
-                heading,
-                align: Align::Right,
-                dropped,
-            }
+            Column::new(heading, Align::Right, dropped)
         })
         .collect()
 }
@@ -227,7 +223,7 @@ fn print_table(
 ) -> Result<CommandOutcome, CliError> {
     let all = &found.all;
     if all.runs == 0 {
-        session.ui.note(&Line::of("no runs match", Tone::Plain));
+        session.ui.say("no runs match");
         return Ok(CommandOutcome::Done);
     }
     let is_of_calls = args.by.is_some_and(Grouping::is_of_calls);
@@ -267,7 +263,7 @@ fn print_table(
     if rows.len() > listed.len() {
         let hidden = text::counted((rows.len() - listed.len()) as u64, "group");
         let note = format!("{hidden} more; print all: --json or --csv");
-        session.ui.note(&Line::of(note, Tone::Muted));
+        session.ui.remark(note);
     }
     Ok(CommandOutcome::Done)
 }

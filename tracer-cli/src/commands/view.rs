@@ -13,7 +13,6 @@ use crate::outcome::CommandOutcome;
 use crate::receiver::{self, ReceiverArgs, RunningReceiver};
 use crate::session::Session;
 use crate::team_store::{StoreArgs, SynchronizedStore};
-use tracer_insight::line::{Line, Tone};
 use tracer_view::{self as view, BoundViewer, Options};
 
 /// Options of `tracer view`.
@@ -128,7 +127,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if let Some(receiver) = receiver {
         // What was accepted is completed, however the viewer ended.
         let (summary, _) = receiver.end();
-        session.ui.note(&Line::of(summary.sentence(), Tone::Plain));
+        session.ui.say(summary.sentence());
     }
     served.map_err(|error| {
         CliError::new(ErrorKind::Internal, "the viewer stopped")
@@ -170,10 +169,9 @@ fn print_address(
         session.ui.plain(&format!("tracer view: {url}"))?;
     }
     if bound.is_exposed() {
-        session.ui.note(&Line::of(
-            "other machines can reach the viewer: anyone with this address can read and change every run",
-            Tone::Warning,
-        ));
+        let warning =
+            "other machines can reach the viewer: anyone with this address can read and change every run";
+        session.ui.warn(warning);
     }
     session.ui.flush()
 }

@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::terminal::gate_report;
 use tracer_gate::words::checks;
 use tracer_gate::words::checks::CheckOutcome;
-use tracer_insight::line::{Line, Tone};
+use tracer_insight::line::Line;
 
 /// Format of a result on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -132,11 +132,8 @@ fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(),
                 session.ui.note(&Line::new());
             }
             for step in steps {
-                let what = format!("  {:23}", format!("{}:", step.what));
-                let command = session.command(&step.arguments);
-                session
-                    .ui
-                    .note(&Line::of(what, Tone::Muted).with(command, Tone::Strong));
+                let what = format!("{:23}", format!("{}:", step.what));
+                session.print_next(&what, &step.arguments);
             }
             Ok(())
         }
@@ -172,8 +169,8 @@ fn write_github_outputs(report: &Report, inconclusive_fails: bool, args: &Output
         .open(&path)
         .and_then(|mut file| file.write_all(document(report, args).as_bytes()));
     if let Err(error) = written {
-        let reported = format!("the job summary cannot be written: {error}");
-        session.ui.note(&Line::of(reported, Tone::Warning));
+        let note = format!("the job summary cannot be written: {error}");
+        session.ui.warn(note);
     }
 }
 

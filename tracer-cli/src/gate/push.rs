@@ -3,7 +3,6 @@
 use tracer_bucket::{BucketError, OpenBucket, ShipEvent, ShipOptions, ShipSummary, Shipper};
 use tracer_capture::push::JournalError;
 use tracer_gate::{Baseline, Report};
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::read::{RunDirectory, RunStore};
@@ -139,11 +138,10 @@ impl GatePush {
                     .map_err(|error| error.to_string())?
                     .map_err(|error| error.to_string())
             });
-        let line = match sent {
-            Ok(name) => Line::of(format!("  report:  {url}/{name}"), Tone::Muted),
-            Err(reason) => Line::of(format!("the report is not in {url}: {reason}"), Tone::Warning),
-        };
-        session.ui.note(&line);
+        match sent {
+            Ok(name) => session.ui.remark(format!("  report:  {url}/{name}")),
+            Err(reason) => session.ui.warn(format!("the report is not in {url}: {reason}")),
+        }
     }
 
     /// Sends the runs of a baseline, and then the baseline, whose runs stay in the bucket from then on.
@@ -163,19 +161,18 @@ impl GatePush {
             .partition(|run: &TraceId| store.runs_dir().join(run.to_string()).is_dir());
         if !here.is_empty() {
             let said = self.runs(&here, session).sentence;
-            session.ui.note(&Line::of(format!("  {said}"), Tone::Muted));
+            session.ui.remark(format!("  {said}"));
         }
         if !elsewhere.is_empty() {
             let runs = text::counted(elsewhere.len() as u64, "run");
             let line = format!("{runs} of the baseline not on this machine: push them where they are");
-            session.ui.note(&Line::of(line, Tone::Warning));
+            session.ui.warn(line);
         }
         let json = baseline.to_json().into_bytes();
         let mut wait = WaitDisplay::default();
         let mut observe = |event| wait.show(event, &mut session.ui);
         let name = block_on(self.bucket.write_baseline(name, json, replace, &mut observe))?
             .map_err(|error| team_bucket::failed(ACTION, &url, &error))?;
-        let line = Line::of("✓ ", Tone::Good).with(format!("pushed {url}/{name}"), Tone::Plain);
-        session.ui.lines(&[line])
+        session.ui.done(format!("pushed {url}/{name}"))
     }
 }

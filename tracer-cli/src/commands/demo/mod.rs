@@ -27,7 +27,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         "A simulated support agent answers {:?} (no network, no keys) …",
         demo_agent::QUESTION
     );
-    session.ui.note(&Line::of(question, Tone::Muted));
+    session.ui.remark(question);
     let recorded = recorded::record(demo_agent::answer_ticket, session)?;
     let id = &recorded.short_id;
     session.ui.lines(&[Line::of("✓ ", Tone::Good)
@@ -43,16 +43,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         ("export it:     ", format!("export {id} --out run.json")),
         ("try the gate:  ", "demo --regression".to_owned()),
     ] {
-        print_next(what, &next, session);
+        session.print_next(what, &next);
     }
     Ok(CommandOutcome::Done)
-}
-
-fn print_next(what: &str, arguments: &str, session: &mut Session) {
-    let next = session.command(arguments);
-    session.ui.note(
-        &Line::of("  ", Tone::Plain)
-            .with(what, Tone::Muted)
-            .with(next, Tone::Strong),
-    );
 }

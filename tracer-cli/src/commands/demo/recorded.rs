@@ -7,7 +7,6 @@ use tracer_sdk::{GuardrailExceeded, Run};
 use crate::demo_agent;
 use crate::error::CliError;
 use crate::session::Session;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::path_below_home as shown;
 
 /// IDs and place of a recorded run.
@@ -40,8 +39,8 @@ pub(super) fn record(
         );
     }
     if let Some(guardrail) = stopped {
-        let message = format!("a guardrail in your settings stopped it: {guardrail}");
-        session.ui.note(&Line::of(message, Tone::Warning));
+        let note = format!("a guardrail in your settings stopped it: {guardrail}");
+        session.ui.warn(note);
     }
     let trace_id = id.to_string();
     Ok(DemoRun {

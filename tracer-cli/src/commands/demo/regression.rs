@@ -17,7 +17,6 @@ use crate::session::Session;
 use crate::terminal::gate_report;
 use tracer_gate::files::{self, BaselineInput};
 use tracer_gate::one_run;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::path_below_home as shown;
 use tracer_insight::units::now;
 
@@ -29,10 +28,9 @@ pub(super) fn run(session: &mut Session) -> Result<CommandOutcome, CliError> {
     let folder = session.data_dir()?.join("demo");
     let (policy_file, baseline_file) = (folder.join("policy.yaml"), folder.join("baseline.json"));
 
-    print_stage(
-        "1. A simulated support agent answers a ticket (no network, no keys) …",
-        session,
-    );
+    session
+        .ui
+        .remark("1. A simulated support agent answers a ticket (no network, no keys) …");
     let good = record(demo_agent::answer_ticket, session)?;
     let stored = stored_run::select(Some(&good.trace_id), session)?;
     let baseline = Baseline::of_run(&stored.metrics, &tracer_gate::moment(now()));
@@ -43,42 +41,34 @@ pub(super) fn run(session: &mut Session) -> Result<CommandOutcome, CliError> {
         good.short_id,
         shown(&baseline_file)
     );
-    print_stage(&stage, session);
+    session.ui.remark(stage);
 
-    print_stage(
-        "2. A prompt change makes the agent \"more thorough\". It still ends ok …",
-        session,
-    );
+    session
+        .ui
+        .remark("2. A prompt change makes the agent \"more thorough\". It still ends ok …");
     let changed = record(demo_agent::changed::answer_ticket, session)?;
-    print_stage("3. The gate compares the two runs:", session);
-    print_stage("", session);
+    session.ui.remark("3. The gate compares the two runs:");
+    session.ui.remark("");
     let report = judge(&policy_file, &baseline_file, &changed.trace_id, session)?;
     let lines = gate_report::lines(&report, session.ui.width());
     session.ui.lines(&lines)?;
 
-    print_stage("", session);
-    print_stage("4. The comment on the pull request:", session);
-    print_stage("", session);
+    session.ui.remark("");
+    session.ui.remark("4. The comment on the pull request:");
+    session.ui.remark("");
     let comment = on_a_pull_request(report.clone());
     let steps = next::without_runs(&comment, Some("report.json"));
     session
         .ui
         .plain(markdown::document(&comment, &steps).trim_end())?;
 
-    print_stage("", session);
+    session.ui.remark("");
     for step in next::steps(&report, None) {
-        super::print_next(
-            &format!("{:23}", format!("{}:", step.what)),
-            &step.arguments,
-            session,
-        );
+        let what = format!("{:23}", format!("{}:", step.what));
+        session.print_next(&what, &step.arguments);
     }
-    super::print_next("gate your own agent:   ", "init --github", session);
+    session.print_next("gate your own agent:   ", "init --github");
     Ok(CommandOutcome::Done)
-}
-
-fn print_stage(text: &str, session: &mut Session) {
-    session.ui.note(&Line::of(text, Tone::Muted));
 }
 
 fn judge(

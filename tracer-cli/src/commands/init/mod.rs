@@ -8,7 +8,6 @@ use crate::outcome::CommandOutcome;
 use crate::output_file::{self, NewFileError};
 use crate::session::Session;
 use tracer_gate::files;
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::shell_quoted;
 
 const POLICY: &str = include_str!("policy.yaml");
@@ -56,19 +55,16 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     for (path, text) in missing {
         output_file::write_in_project(Path::new(path), args.force, text.as_bytes())?;
-        session
-            .ui
-            .lines(&[Line::of("✓ ", Tone::Good).with(format!("wrote {path}"), Tone::Plain)])?;
+        session.ui.done(format!("wrote {path}"))?;
     }
     for (path, _) in kept {
-        let message = format!("kept {path}: it exists already");
-        session.ui.note(&Line::of(message, Tone::Muted));
+        session.ui.remark(format!("kept {path}: it exists already"));
     }
     if args.github {
         let message = format!(
             "  set TRACER_GIT and TRACER_REV in {WORKFLOW_FILE}: the repository and commit to build tracer from"
         );
-        session.ui.note(&Line::of(message, Tone::Warning));
+        session.ui.warn(message);
     }
     let command = shell_words(&args.command);
     print_next(&command, session);
@@ -77,9 +73,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 
 fn print_next(command: &str, session: &mut Session) {
     for (what, next) in [
-        ("gate your agent:          ", format!("run -- {command}")),
+        ("gate your agent:", format!("run -- {command}")),
         (
-            "write a baseline:         ",
+            "write a baseline:",
             format!("run --json-out report.json -- {command}"),
         ),
         (
@@ -87,14 +83,11 @@ fn print_next(command: &str, session: &mut Session) {
             "baseline --from-report report.json --out .tracer/baselines/agent.json".to_owned(),
         ),
         (
-            "compare with it:          ",
+            "compare with it:",
             format!("run --baseline .tracer/baselines/agent.json -- {command}"),
         ),
     ] {
-        let next = session.command(&next);
-        session
-            .ui
-            .note(&Line::of(format!("  {what:26}"), Tone::Muted).with(next, Tone::Strong));
+        session.print_next(&format!("{what:26}"), &next);
     }
 }
 

@@ -48,19 +48,18 @@ pub(super) fn run(
     let ui = &mut display.session.ui;
     if !plan.removals.is_empty() {
         let removed = removed_of(removed.removed_runs, plan.runs, removed.removed_bytes);
-        let line = format!("removed {removed}, from {url}");
-        ui.lines(&[Line::of("✓ ", Tone::Good).with(line, Tone::Plain)])?;
+        ui.done(format!("removed {removed}, from {url}"))?;
     }
     if removed.left_runs > 0 && !removed.is_stopped {
         let line = format!(
             "left {}: a baseline needs them now, a newer tracer wrote them, or they are not whole yet",
             text::counted(removed.left_runs, "run")
         );
-        ui.note(&Line::of(line, Tone::Warning));
+        ui.warn(line);
     }
     if removed.is_stopped {
         let line = "stopped before everything was removed; the same rules find the rest";
-        ui.note(&Line::of(line, Tone::Warning));
+        ui.warn(line);
         return Ok(CommandOutcome::CheckFailed);
     }
     let compacted = block_on(pruner.compact(stop_signal(), &mut |event| display.show(event)))?;
@@ -73,9 +72,9 @@ pub(super) fn run(
             text::counted(compacted.compacted_days, "day"),
             text::counted(compacted.removed_objects, "object")
         );
-        ui.lines(&[Line::of("✓ ", Tone::Good).with(line, Tone::Plain)])?;
+        ui.done(line)?;
     } else if plan.removals.is_empty() {
-        ui.note(&Line::of("facts: nothing to compact", Tone::Plain));
+        ui.say("facts: nothing to compact");
     }
     Ok(CommandOutcome::Done)
 }
@@ -87,7 +86,7 @@ fn is_wanted(plan: &BucketPrunePlan, args: &super::Args, session: &mut Session) 
             "kept {} that baselines in the bucket need",
             text::counted(plan.needed_runs, "run")
         );
-        session.ui.note(&Line::of(line, Tone::Muted));
+        session.ui.remark(line);
     }
     // The plan has the IDs of no other runs.
     let id_length = run_list::id_length(plan.removals.iter().map(|removal| removal.run));

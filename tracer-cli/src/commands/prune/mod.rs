@@ -16,7 +16,6 @@ use crate::progress::Progress;
 use crate::session::Session;
 use crate::terminal::run_list;
 use crate::value_parsers::{self, Since};
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::RunStatus;
 use tracer_insight::units::now;
 
@@ -120,9 +119,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .collect();
     FactsStore::new(store.data_dir()).forget(&removed);
     let removed = removed_of(result.removed_runs as u64, all_runs, result.removed_bytes);
-    session
-        .ui
-        .lines(&[Line::of("✓ ", Tone::Good).with(format!("removed {removed}"), Tone::Plain)])?;
+    session.ui.done(format!("removed {removed}"))?;
     Ok(CommandOutcome::Done)
 }
 

@@ -80,8 +80,7 @@ impl RemovalPreview {
     ) -> Result<PlanDecision, CliError> {
         let Self { rows, planned } = self;
         if rows.is_empty() {
-            let line = format!("nothing to remove: {planned}");
-            session.ui.note(&Line::of(line, Tone::Plain));
+            session.ui.say(format!("nothing to remove: {planned}"));
             return Ok(PlanDecision::NothingToRemove);
         }
         if args.dry_run {

@@ -7,6 +7,7 @@ use tracer_insight::run_head::display_name;
 use tracer_insight::text;
 use tracer_insight::units;
 
+use super::{STOPPED, not_ended, nothing_to_send, print_sent};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::runtime::{block_on, stop_signal};
@@ -38,8 +39,8 @@ pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Resul
         shipper.confirm().map_err(|error| failed(&url, &error, 0))?;
     }
     if args.follow {
-        let line = format!("sending runs that end to {url}; stop with Ctrl-C");
-        session.ui.note(&Line::of(line, Tone::Muted));
+        let note = format!("sending runs that end to {url}; stop with Ctrl-C");
+        session.ui.remark(note);
     }
     let mut display = ShipDisplay {
         session,
@@ -87,9 +88,8 @@ impl ShipDisplay<'_> {
                     let change = if generation > 1 { "  changed" } else { "" };
                     let id = run_list::short_id(run, []);
                     let rest = format!("{id}  {name}  {}{change}", units::bytes(bytes));
-                    let line = Line::of("✓ ", Tone::Good).with(rest, Tone::Plain);
                     // A closed output does not stop what is sent.
-                    let _ = ui.lines(&[line]).and_then(|()| ui.flush());
+                    let _ = ui.done(rest).and_then(|()| ui.flush());
                 } else {
                     let sent = text::counted(self.committed, "run");
                     ui.status(&Line::of(format!("{sent} sent"), Tone::Muted));
@@ -98,8 +98,7 @@ impl ShipDisplay<'_> {
             ShipEvent::Wait(event) => self.wait.show(event, ui),
             ShipEvent::NotSent(not_sent) if self.lists_runs => {
                 let id = run_list::short_id(not_sent.run, []);
-                let line = format!("run {id} is not sent: {}", not_sent.reason);
-                ui.note(&Line::of(line, Tone::Warning));
+                ui.warn(format!("run {id} is not sent: {}", not_sent.reason));
             }
             _ => {}
         }
@@ -113,37 +112,29 @@ fn print_summary(
     session: &mut Session,
 ) -> Result<CommandOutcome, CliError> {
     let ui = &mut session.ui;
-    let mut warn = |line: String| ui.note(&Line::of(line, Tone::Warning));
     if summary.is_unredacted {
-        warn("redaction is off in the settings: runs are sent as they are recorded".to_owned());
+        ui.warn("redaction is off in the settings: runs are sent as they are recorded");
     } else if summary.redacted_values > 0 {
         let values = text::counted(summary.redacted_values, "secret");
-        warn(format!(
+        ui.warn(format!(
             "the check before sending redacted {values}; the files of this machine still have them"
         ));
     }
     if !is_following {
         for not_sent in summary.not_sent.iter().take(MAX_LISTED) {
             let id = run_list::short_id(not_sent.run, []);
-            warn(format!("run {id} is not sent: {}", not_sent.reason));
+            ui.warn(format!("run {id} is not sent: {}", not_sent.reason));
         }
         let hidden = summary.not_sent.len().saturating_sub(MAX_LISTED);
         if hidden > 0 {
-            warn(format!("… and {hidden} more"));
+            ui.warn(format!("… and {hidden} more"));
         }
         if summary.is_stopped {
-            warn("stopped before everything was sent; push again to go on".to_owned());
+            ui.warn(STOPPED);
         }
     }
     if summary.runs == 0 && !is_following {
-        let line = match summary.runs_sent_before {
-            0 => "nothing to send".to_owned(),
-            before => format!(
-                "nothing to send: {} sent to {url} before",
-                text::counted(before, "run")
-            ),
-        };
-        ui.note(&Line::of(line, Tone::Plain));
+        ui.say(nothing_to_send(summary.runs_sent_before, url));
     } else {
         let checked = if summary.is_unredacted {
             ""
@@ -161,20 +152,11 @@ fn print_summary(
         if !summary.not_sent.is_empty() {
             line = format!("{line}; {} not sent", summary.not_sent.len());
         }
-        let (sign, tone) = if summary.not_sent.is_empty() {
-            ("✓ ", Tone::Good)
-        } else {
-            ("✗ ", Tone::Bad)
-        };
-        ui.lines(&[Line::of(sign, tone).with(line, Tone::Plain)])?;
+        print_sent(&line, summary.not_sent.is_empty(), ui)?;
     }
     if summary.open_runs > 0 && !is_following && !summary.is_stopped {
-        let (runs, verb) = match summary.open_runs {
-            1 => ("1 run".to_owned(), "has"),
-            more => (text::counted(more, "run"), "have"),
-        };
-        let line = format!("{runs} {verb} not ended: a bucket gets runs that have");
-        ui.note(&Line::of(line, Tone::Warning));
+        let runs = not_ended(summary.open_runs);
+        ui.warn(format!("{runs}: a bucket gets runs that have"));
         let follow = session.command(&format!("push --follow --to {url}"));
         let repair = session.command("repair");
         session.ui.hint(&format!("send them when they end: {follow}"));

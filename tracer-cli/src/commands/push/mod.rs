@@ -18,7 +18,11 @@ use crate::outcome::CommandOutcome;
 use crate::runtime::{block_on, stop_signal};
 use crate::session::Session;
 use crate::terminal::run_list;
+use crate::ui::Ui;
 use crate::value_parsers::Since;
+
+/// Said when sending was interrupted.
+const STOPPED: &str = "stopped before everything was sent; push again to go on";
 
 /// Options of `tracer push`. They hold keys, so that they are not `Debug`.
 #[derive(clap::Args)]
@@ -113,8 +117,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         pusher.confirm().map_err(|error| failed(&endpoint, &error, 0))?;
     }
     if args.follow {
-        let line = format!("sending to {endpoint}; stop with Ctrl-C");
-        session.ui.note(&Line::of(line, Tone::Muted));
+        let note = format!("sending to {endpoint}; stop with Ctrl-C");
+        session.ui.remark(note);
     }
     let mut display = Display::new(args.follow, session);
     let outcome = block_on(async {
@@ -200,7 +204,6 @@ impl<'a> Display<'a> {
 
     fn show(&mut self, event: PushEvent) {
         let ui = &mut self.session.ui;
-        let mut warn = |line: String| ui.note(&Line::of(line, Tone::Warning));
         match event {
             PushEvent::Sent { spans } => {
                 self.sent_spans += spans;
@@ -214,31 +217,27 @@ impl<'a> Display<'a> {
                     run_list::short_id(run, []),
                     text::counted(spans, "span")
                 );
-                let line = Line::of("✓ ", Tone::Good).with(rest, Tone::Plain);
                 // A closed output does not stop what is sent.
-                let _ = ui.lines(&[line]).and_then(|()| ui.flush());
+                let _ = ui.done(rest).and_then(|()| ui.flush());
             }
             PushEvent::Waiting { reason, delay } => {
                 let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
                 // One line for an outage, however long it takes.
                 if !std::mem::replace(&mut self.is_waiting, true) {
-                    warn(format!("{reason}; trying again in {}", units::duration(micros)));
+                    ui.warn(format!("{reason}; trying again in {}", units::duration(micros)));
                 }
             }
             PushEvent::Resumed => {
                 self.is_waiting = false;
-                ui.note(&Line::of("the endpoint answers again", Tone::Muted));
+                ui.remark("the endpoint answers again");
             }
             PushEvent::Refused { spans, message } => {
                 let spans = text::counted(spans, "span");
-                warn(format!("the endpoint refused {spans}{}", after_colon(&message)));
+                ui.warn(format!("the endpoint refused {spans}{}", after_colon(&message)));
             }
-            PushEvent::Warning { message } => warn(format!("the endpoint warns: {message}")),
-            PushEvent::SwitchedToJson => ui.note(&Line::of(
-                "the endpoint takes no protobuf: sending JSON",
-                Tone::Muted,
-            )),
-            PushEvent::Unreadable { run, reason } => warn(format!(
+            PushEvent::Warning { message } => ui.warn(format!("the endpoint warns: {message}")),
+            PushEvent::SwitchedToJson => ui.remark("the endpoint takes no protobuf: sending JSON"),
+            PushEvent::Unreadable { run, reason } => ui.warn(format!(
                 "failed to read run {}: {reason}",
                 run_list::short_id(run, [])
             )),
@@ -255,21 +254,16 @@ fn print_summary(
 ) -> Result<CommandOutcome, CliError> {
     if summary.unreadable_lines > 0 {
         let lines = text::counted(summary.unreadable_lines, "line");
-        let line = format!("left out {lines} without a span of their run");
-        session.ui.note(&Line::of(line, Tone::Warning));
+        let note = format!("left out {lines} without a span of their run");
+        session.ui.warn(note);
     }
     if summary.is_stopped && !args.follow {
-        let line = "stopped before everything was sent; push again to go on";
-        session.ui.note(&Line::of(line, Tone::Warning));
+        session.ui.warn(STOPPED);
     }
     if summary.sent_spans == 0 && summary.refused_spans == 0 && !args.follow {
-        let before = text::counted(summary.runs_sent_before, "run");
-        let line = if summary.runs_sent_before > 0 {
-            format!("nothing to send: {before} sent to {endpoint} before")
-        } else {
-            "nothing to send".to_owned()
-        };
-        session.ui.note(&Line::of(line, Tone::Plain));
+        session
+            .ui
+            .say(nothing_to_send(summary.runs_sent_before, endpoint));
         if summary.runs_sent_before > 0 {
             session.ui.hint("send them again with --again");
         }
@@ -280,22 +274,12 @@ fn print_summary(
         if summary.refused_spans > 0 {
             line = format!("{line}; {} refused", summary.refused_spans);
         }
-        let (sign, tone) = if summary.refused_spans > 0 {
-            ("✗ ", Tone::Bad)
-        } else {
-            ("✓ ", Tone::Good)
-        };
-        session
-            .ui
-            .lines(&[Line::of(sign, tone).with(line, Tone::Plain)])?;
+        print_sent(&line, summary.refused_spans == 0, &mut session.ui)?;
     }
     if summary.open_runs > 0 && !args.follow && !summary.is_stopped {
-        let (runs, verb) = match summary.open_runs {
-            1 => ("1 run".to_owned(), "has"),
-            more => (text::counted(more, "run"), "have"),
-        };
-        let line = format!("{runs} {verb} not ended: what is recorded later is not sent yet");
-        session.ui.note(&Line::of(line, Tone::Warning));
+        let runs = not_ended(summary.open_runs);
+        let note = format!("{runs}: what is recorded later is not sent yet");
+        session.ui.warn(note);
         let follow = session.command("push --follow");
         session.ui.hint(&format!("keep sending: {follow}"));
     }
@@ -303,6 +287,29 @@ fn print_summary(
         return Ok(CommandOutcome::CheckFailed);
     }
     Ok(CommandOutcome::Done)
+}
+
+/// That there is nothing to send, and how many runs were sent before.
+fn nothing_to_send(sent_before: u64, target: &impl std::fmt::Display) -> String {
+    if sent_before == 0 {
+        return "nothing to send".to_owned();
+    }
+    let before = text::counted(sent_before, "run");
+    format!("nothing to send: {before} sent to {target} before")
+}
+
+/// Prints what was sent, all of it or a part.
+fn print_sent(sent: &str, is_all: bool, ui: &mut Ui) -> Result<(), CliError> {
+    if is_all {
+        return ui.done(sent);
+    }
+    ui.lines(&[Line::of("✗ ", Tone::Bad).with(sent, Tone::Plain)])
+}
+
+/// `1 run has not ended`.
+fn not_ended(runs: u64) -> String {
+    let verb = if runs == 1 { "has" } else { "have" };
+    format!("{} {verb} not ended", text::counted(runs, "run"))
 }
 
 fn failed(endpoint: &PushEndpoint, error: &PushError, sent_spans: u64) -> CliError {

@@ -18,7 +18,6 @@ use crate::session::Session;
 use crate::terminal::trial_progress;
 use crate::terminal::trial_progress::HowFar;
 use tracer_gate::trials::{AfterTrial, Attempt, Scratch, Stop, TrialsStop, Watcher};
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::now;
 
 /// Follows the trials of one gate.
@@ -184,7 +183,7 @@ impl<'a> TrialFollower<'a> {
 
     /// Prints a notice and adds it to the report.
     fn notice(&mut self, text: String) {
-        self.session.ui.note(&Line::of(&text, Tone::Warning));
+        self.session.ui.warn(&text);
         self.followed.notices.push(text);
     }
 

@@ -28,7 +28,6 @@ use tracer_gate::files::{self, BaselineInput};
 use tracer_gate::trials::{
     self, Orphans, OutputCleaner, Stop, TrialCommand, TrialPlan, TrialProgram, TrialsStop, Workspace,
 };
-use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::now;
 
 /// Characters of a gate's ID: enough to be unique in a store.
@@ -80,7 +79,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let environment = environment::fingerprint(&command.workspace, replayed.as_deref())?;
     let notices = files::notices(&policy, &gate);
     for notice in &notices {
-        session.ui.note(&Line::of(notice, Tone::Muted));
+        session.ui.remark(notice);
     }
 
     let started = now();

@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::session::Session;
 use crate::terminal::follow_rows;
 use crate::terminal::follow_rows::FollowedRun;
-use tracer_insight::line::{Line, Tone};
+use tracer_insight::line::Line;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::steps;
@@ -83,10 +83,8 @@ pub(super) fn follow(
     session.ui.clear_status();
     if follower.unreadable_lines > 0 {
         let lines = tracer_insight::text::counted(follower.unreadable_lines, "line");
-        session.ui.note(&Line::of(
-            format!("failed to read {lines} of the log"),
-            Tone::Warning,
-        ));
+        let note = format!("failed to read {lines} of the log");
+        session.ui.warn(note);
     }
     session.ui.lines(&[Line::new()])?;
     page::head(&mut OpenedRun::open(directory, short_id, session)?, true, session)?;

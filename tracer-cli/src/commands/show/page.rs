@@ -25,7 +25,7 @@ pub(super) fn show(
     let numbers = shown.passing(filter, session)?;
     let evidence = head(shown, filter.is_empty(), session)?;
     if numbers.is_empty() && !filter.is_empty() {
-        session.ui.note(&Line::of("no steps match", Tone::Plain));
+        session.ui.say("no steps match");
     }
     let total = shown.contents.head().duration;
     let parts = parts(&numbers, args.all);
@@ -95,25 +95,21 @@ fn print_next(shown: &OpenedRun, numbers: &[usize], left_out: usize, session: &m
     if left_out > 0 {
         let omitted = text::counted(left_out as u64, "step");
         let all = session.command(&format!("show {id} --all"));
-        let line = format!("  {omitted} omitted; show all: {all}");
-        session.ui.note(&Line::of(line, Tone::Warning));
+        let note = format!("  {omitted} omitted; show all: {all}");
+        session.ui.warn(note);
     }
     if numbers.len() < shown.contents.len() {
         let all = text::counted(shown.contents.len() as u64, "step");
-        let line = format!("  {} of {all} match", numbers.len());
-        session.ui.note(&Line::of(line, Tone::Muted));
+        let note = format!("  {} of {all} match", numbers.len());
+        session.ui.remark(note);
     }
     if !shown.contents.run.problems.is_empty() {
         return;
     }
     if let Some(number) = numbers.last() {
         let step = session.command(&format!("show {id} --step {number}"));
-        session
-            .ui
-            .note(&Line::of(format!("  show a step:    {step}"), Tone::Muted));
+        session.ui.remark(format!("  show a step:    {step}"));
     }
     let export = session.command(&format!("export {id} --out run.json"));
-    session
-        .ui
-        .note(&Line::of(format!("  export as JSON: {export}"), Tone::Muted));
+    session.ui.remark(format!("  export as JSON: {export}"));
 }

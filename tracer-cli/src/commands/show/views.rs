@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::terminal::step_page::StepPage;
 use crate::terminal::transcript;
 use tracer_insight::key_steps::MAX_STEPS;
-use tracer_insight::line::{Line, Tone};
+use tracer_insight::line::Line;
 use tracer_insight::step_detail::{StepNumbers, call_number};
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::{steps, text};
@@ -48,11 +48,9 @@ pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) 
         None => None,
     };
     if let Some(fork) = fork {
-        session
-            .ui
-            .note(&Line::of(format!("  fork from here: {fork}"), Tone::Muted));
+        session.ui.remark(format!("  fork from here: {fork}"));
     }
-    session.ui.note(&Line::of(next, Tone::Muted));
+    session.ui.remark(next);
     Ok(())
 }
 
@@ -110,13 +108,11 @@ pub(super) fn transcript(
             .lines(&transcript::lines(&steps::steps(&sources, started), width))?;
     }
     if numbers.is_empty() {
-        session.ui.note(&Line::of("no steps to show", Tone::Plain));
+        session.ui.say("no steps to show");
     } else if laid_out.len() < numbers.len() {
         let left_out = text::counted((numbers.len() - laid_out.len()) as u64, "more step");
         let all = session.command(&format!("show {} --transcript --all", shown.short_id));
-        session
-            .ui
-            .note(&Line::of(format!("{left_out}; show all: {all}"), Tone::Warning));
+        session.ui.warn(format!("{left_out}; show all: {all}"));
     }
     Ok(())
 }
