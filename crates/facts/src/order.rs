@@ -9,89 +9,50 @@ use tracer_sdk::format::{Timestamp, TraceId};
 use crate::run_facts::RunDetails;
 use crate::store::ListedRun;
 
-/// What runs are sorted by. Numbers come from the largest to the smallest, runs whose number is not known last.
-///
-/// ```
-/// use tracer_facts::RunOrder;
-///
-/// assert_eq!(RunOrder::from_word("tokens"), Some(RunOrder::Tokens));
-/// assert_eq!(RunOrder::from_word("size"), None);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum RunOrder {
-    /// The newest first.
-    #[default]
-    Started,
-    /// How long it took, or has been going on.
-    Duration,
-    /// Number of steps.
-    Steps,
-    /// All tokens.
-    Tokens,
-    /// What its model calls cost, as far as that is known.
-    Cost,
-    /// Failed calls.
-    Failures,
-    /// Recorded errors.
-    Errors,
-    /// Calls that were tried again.
-    Retries,
-    /// The label, from A to Z.
-    Name,
-    /// The name of the model with the most calls, from A to Z.
-    Model,
-    /// The name of the tool with the most calls, from A to Z.
-    Tool,
-    /// The status, what asks for a look first.
-    Status,
+tracer_sdk::words! {
+    /// What runs are sorted by. Numbers come from the largest to the smallest, runs whose number is not known last.
+    ///
+    /// ```
+    /// use tracer_facts::RunOrder;
+    ///
+    /// assert_eq!(RunOrder::from_word("tokens"), Some(RunOrder::Tokens));
+    /// assert_eq!(RunOrder::from_word("size"), None);
+    /// ```
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum RunOrder in tracer_facts {
+        /// The newest first.
+        #[default]
+        Started = "started",
+        /// How long it took, or has been going on.
+        Duration = "duration",
+        /// Number of steps.
+        Steps = "steps",
+        /// All tokens.
+        Tokens = "tokens",
+        /// What its model calls cost, as far as that is known.
+        Cost = "cost",
+        /// Failed calls.
+        Failures = "failures",
+        /// Recorded errors.
+        Errors = "errors",
+        /// Calls that were tried again.
+        Retries = "retries",
+        /// The label, from A to Z.
+        Name = "name",
+        /// The name of the model with the most calls, from A to Z.
+        Model = "model",
+        /// The name of the tool with the most calls, from A to Z.
+        Tool = "tool",
+        /// The status, what asks for a look first.
+        Status = "status",
+    }
 }
 
 impl RunOrder {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 12] = [
-        Self::Started,
-        Self::Duration,
-        Self::Steps,
-        Self::Tokens,
-        Self::Cost,
-        Self::Failures,
-        Self::Errors,
-        Self::Retries,
-        Self::Name,
-        Self::Model,
-        Self::Tool,
-        Self::Status,
-    ];
-
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Started => "started",
-            Self::Duration => "duration",
-            Self::Steps => "steps",
-            Self::Tokens => "tokens",
-            Self::Cost => "cost",
-            Self::Failures => "failures",
-            Self::Errors => "errors",
-            Self::Retries => "retries",
-            Self::Name => "name",
-            Self::Model => "model",
-            Self::Tool => "tool",
-            Self::Status => "status",
-        }
-    }
-
     /// Whether the details of runs have to be known.
     #[must_use]
     pub const fn needs_details(self) -> bool {
         matches!(self, Self::Cost | Self::Model | Self::Tool)
-    }
-
-    /// The order of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|order| order.as_str() == word)
     }
 
     /// Sorts runs, which come newest first; `is_reversed` turns the order round. Each run is looked at once: they are large, lie

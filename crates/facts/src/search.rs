@@ -32,45 +32,25 @@ const EXCERPT_COLUMNS: usize = 120;
 /// Columns of it before the text that was looked for.
 const COLUMNS_BEFORE: usize = 30;
 
-/// What the hits of a search are sorted by, from the largest to the smallest.
-///
-/// ```
-/// use tracer_facts::SearchOrder;
-///
-/// assert_eq!(SearchOrder::from_word("cost"), Some(SearchOrder::Cost));
-/// assert_eq!(SearchOrder::from_word("size"), None);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchOrder {
-    /// What the model call cost.
-    Cost,
-    /// The tokens of the model call.
-    Tokens,
-    /// How long the step took.
-    Duration,
-    /// How often the loop was repeated, as its warning counts.
-    Repetitions,
-}
-
-impl SearchOrder {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 4] = [Self::Cost, Self::Tokens, Self::Duration, Self::Repetitions];
-
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cost => "cost",
-            Self::Tokens => "tokens",
-            Self::Duration => "duration",
-            Self::Repetitions => "repetitions",
-        }
-    }
-
-    /// The order of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|order| order.as_str() == word)
+tracer_sdk::words! {
+    /// What the hits of a search are sorted by, from the largest to the smallest.
+    ///
+    /// ```
+    /// use tracer_facts::SearchOrder;
+    ///
+    /// assert_eq!(SearchOrder::from_word("cost"), Some(SearchOrder::Cost));
+    /// assert_eq!(SearchOrder::from_word("size"), None);
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum SearchOrder in tracer_facts {
+        /// What the model call cost.
+        Cost = "cost",
+        /// The tokens of the model call.
+        Tokens = "tokens",
+        /// How long the step took.
+        Duration = "duration",
+        /// How often the loop was repeated, as its warning counts.
+        Repetitions = "repetitions",
     }
 }
 

@@ -20,64 +20,28 @@ use crate::run_facts::{CallTotals, agent};
 use crate::run_stream::RunSink;
 use crate::store::ListedRun;
 
-/// By what runs, or calls, are grouped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grouping {
-    /// The agent: the name of the run without its time stamp.
-    Name,
-    /// The model: calls are counted, not runs.
-    Model,
-    /// The tool: calls are counted, not runs.
-    Tool,
-    /// The day of the start, in UTC.
-    Day,
-    /// Each tag.
-    Tag,
-    /// The commit of the program, by the tag `commit`.
-    Commit,
-    /// The type of the error.
-    Error,
+tracer_sdk::words! {
+    /// By what runs, or calls, are grouped.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Grouping in tracer_facts::stats {
+        /// The agent: the name of the run without its time stamp.
+        Name = "name",
+        /// The model: calls are counted, not runs.
+        Model = "model",
+        /// The tool: calls are counted, not runs.
+        Tool = "tool",
+        /// The day of the start, in UTC.
+        Day = "day",
+        /// Each tag.
+        Tag = "tag",
+        /// The commit of the program, by the tag `commit`.
+        Commit = "commit",
+        /// The type of the error.
+        Error = "error",
+    }
 }
 
 impl Grouping {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Name,
-        Self::Model,
-        Self::Tool,
-        Self::Day,
-        Self::Tag,
-        Self::Commit,
-        Self::Error,
-    ];
-
-    /// The grouping of a word.
-    ///
-    /// ```
-    /// use tracer_facts::stats::Grouping;
-    ///
-    /// assert_eq!(Grouping::from_word("tool"), Some(Grouping::Tool));
-    /// assert_eq!(Grouping::from_word("shoe"), None);
-    /// ```
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|grouping| grouping.as_str() == word)
-    }
-
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Model => "model",
-            Self::Tool => "tool",
-            Self::Day => "day",
-            Self::Tag => "tag",
-            Self::Commit => "commit",
-            Self::Error => "error",
-        }
-    }
-
     /// Whether single calls are counted: their number, failures, durations and tokens.
     #[must_use]
     pub const fn is_of_calls(self) -> bool {

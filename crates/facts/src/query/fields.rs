@@ -2,83 +2,44 @@
 
 use tracer_insight::status::RunStatus;
 
-/// A field that holds a name or a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextField {
-    /// The label of the run.
-    Name,
-    /// The agent: the label without its time stamp.
-    Agent,
-    /// The beginning of the run's ID.
-    Id,
-    /// The conversation or session of the run.
-    Session,
-    /// The command that was run.
-    Command,
-    /// A tag of the run: `KEY`, or `KEY=VALUE`.
-    Tag,
-    /// The commit of the program: the beginning of the tag `commit`.
-    Commit,
-    /// A tool that the run called.
-    Tool,
-    /// A model that the run asked.
-    Model,
-    /// A tool or a model of which a call failed.
-    Failed,
-    /// The type of an error: of a failed call, or recorded for itself.
-    Error,
-    /// The arguments of a tool call.
-    Args,
-    /// The result of a tool call.
-    Result,
-    /// The prompt of a model call.
-    Prompt,
-    /// The answer of a model call.
-    Answer,
+tracer_sdk::words! {
+    /// A field that holds a name or a text.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum TextField in tracer_facts::query {
+        /// The label of the run.
+        Name = "name",
+        /// The agent: the label without its time stamp.
+        Agent = "agent",
+        /// The beginning of the run's ID.
+        Id = "id",
+        /// The conversation or session of the run.
+        Session = "session",
+        /// The command that was run.
+        Command = "command",
+        /// A tag of the run: `KEY`, or `KEY=VALUE`.
+        Tag = "tag",
+        /// The commit of the program: the beginning of the tag `commit`.
+        Commit = "commit",
+        /// A tool that the run called.
+        Tool = "tool",
+        /// A model that the run asked.
+        Model = "model",
+        /// A tool or a model of which a call failed.
+        Failed = "failed",
+        /// The type of an error: of a failed call, or recorded for itself.
+        Error = "error",
+        /// The arguments of a tool call.
+        Args = "args",
+        /// The result of a tool call.
+        Result = "result",
+        /// The prompt of a model call.
+        Prompt = "prompt",
+        /// The answer of a model call.
+        Answer = "answer",
+    }
 }
 
 impl TextField {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 15] = [
-        Self::Name,
-        Self::Agent,
-        Self::Id,
-        Self::Session,
-        Self::Command,
-        Self::Tag,
-        Self::Commit,
-        Self::Tool,
-        Self::Model,
-        Self::Failed,
-        Self::Error,
-        Self::Args,
-        Self::Result,
-        Self::Prompt,
-        Self::Answer,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Agent => "agent",
-            Self::Id => "id",
-            Self::Session => "session",
-            Self::Command => "command",
-            Self::Tag => "tag",
-            Self::Commit => "commit",
-            Self::Tool => "tool",
-            Self::Model => "model",
-            Self::Failed => "failed",
-            Self::Error => "error",
-            Self::Args => "args",
-            Self::Result => "result",
-            Self::Prompt => "prompt",
-            Self::Answer => "answer",
-        }
-    }
-
     /// Whether it is in the steps of a run and not among its facts.
     #[must_use]
     pub(crate) const fn is_in_steps(self) -> bool {
@@ -86,39 +47,41 @@ impl TextField {
     }
 }
 
-/// A field that holds a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NumberField {
-    /// All tokens of all model calls.
-    Tokens,
-    /// Tokens of prompts.
-    Input,
-    /// Tokens of answers.
-    Output,
-    /// Tokens of prompts that were read from the provider's cache.
-    Cached,
-    /// Tokens used for reasoning.
-    Reasoning,
-    /// What the model calls cost, in millionths of a dollar.
-    Cost,
-    /// How long the run took, in microseconds.
-    Duration,
-    /// How long the slowest of its calls took, in microseconds, to half a percent: of those that the last `tool` or `model` of
-    /// the same query names, or of all. Of a run that called more tools or models than are kept of it, nobody knows how long
-    /// those took that are not: they count where all calls are meant.
-    Slowest,
-    /// Steps.
-    Steps,
-    /// Model calls.
-    LlmCalls,
-    /// Tool calls.
-    ToolCalls,
-    /// Errors that were recorded for themselves.
-    Errors,
-    /// Model and tool calls that failed.
-    Failures,
-    /// Failed calls that were tried again.
-    Retries,
+tracer_sdk::words! {
+    /// A field that holds a number.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum NumberField in tracer_facts::query {
+        /// All tokens of all model calls.
+        Tokens = "tokens",
+        /// Tokens of prompts.
+        Input = "input",
+        /// Tokens of answers.
+        Output = "output",
+        /// Tokens of prompts that were read from the provider's cache.
+        Cached = "cached",
+        /// Tokens used for reasoning.
+        Reasoning = "reasoning",
+        /// What the model calls cost, in millionths of a dollar.
+        Cost = "cost",
+        /// How long the run took, in microseconds.
+        Duration = "duration",
+        /// How long the slowest of its calls took, in microseconds, to half a percent: of those that the last `tool` or `model`
+        /// of the same query names, or of all. Of a run that called more tools or models than are kept of it, nobody knows how
+        /// long those took that are not: they count where all calls are meant.
+        Slowest = "slowest",
+        /// Steps.
+        Steps = "steps",
+        /// Model calls.
+        LlmCalls = "llm_calls",
+        /// Tool calls.
+        ToolCalls = "tool_calls",
+        /// Errors that were recorded for themselves.
+        Errors = "errors",
+        /// Model and tool calls that failed.
+        Failures = "failures",
+        /// Failed calls that were tried again.
+        Retries = "retries",
+    }
 }
 
 /// What numbers of a field mean.
@@ -130,45 +93,6 @@ pub(crate) enum Unit {
 }
 
 impl NumberField {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 14] = [
-        Self::Tokens,
-        Self::Input,
-        Self::Output,
-        Self::Cached,
-        Self::Reasoning,
-        Self::Cost,
-        Self::Duration,
-        Self::Slowest,
-        Self::Steps,
-        Self::LlmCalls,
-        Self::ToolCalls,
-        Self::Errors,
-        Self::Failures,
-        Self::Retries,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Tokens => "tokens",
-            Self::Input => "input",
-            Self::Output => "output",
-            Self::Cached => "cached",
-            Self::Reasoning => "reasoning",
-            Self::Cost => "cost",
-            Self::Duration => "duration",
-            Self::Slowest => "slowest",
-            Self::Steps => "steps",
-            Self::LlmCalls => "llm_calls",
-            Self::ToolCalls => "tool_calls",
-            Self::Errors => "errors",
-            Self::Failures => "failures",
-            Self::Retries => "retries",
-        }
-    }
-
     pub(crate) const fn unit(self) -> Unit {
         match self {
             Self::Cost => Unit::Money,
@@ -178,49 +102,24 @@ impl NumberField {
     }
 }
 
-/// What a run has, for `has:`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Feature {
-    /// Its last model call gave a text.
-    Answer,
-    /// A call failed, or an error was recorded.
-    Error,
-    /// A failed call was tried again.
-    Retry,
-    /// Tokens are known.
-    Tokens,
-    /// It has a tag.
-    Tag,
-    /// It belongs to a conversation or session.
-    Session,
-    /// It is a trial of a gate.
-    Trial,
-}
-
-impl Feature {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Answer,
-        Self::Error,
-        Self::Retry,
-        Self::Tokens,
-        Self::Tag,
-        Self::Session,
-        Self::Trial,
-    ];
-
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Answer => "answer",
-            Self::Error => "error",
-            Self::Retry => "retry",
-            Self::Tokens => "tokens",
-            Self::Tag => "tag",
-            Self::Session => "session",
-            Self::Trial => "trial",
-        }
+tracer_sdk::words! {
+    /// What a run has, for `has:`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Feature in tracer_facts::query {
+        /// Its last model call gave a text.
+        Answer = "answer",
+        /// A call failed, or an error was recorded.
+        Error = "error",
+        /// A failed call was tried again.
+        Retry = "retry",
+        /// Tokens are known.
+        Tokens = "tokens",
+        /// It has a tag.
+        Tag = "tag",
+        /// It belongs to a conversation or session.
+        Session = "session",
+        /// It is a trial of a gate.
+        Trial = "trial",
     }
 }
 

@@ -187,10 +187,7 @@ fn field_condition(
         }
         HAS => {
             let words = Feature::ALL.map(Feature::as_str);
-            let feature = Feature::ALL
-                .into_iter()
-                .find(|feature| feature.as_str() == value.to_lowercase());
-            feature
+            Feature::from_word(&value.to_lowercase())
                 .filter(|_| is)
                 .map(Condition::Has)
                 .ok_or_else(|| invalid(HAS, format!("one of {}", words.join(", "))))

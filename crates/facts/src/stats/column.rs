@@ -6,56 +6,43 @@ use tracer_insight::units;
 
 use super::{GroupStats, Grouping};
 
-/// A column of a table of statistics.
-///
-/// ```
-/// use tracer_facts::stats::StatsColumn;
-///
-/// assert_eq!(StatsColumn::from_word("p95"), Some(StatsColumn::P95));
-/// assert_eq!(StatsColumn::from_word("size"), None);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatsColumn {
-    /// The name of the group.
-    Group,
-    /// Runs.
-    Runs,
-    /// The share that failed: of runs that ended, or of calls.
-    Failed,
-    /// Runs that looped.
-    Loops,
-    /// How often the error of the group occurred.
-    Errors,
-    /// Calls.
-    Calls,
-    /// The median duration.
-    P50,
-    /// The duration that 95 % do not exceed.
-    P95,
-    /// All tokens.
-    Tokens,
-    /// The share of prompts that was read from the provider's cache.
-    Cached,
-    /// What the model calls cost.
-    Cost,
+tracer_sdk::words! {
+    /// A column of a table of statistics.
+    ///
+    /// ```
+    /// use tracer_facts::stats::StatsColumn;
+    ///
+    /// assert_eq!(StatsColumn::from_word("p95"), Some(StatsColumn::P95));
+    /// assert_eq!(StatsColumn::from_word("size"), None);
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum StatsColumn in tracer_facts::stats {
+        /// The name of the group.
+        Group = "group",
+        /// Runs.
+        Runs = "runs",
+        /// The share that failed: of runs that ended, or of calls.
+        Failed = "failed",
+        /// Runs that looped.
+        Loops = "loops",
+        /// How often the error of the group occurred.
+        Errors = "errors",
+        /// Calls.
+        Calls = "calls",
+        /// The median duration.
+        P50 = "p50",
+        /// The duration that 95 % do not exceed.
+        P95 = "p95",
+        /// All tokens.
+        Tokens = "tokens",
+        /// The share of prompts that was read from the provider's cache.
+        Cached = "cached",
+        /// What the model calls cost.
+        Cost = "cost",
+    }
 }
 
 impl StatsColumn {
-    /// All of them, in their order.
-    pub const ALL: [Self; 11] = [
-        Self::Group,
-        Self::Runs,
-        Self::Failed,
-        Self::Loops,
-        Self::Errors,
-        Self::Calls,
-        Self::P50,
-        Self::P95,
-        Self::Tokens,
-        Self::Cached,
-        Self::Cost,
-    ];
-
     /// The columns of numbers that a table of these groups has: errors are counted of errors alone.
     pub fn of(by: Option<Grouping>) -> impl Iterator<Item = Self> {
         let is_one = move |column: &Self| match column {
@@ -64,30 +51,6 @@ impl StatsColumn {
             _ => true,
         };
         Self::ALL.into_iter().filter(is_one)
-    }
-
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Group => "group",
-            Self::Runs => "runs",
-            Self::Failed => "failed",
-            Self::Loops => "loops",
-            Self::Errors => "errors",
-            Self::Calls => "calls",
-            Self::P50 => "p50",
-            Self::P95 => "p95",
-            Self::Tokens => "tokens",
-            Self::Cached => "cached",
-            Self::Cost => "cost",
-        }
-    }
-
-    /// The column of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|column| column.as_str() == word)
     }
 
     /// The cell of a group in words; empty where there is nothing, or nothing is known.
