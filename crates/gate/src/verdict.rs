@@ -2,58 +2,29 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a check or a gate decided.
-///
-/// ```
-/// use tracer_gate::Verdict;
-///
-/// assert_eq!(Verdict::Pass.as_str(), "pass");
-/// assert_eq!(Verdict::Inconclusive.passed(), None);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// It holds.
-    Pass,
-    /// It does not hold.
-    Fail,
-    /// The evidence does not decide.
-    Inconclusive,
+tracer_sdk::words! {
+    /// What a check or a gate decided.
+    ///
+    /// ```
+    /// use tracer_gate::Verdict;
+    ///
+    /// assert_eq!(Verdict::Pass.as_str(), "pass");
+    /// assert_eq!(Verdict::Inconclusive.passed(), None);
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum Verdict in tracer_gate {
+        /// It holds.
+        Pass = "pass",
+        /// It does not hold.
+        Fail = "fail",
+        /// The evidence does not decide.
+        Inconclusive = "inconclusive",
+    }
 }
 
 impl Verdict {
-    /// The word in a report.
-    ///
-    /// ```
-    /// use tracer_gate::Verdict;
-    ///
-    /// assert_eq!(Verdict::Fail.as_str(), "fail");
-    /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-
-    /// The verdict with this word.
-    ///
-    /// ```
-    /// use tracer_gate::Verdict;
-    ///
-    /// assert_eq!(Verdict::from_word("pass"), Some(Verdict::Pass));
-    /// assert_eq!(Verdict::from_word("PASS"), None);
-    /// ```
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Pass, Self::Fail, Self::Inconclusive]
-            .into_iter()
-            .find(|verdict| verdict.as_str() == word)
-    }
-
     /// Whether it passed; `None` when the evidence does not decide.
     ///
     /// ```
@@ -81,64 +52,70 @@ impl Verdict {
     }
 }
 
-/// What kind of check a row is.
-///
-/// ```
-/// use tracer_gate::CheckKind;
-///
-/// assert_eq!(serde_json::to_string(&CheckKind::Measured)?, r#""measured""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum CheckKind {
-    /// Every trial must keep it.
-    Invariant,
-    /// A number summed up over the trials, against a limit or a tolerance.
-    Measured,
-    /// The trials' values against those of the baseline.
-    Distributional,
-    /// A rate of success against a threshold.
-    Statistical,
+tracer_sdk::words! {
+    /// What kind of check a row is.
+    ///
+    /// ```
+    /// use tracer_gate::CheckKind;
+    ///
+    /// assert_eq!(serde_json::to_string(&CheckKind::Measured)?, r#""measured""#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum CheckKind in tracer_gate {
+        /// Every trial must keep it.
+        Invariant = "invariant",
+        /// A number summed up over the trials, against a limit or a tolerance.
+        Measured = "measured",
+        /// The trials' values against those of the baseline.
+        Distributional = "distributional",
+        /// A rate of success against a threshold.
+        Statistical = "statistical",
+    }
 }
 
-/// Which side of a number is bad.
-///
-/// ```
-/// use tracer_gate::Direction;
-///
-/// assert_eq!(serde_json::to_string(&Direction::Upper)?, r#""upper""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// More than the bound.
-    Upper,
-    /// Less than the bound.
-    Lower,
-    /// Both.
-    Both,
+tracer_sdk::words! {
+    /// Which side of a number is bad.
+    ///
+    /// ```
+    /// use tracer_gate::Direction;
+    ///
+    /// assert_eq!(serde_json::to_string(&Direction::Upper)?, r#""upper""#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum Direction in tracer_gate {
+        /// More than the bound.
+        Upper = "upper",
+        /// Less than the bound.
+        Lower = "lower",
+        /// Both.
+        Both = "both",
+    }
 }
 
-/// Whether a check decides the gate's verdict.
-///
-/// ```
-/// use tracer_gate::CheckMode;
-///
-/// assert_eq!(serde_json::to_string(&CheckMode::ReportOnly)?, r#""report_only""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CheckMode {
-    /// It does.
-    Gating,
-    /// It is reported only.
-    ReportOnly,
+tracer_sdk::words! {
+    /// Whether a check decides the gate's verdict.
+    ///
+    /// ```
+    /// use tracer_gate::CheckMode;
+    ///
+    /// assert_eq!(serde_json::to_string(&CheckMode::ReportOnly)?, r#""report_only""#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum CheckMode in tracer_gate {
+        /// It does.
+        Gating = "gating",
+        /// It is reported only.
+        ReportOnly = "report_only",
+    }
 }
 
 /// By which rule a check decides.

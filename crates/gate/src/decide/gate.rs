@@ -38,62 +38,24 @@ pub struct Gate<'a> {
     notices: Vec<String>,
 }
 
-/// Why no more trials are made.
-///
-/// ```
-/// use tracer_gate::StopReason;
-///
-/// assert_eq!(StopReason::InvariantViolation.as_str(), "invariant_violation");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StopReason {
-    /// A trial does not count: its process failed, or it did not leave exactly one completed trace.
-    AgentProcessFailure,
-    /// A trial violates an invariant.
-    InvariantViolation,
-    /// No outcome of the trials that are left could change the verdict.
-    VerdictDecided,
-    /// Somebody stopped the gate, which passes nothing then.
-    Interrupted,
-}
-
-impl StopReason {
-    /// The reason as a report writes it.
+tracer_sdk::words! {
+    /// Why no more trials are made.
     ///
     /// ```
     /// use tracer_gate::StopReason;
     ///
-    /// assert_eq!(StopReason::VerdictDecided.as_str(), "verdict_decided");
+    /// assert_eq!(StopReason::InvariantViolation.as_str(), "invariant_violation");
     /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AgentProcessFailure => "agent_process_failure",
-            Self::InvariantViolation => "invariant_violation",
-            Self::VerdictDecided => "verdict_decided",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// The reason that a report writes so; nothing for a word of another version.
-    ///
-    /// ```
-    /// use tracer_gate::StopReason;
-    ///
-    /// assert_eq!(StopReason::read("interrupted"), Some(StopReason::Interrupted));
-    /// assert_eq!(StopReason::read("bored"), None);
-    /// ```
-    #[must_use]
-    pub fn read(written: &str) -> Option<Self> {
-        [
-            Self::AgentProcessFailure,
-            Self::InvariantViolation,
-            Self::VerdictDecided,
-            Self::Interrupted,
-        ]
-        .into_iter()
-        .find(|reason| reason.as_str() == written)
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum StopReason in tracer_gate {
+        /// A trial does not count: its process failed, or it did not leave exactly one completed trace.
+        AgentProcessFailure = "agent_process_failure",
+        /// A trial violates an invariant.
+        InvariantViolation = "invariant_violation",
+        /// No outcome of the trials that are left could change the verdict.
+        VerdictDecided = "verdict_decided",
+        /// Somebody stopped the gate, which passes nothing then.
+        Interrupted = "interrupted",
     }
 }
 

@@ -90,10 +90,7 @@ fn read_extension(ours: &PolicyField<'_>, policy: &mut Policy) -> Result<(), Pol
         policy.on_inconclusive = field.word(&words, Code::NotAllowed)?;
     }
     if let Some(field) = fields.get("decision") {
-        let words = [
-            ("wilson", IntervalMethod::Wilson),
-            ("exact", IntervalMethod::Exact),
-        ];
+        let words = IntervalMethod::ALL.map(|method| (method.as_str(), method));
         policy.decision = field.word(&words, Code::NotAllowed)?;
     }
     if let Some(field) = fields.get("jobs") {

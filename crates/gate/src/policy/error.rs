@@ -7,162 +7,108 @@ use serde::Serialize;
 
 use tracer_sdk::settings::Position;
 
-/// The kinds of mistake in a policy.
-///
-/// ```
-/// use tracer_gate::policy::{Overrides, Policy, PolicyErrorCode};
-///
-/// let error = Policy::parse("version: 3\n", &Overrides::default()).unwrap_err();
-/// assert_eq!(error.code, PolicyErrorCode::VersionMajorUnsupported);
-/// assert_eq!(error.code.as_str(), "version_major_unsupported");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PolicyErrorCode {
-    /// The text is not YAML.
-    MalformedYaml,
-    /// A key is written twice.
-    DuplicateKey,
-    /// The document is not a mapping.
-    RootNotMapping,
-    /// `version` is not on a line of its own.
-    VersionNotScalar,
-    /// `version` is not `major` or `major.minor`.
-    VersionForm,
-    /// The major version is not known.
-    VersionMajorUnsupported,
-    /// The minor version is newer than this reader.
-    VersionMinorTooNew,
-    /// The rules of a version 2 policy are in a file that does not say `version: 2`.
-    VersionMissing,
-    /// A key that does not exist here.
-    UnknownKey,
-    /// A key that exists and means nothing for this metric.
-    KeyDoesNotApply,
-    /// A value that must be a mapping is not.
-    NotMapping,
-    /// A value that must be `true` or `false` is not.
-    NotBool,
-    /// A value that must be a number is not, or is not finite.
-    NotFiniteNumber,
-    /// A value that must be a list of texts that are not empty is not.
-    NotStringList,
-    /// A value that is not one of those allowed.
-    NotAllowed,
-    /// A number below what is allowed.
-    NegativeValue,
-    /// A number that must lie between 0 and 1, ends not included.
-    FractionOpen,
-    /// A number that must lie between 0 and 1, ends included.
-    FractionClosed,
-    /// A mapping of `lower` and `upper` is needed.
-    RangeRequired,
-    /// `lower` is above `upper`.
-    RangeReversed,
-    /// `trials` is not a whole number, at least 1.
-    TrialsInvalid,
-    /// `metrics` is missing, or not a mapping.
-    MetricsNotMapping,
-    /// A metric that does not exist.
-    UnknownMetric,
-    /// A check to be ignored that does not exist.
-    UnknownCheck,
-    /// A plan metric under a version below 2.1.
-    #[serde(rename = "metric_needs_2_1")]
-    MetricNeedsMinorOne,
-    /// A plan metric: this gate has none.
-    PlanMetricUnsupported,
-    /// `kind` is missing, or not one of the four.
-    KindInvalid,
-    /// A kind that this metric cannot have.
-    KindNotAllowedForMetric,
-    /// `direction` is missing, or not one of the three.
-    DirectionInvalid,
-    /// A direction that this kind cannot have.
-    DirectionNotAllowed,
-    /// Neither `tolerance` nor `limit`.
-    MissingCriterion,
-    /// A tolerance that says nothing.
-    EmptyTolerance,
-    /// An aggregate that does not exist.
-    AggregateInvalid,
-    /// An aggregate that only an upper bound can have.
-    AggregateNeedsUpper,
-    /// `none_of` is missing.
-    MissingNoneOf,
-    /// `all_of` is missing.
-    MissingAllOf,
-    /// `threshold` is missing.
-    MissingThreshold,
-    /// A success predicate that does not exist.
-    PredicateUnknown,
-    /// No number of trials can show the demanded rate.
-    ThresholdUnreachable,
-    /// A metric that is set to gate cannot reach PASS with this many trials.
-    PassUnreachable,
-    /// A metric needs a baseline, or a larger one.
-    BaselineNeeded,
-    /// An option of the command line, or a part of the policy, that changes nothing.
-    TouchesNothing,
-    /// Nothing would be judged.
-    NothingToCheck,
-}
-
-impl PolicyErrorCode {
-    /// The code as it is printed.
+tracer_sdk::words! {
+    growing
+    /// The kinds of mistake in a policy.
     ///
     /// ```
-    /// use tracer_gate::policy::PolicyErrorCode;
+    /// use tracer_gate::policy::{Overrides, Policy, PolicyErrorCode};
     ///
-    /// assert_eq!(PolicyErrorCode::DuplicateKey.as_str(), "duplicate_key");
+    /// let error = Policy::parse("version: 3\n", &Overrides::default()).unwrap_err();
+    /// assert_eq!(error.code, PolicyErrorCode::VersionMajorUnsupported);
+    /// assert_eq!(error.code.as_str(), "version_major_unsupported");
     /// ```
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MalformedYaml => "malformed_yaml",
-            Self::DuplicateKey => "duplicate_key",
-            Self::RootNotMapping => "root_not_mapping",
-            Self::VersionNotScalar => "version_not_scalar",
-            Self::VersionForm => "version_form",
-            Self::VersionMajorUnsupported => "version_major_unsupported",
-            Self::VersionMinorTooNew => "version_minor_too_new",
-            Self::VersionMissing => "version_missing",
-            Self::UnknownKey => "unknown_key",
-            Self::KeyDoesNotApply => "key_does_not_apply",
-            Self::NotMapping => "not_mapping",
-            Self::NotBool => "not_bool",
-            Self::NotFiniteNumber => "not_finite_number",
-            Self::NotStringList => "not_string_list",
-            Self::NotAllowed => "not_allowed",
-            Self::NegativeValue => "negative_value",
-            Self::FractionOpen => "fraction_open",
-            Self::FractionClosed => "fraction_closed",
-            Self::RangeRequired => "range_required",
-            Self::RangeReversed => "range_reversed",
-            Self::TrialsInvalid => "trials_invalid",
-            Self::MetricsNotMapping => "metrics_not_mapping",
-            Self::UnknownMetric => "unknown_metric",
-            Self::UnknownCheck => "unknown_check",
-            Self::MetricNeedsMinorOne => "metric_needs_2_1",
-            Self::PlanMetricUnsupported => "plan_metric_unsupported",
-            Self::KindInvalid => "kind_invalid",
-            Self::KindNotAllowedForMetric => "kind_not_allowed_for_metric",
-            Self::DirectionInvalid => "direction_invalid",
-            Self::DirectionNotAllowed => "direction_not_allowed",
-            Self::MissingCriterion => "missing_criterion",
-            Self::EmptyTolerance => "empty_tolerance",
-            Self::AggregateInvalid => "aggregate_invalid",
-            Self::AggregateNeedsUpper => "aggregate_needs_upper",
-            Self::MissingNoneOf => "missing_none_of",
-            Self::MissingAllOf => "missing_all_of",
-            Self::MissingThreshold => "missing_threshold",
-            Self::PredicateUnknown => "predicate_unknown",
-            Self::ThresholdUnreachable => "threshold_unreachable",
-            Self::PassUnreachable => "pass_unreachable",
-            Self::BaselineNeeded => "baseline_needed",
-            Self::TouchesNothing => "touches_nothing",
-            Self::NothingToCheck => "nothing_to_check",
-        }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    #[non_exhaustive]
+    pub enum PolicyErrorCode in tracer_gate::policy {
+        /// The text is not YAML.
+        MalformedYaml = "malformed_yaml",
+        /// A key is written twice.
+        DuplicateKey = "duplicate_key",
+        /// The document is not a mapping.
+        RootNotMapping = "root_not_mapping",
+        /// `version` is not on a line of its own.
+        VersionNotScalar = "version_not_scalar",
+        /// `version` is not `major` or `major.minor`.
+        VersionForm = "version_form",
+        /// The major version is not known.
+        VersionMajorUnsupported = "version_major_unsupported",
+        /// The minor version is newer than this reader.
+        VersionMinorTooNew = "version_minor_too_new",
+        /// The rules of a version 2 policy are in a file that does not say `version: 2`.
+        VersionMissing = "version_missing",
+        /// A key that does not exist here.
+        UnknownKey = "unknown_key",
+        /// A key that exists and means nothing for this metric.
+        KeyDoesNotApply = "key_does_not_apply",
+        /// A value that must be a mapping is not.
+        NotMapping = "not_mapping",
+        /// A value that must be `true` or `false` is not.
+        NotBool = "not_bool",
+        /// A value that must be a number is not, or is not finite.
+        NotFiniteNumber = "not_finite_number",
+        /// A value that must be a list of texts that are not empty is not.
+        NotStringList = "not_string_list",
+        /// A value that is not one of those allowed.
+        NotAllowed = "not_allowed",
+        /// A number below what is allowed.
+        NegativeValue = "negative_value",
+        /// A number that must lie between 0 and 1, ends not included.
+        FractionOpen = "fraction_open",
+        /// A number that must lie between 0 and 1, ends included.
+        FractionClosed = "fraction_closed",
+        /// A mapping of `lower` and `upper` is needed.
+        RangeRequired = "range_required",
+        /// `lower` is above `upper`.
+        RangeReversed = "range_reversed",
+        /// `trials` is not a whole number, at least 1.
+        TrialsInvalid = "trials_invalid",
+        /// `metrics` is missing, or not a mapping.
+        MetricsNotMapping = "metrics_not_mapping",
+        /// A metric that does not exist.
+        UnknownMetric = "unknown_metric",
+        /// A check to be ignored that does not exist.
+        UnknownCheck = "unknown_check",
+        /// A plan metric under a version below 2.1.
+        #[serde(rename = "metric_needs_2_1")]
+        MetricNeedsMinorOne = "metric_needs_2_1",
+        /// A plan metric: this gate has none.
+        PlanMetricUnsupported = "plan_metric_unsupported",
+        /// `kind` is missing, or not one of the four.
+        KindInvalid = "kind_invalid",
+        /// A kind that this metric cannot have.
+        KindNotAllowedForMetric = "kind_not_allowed_for_metric",
+        /// `direction` is missing, or not one of the three.
+        DirectionInvalid = "direction_invalid",
+        /// A direction that this kind cannot have.
+        DirectionNotAllowed = "direction_not_allowed",
+        /// Neither `tolerance` nor `limit`.
+        MissingCriterion = "missing_criterion",
+        /// A tolerance that says nothing.
+        EmptyTolerance = "empty_tolerance",
+        /// An aggregate that does not exist.
+        AggregateInvalid = "aggregate_invalid",
+        /// An aggregate that only an upper bound can have.
+        AggregateNeedsUpper = "aggregate_needs_upper",
+        /// `none_of` is missing.
+        MissingNoneOf = "missing_none_of",
+        /// `all_of` is missing.
+        MissingAllOf = "missing_all_of",
+        /// `threshold` is missing.
+        MissingThreshold = "missing_threshold",
+        /// A success predicate that does not exist.
+        PredicateUnknown = "predicate_unknown",
+        /// No number of trials can show the demanded rate.
+        ThresholdUnreachable = "threshold_unreachable",
+        /// A metric that is set to gate cannot reach PASS with this many trials.
+        PassUnreachable = "pass_unreachable",
+        /// A metric needs a baseline, or a larger one.
+        BaselineNeeded = "baseline_needed",
+        /// An option of the command line, or a part of the policy, that changes nothing.
+        TouchesNothing = "touches_nothing",
+        /// Nothing would be judged.
+        NothingToCheck = "nothing_to_check",
     }
 }
 

@@ -41,23 +41,7 @@ const STATISTICAL_KEYS: &[&str] = &[
     "success_predicate",
 ];
 
-const DIRECTIONS: &[(&str, Direction)] = &[
-    ("upper", Direction::Upper),
-    ("lower", Direction::Lower),
-    ("both", Direction::Both),
-];
-const MODES: &[(&str, CheckMode)] = &[
-    ("gating", CheckMode::Gating),
-    ("report_only", CheckMode::ReportOnly),
-];
 const DEFAULT_FRACTION: f64 = 0.95;
-
-const KINDS: &[(&str, Kind)] = &[
-    ("invariant", Kind::Invariant),
-    ("measured", Kind::Measured),
-    ("distributional", Kind::Distributional),
-    ("statistical", Kind::Statistical),
-];
 
 /// The metrics of a mapping, in its order.
 pub(super) fn read(
@@ -137,13 +121,9 @@ fn check(entry: &YamlEntry, allowed: &[Kind], path: &str) -> Result<Check, Polic
         .ok_or_else(|| fields.error(Code::KindInvalid, "needs a kind"))?;
     let path_of_kind = kind.path.clone();
     let position = kind.node.position;
-    let kind = kind.word(KINDS, Code::KindInvalid)?;
+    let kind = kind.word(&Kind::ALL.map(|kind| (kind.as_str(), kind)), Code::KindInvalid)?;
     if !allowed.contains(&kind) {
-        let names: Vec<_> = KINDS
-            .iter()
-            .filter(|(_, kind)| allowed.contains(kind))
-            .map(|(name, _)| *name)
-            .collect();
+        let names: Vec<_> = allowed.iter().map(|kind| kind.as_str()).collect();
         let message = format!("must be {} for this metric", names.join(" or "));
         return Err(PolicyError::new(Code::KindNotAllowedForMetric, path_of_kind, message).at(position));
     }
@@ -212,10 +192,11 @@ fn direction(fields: &PolicyFields<'_>) -> Result<Direction, PolicyError> {
         let path = fields.path_of("direction");
         PolicyError::new(Code::DirectionInvalid, path, "is missing").at(fields.position)
     };
+    let directions = Direction::ALL.map(|direction| (direction.as_str(), direction));
     fields
         .get("direction")
         .ok_or_else(missing)?
-        .word(DIRECTIONS, Code::DirectionInvalid)
+        .word(&directions, Code::DirectionInvalid)
 }
 
 fn measured(fields: &PolicyFields<'_>) -> Result<Measured, PolicyError> {
@@ -245,11 +226,7 @@ fn measured(fields: &PolicyFields<'_>) -> Result<Measured, PolicyError> {
     let aggregate = match fields.get("aggregate") {
         None => Aggregate::Median,
         Some(field) => {
-            let words = [
-                ("median", Aggregate::Median),
-                ("max", Aggregate::Max),
-                ("p90", Aggregate::P90),
-            ];
+            let words = Aggregate::ALL.map(|aggregate| (aggregate.as_str(), aggregate));
             let aggregate = field.word(&words, Code::AggregateInvalid)?;
             if aggregate != Aggregate::Median && direction != Direction::Upper {
                 return Err(field.error(
@@ -333,8 +310,9 @@ fn fraction(fields: &PolicyFields<'_>, key: &str) -> Result<f64, PolicyError> {
 }
 
 fn mode(fields: &PolicyFields<'_>) -> Result<Option<CheckMode>, PolicyError> {
+    let modes = CheckMode::ALL.map(|mode| (mode.as_str(), mode));
     fields
         .some("mode")
-        .map(|field| field.word(MODES, Code::NotAllowed))
+        .map(|field| field.word(&modes, Code::NotAllowed))
         .transpose()
 }

@@ -30,38 +30,23 @@ pub enum RateTarget {
     },
 }
 
-/// The interval behind a verdict on a rate: `decision` of a policy (gate, section 2).
-///
-/// ```
-/// use tracer_gate::statistics::IntervalMethod;
-///
-/// assert_eq!(IntervalMethod::default(), IntervalMethod::Wilson);
-/// assert_eq!(IntervalMethod::Exact.as_str(), "exact");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IntervalMethod {
-    /// Wilson's one-sided score interval: short, and wrong more often than it says at small samples.
-    #[default]
-    Wilson,
-    /// Clopper and Pearson's one-sided interval: never wrong more often than it says.
-    Exact,
-}
-
-impl IntervalMethod {
-    /// The method as a policy writes it.
+tracer_sdk::words! {
+    /// The interval behind a verdict on a rate: `decision` of a policy (gate, section 2).
     ///
     /// ```
     /// use tracer_gate::statistics::IntervalMethod;
     ///
-    /// assert_eq!(IntervalMethod::Wilson.as_str(), "wilson");
+    /// assert_eq!(IntervalMethod::default(), IntervalMethod::Wilson);
+    /// assert_eq!(IntervalMethod::Exact.as_str(), "exact");
     /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Wilson => "wilson",
-            Self::Exact => "exact",
-        }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum IntervalMethod in tracer_gate::statistics {
+        /// Wilson's one-sided score interval: short, and wrong more often than it says at small samples.
+        #[default]
+        Wilson = "wilson",
+        /// Clopper and Pearson's one-sided interval: never wrong more often than it says.
+        Exact = "exact",
     }
 }
 

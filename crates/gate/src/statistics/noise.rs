@@ -4,39 +4,23 @@ use serde::Serialize;
 
 use super::interval::{IntervalMethod, RateInterval, at_least};
 
-/// The statistic that reduces a sample to one number.
-///
-/// ```
-/// use tracer_gate::policy::Aggregate;
-///
-/// assert_eq!(Aggregate::P90.as_str(), "p90");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Aggregate {
-    /// The middle value, or the mean of the two middle ones.
-    Median,
-    /// The largest value.
-    Max,
-    /// The smallest value that at least nine tenths of the sample do not exceed.
-    P90,
-}
-
-impl Aggregate {
-    /// The aggregate as a policy and a report write it.
+tracer_sdk::words! {
+    /// The statistic that reduces a sample to one number.
     ///
     /// ```
     /// use tracer_gate::policy::Aggregate;
     ///
-    /// assert_eq!(Aggregate::Median.as_str(), "median");
+    /// assert_eq!(Aggregate::P90.as_str(), "p90");
     /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Median => "median",
-            Self::Max => "max",
-            Self::P90 => "p90",
-        }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Aggregate in tracer_gate::policy {
+        /// The middle value, or the mean of the two middle ones.
+        Median = "median",
+        /// The largest value.
+        Max = "max",
+        /// The smallest value that at least nine tenths of the sample do not exceed.
+        P90 = "p90",
     }
 }
 

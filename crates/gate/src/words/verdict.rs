@@ -50,7 +50,7 @@ pub fn trials(report: &Report) -> String {
 
 /// Why not all trials were run; nothing when they were.
 pub fn stopped_early(report: &Report) -> Option<String> {
-    let reason = match StopReason::read(report.metadata.abort_reason.as_deref()?) {
+    let reason = match StopReason::from_word(report.metadata.abort_reason.as_deref()?) {
         Some(StopReason::AgentProcessFailure) => "a trial left no run that counts",
         Some(StopReason::InvariantViolation) => "a trial broke an invariant",
         Some(StopReason::VerdictDecided) => "no other trial could have changed the verdict",
