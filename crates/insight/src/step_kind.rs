@@ -5,34 +5,36 @@ use tracer_sdk::format::EventType;
 
 use crate::line::Tone;
 
-/// The kind of a step.
-///
-/// ```
-/// use tracer_insight::step_kind::StepKind;
-/// use tracer_sdk::format::EventType;
-///
-/// assert_eq!(StepKind::from(EventType::ToolCall), StepKind::Tool);
-/// assert_eq!(StepKind::from_word("llm"), Some(StepKind::Llm));
-/// assert_eq!(StepKind::Loop.glyph(), "⟳");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum StepKind {
-    /// The run itself.
-    Run,
-    /// A model call.
-    Llm,
-    /// A tool call.
-    Tool,
-    /// A state.
-    State,
-    /// A recorded error.
-    Error,
-    /// A loop warning.
-    Loop,
-    /// A span that groups others.
-    Span,
+tracer_sdk::words! {
+    /// The kind of a step.
+    ///
+    /// ```
+    /// use tracer_insight::step_kind::StepKind;
+    /// use tracer_sdk::format::EventType;
+    ///
+    /// assert_eq!(StepKind::from(EventType::ToolCall), StepKind::Tool);
+    /// assert_eq!(StepKind::from_word("llm"), Some(StepKind::Llm));
+    /// assert_eq!(StepKind::Loop.glyph(), "⟳");
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum StepKind in tracer_insight::step_kind {
+        /// The run itself.
+        Run = "run",
+        /// A model call.
+        Llm = "llm",
+        /// A tool call.
+        Tool = "tool",
+        /// A state.
+        State = "state",
+        /// A recorded error.
+        Error = "error",
+        /// A loop warning.
+        Loop = "loop",
+        /// A span that groups others.
+        Span = "span",
+    }
 }
 
 impl StepKind {
@@ -45,25 +47,6 @@ impl StepKind {
         Self::Loop,
         Self::Span,
     ];
-
-    /// The word for it, as options take it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Llm => "llm",
-            Self::Tool => "tool",
-            Self::State => "state",
-            Self::Error => "error",
-            Self::Loop => "loop",
-            Self::Span => "span",
-        }
-    }
-
-    /// The kind with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        let mut kinds = std::iter::once(Self::Run).chain(Self::OF_STEPS);
-        kinds.find(|kind| kind.as_str() == word)
-    }
 
     /// Its sign.
     pub const fn glyph(self) -> &'static str {
@@ -125,7 +108,7 @@ mod tests {
 
     #[test]
     fn json_and_options_use_the_same_word() {
-        for kind in std::iter::once(StepKind::Run).chain(StepKind::OF_STEPS) {
+        for kind in StepKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
             assert_eq!(StepKind::from_word(kind.as_str()), Some(kind));
         }

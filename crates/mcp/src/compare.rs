@@ -124,8 +124,7 @@ fn add_calls(first: &CallPair<'_>, last: &CallPair<'_>, count: u64, lines: &mut 
     let before = words::step_range(first.before, last.before);
     let after = words::step_range(first.after, last.after);
     let (call, other) = words::named_calls(first);
-    let mut line =
-        MarkedText::own(format!("{} {before} → {after} ", words::word(first.change))).and(named(call));
+    let mut line = MarkedText::own(format!("{} {before} → {after} ", first.change.as_str())).and(named(call));
     if let Some(other) = other {
         line = line.with(" → ").and(named(other));
     }

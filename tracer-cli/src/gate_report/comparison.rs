@@ -80,7 +80,7 @@ fn side(side: &Side) -> String {
         .unwrap_or_default();
     format!(
         "{} {id}{name}, ended {}",
-        words::kind(side),
+        side.kind.as_str(),
         code(side.run_status.as_str())
     )
 }

@@ -34,30 +34,32 @@ pub(crate) struct AlignedPair {
     pub(crate) after: Option<u32>,
 }
 
-/// What became of a call.
-///
-/// ```
-/// use tracer_insight::comparison::CallChange;
-///
-/// assert_eq!(serde_json::to_string(&CallChange::Moved)?, r#""moved""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum CallChange {
-    /// Both sides have it, asked the same, ended the same.
-    Same,
-    /// Both sides have it, with other arguments, another model, or another end.
-    Changed,
-    /// Only now.
-    Added,
-    /// No longer.
-    Removed,
-    /// Both sides have it, in another place; it is listed where it is now.
-    Moved,
-    /// Only now, and the same as a call that there is already.
-    Repeated,
+tracer_sdk::words! {
+    /// What became of a call.
+    ///
+    /// ```
+    /// use tracer_insight::comparison::CallChange;
+    ///
+    /// assert_eq!(serde_json::to_string(&CallChange::Moved)?, r#""moved""#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum CallChange in tracer_insight::comparison {
+        /// Both sides have it, asked the same, ended the same.
+        Same = "same",
+        /// Both sides have it, with other arguments, another model, or another end.
+        Changed = "changed",
+        /// Only now.
+        Added = "added",
+        /// No longer.
+        Removed = "removed",
+        /// Both sides have it, in another place; it is listed where it is now.
+        Moved = "moved",
+        /// Only now, and the same as a call that there is already.
+        Repeated = "repeated",
+    }
 }
 
 /// A call of each side, or of one.

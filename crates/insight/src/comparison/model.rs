@@ -95,22 +95,24 @@ pub struct Side {
     pub is_sequence_known: bool,
 }
 
-/// What a side of a comparison is.
-///
-/// ```
-/// use tracer_insight::comparison::SideKind;
-///
-/// assert_eq!(serde_json::to_string(&SideKind::Baseline)?, r#""baseline""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum SideKind {
-    /// One run.
-    Run,
-    /// A baseline; its single calls are those of its first run.
-    Baseline,
+tracer_sdk::words! {
+    /// What a side of a comparison is.
+    ///
+    /// ```
+    /// use tracer_insight::comparison::SideKind;
+    ///
+    /// assert_eq!(serde_json::to_string(&SideKind::Baseline)?, r#""baseline""#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum SideKind in tracer_insight::comparison {
+        /// One run.
+        Run = "run",
+        /// A baseline; its single calls are those of its first run.
+        Baseline = "baseline",
+    }
 }
 
 /// A number on both sides.

@@ -2,7 +2,7 @@
 
 use tracer_sdk::format::EventType;
 
-use super::{ArgumentDifference, Call, CallChange, CallPair, Comparison, MetricChange, Side, SideKind};
+use super::{ArgumentDifference, Call, CallChange, CallPair, Comparison, MetricChange, Side};
 use crate::line::Tone;
 use crate::run_head::fork_place;
 use crate::text;
@@ -105,18 +105,6 @@ pub const fn sign(change: CallChange) -> (&'static str, Tone) {
     }
 }
 
-/// The word for a change.
-pub const fn word(change: CallChange) -> &'static str {
-    match change {
-        CallChange::Same => "same",
-        CallChange::Changed => "changed",
-        CallChange::Added => "added",
-        CallChange::Removed => "removed",
-        CallChange::Moved => "moved",
-        CallChange::Repeated => "repeated",
-    }
-}
-
 /// The call to name, and the call after where its name changed.
 pub fn named_calls<'a>(pair: &CallPair<'a>) -> (Call<'a>, Option<Call<'a>>) {
     match (pair.before, pair.after) {
@@ -210,7 +198,7 @@ pub fn first_difference(comparison: &Comparison) -> Option<String> {
     Some(format!(
         "{step} {name}{} {}",
         now.unwrap_or_default(),
-        word(pair.change)
+        pair.change.as_str()
     ))
 }
 
@@ -234,7 +222,7 @@ fn difference_sentence(comparison: &Comparison) -> String {
         .into_iter()
         .map(|change| (change, count(change)))
         .filter(|(_, count)| *count > 0)
-        .map(|(change, count)| format!("{count} {}", word(change)));
+        .map(|(change, count)| format!("{count} {}", change.as_str()));
     let parts: Vec<String> = std::iter::once(same).chain(changes).collect();
     parts.join(", ") + "."
 }
@@ -280,14 +268,6 @@ pub fn times_called(before: u64, after: u64) -> String {
 /// The beginning of a side's run ID.
 pub fn short_id(side: &Side) -> String {
     side.run_id.chars().take(SHORT_ID_LENGTH).collect()
-}
-
-/// The word for the kind of a side.
-pub const fn kind(side: &Side) -> &'static str {
-    match side.kind {
-        SideKind::Run => "run",
-        SideKind::Baseline => "baseline",
-    }
 }
 
 /// The metrics worth a row: without those that are zero or unknown on both sides.

@@ -138,28 +138,18 @@ impl Role {
     }
 }
 
-/// The four voices that a surface distinguishes, by colour for example.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speaker {
-    /// Instructions.
-    System,
-    /// Whoever asks, and whoever is not known.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool.
-    Tool,
-}
-
-impl Speaker {
-    /// `system`, `user`, `assistant` or `tool`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
+tracer_sdk::words! {
+    /// The four voices that a surface distinguishes, by colour for example.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Speaker in tracer_insight::conversation {
+        /// Instructions.
+        System = "system",
+        /// Whoever asks, and whoever is not known.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A tool.
+        Tool = "tool",
     }
 }
 
@@ -211,28 +201,18 @@ pub struct Media {
     pub source: MediaSource,
 }
 
-/// A kind of [`Media`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MediaKind {
-    /// A picture.
-    Image,
-    /// A recording of sound.
-    Audio,
-    /// A film.
-    Video,
-    /// A document or any other file.
-    File,
-}
-
-impl MediaKind {
-    /// `image`, `audio`, `video` or `file`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "image",
-            Self::Audio => "audio",
-            Self::Video => "video",
-            Self::File => "file",
-        }
+tracer_sdk::words! {
+    /// A kind of [`Media`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MediaKind in tracer_insight::conversation {
+        /// A picture.
+        Image = "image",
+        /// A recording of sound.
+        Audio = "audio",
+        /// A film.
+        Video = "video",
+        /// A document or any other file.
+        File = "file",
     }
 }
 
