@@ -158,14 +158,6 @@ impl WrittenSign {
 
     /// `&quot;`, `&#34;`, `&#x22;`, also within another page: `&amp;quot;`.
     fn entity(bytes: &[u8], start: usize) -> Option<Self> {
-        const NAMED: [(&[u8], u8); 6] = [
-            (b"quot;", b'"'),
-            (b"apos;", b'\''),
-            (b"lt;", b'<'),
-            (b"gt;", b'>'),
-            (b"nbsp;", b' '),
-            (b"equals;", b'='),
-        ];
         let (start, is_nested) = behind_repeated(bytes, start, b"amp;");
         let rest = bytes.get(start..)?;
         if let [b'#', number @ ..] = rest {
@@ -183,17 +175,23 @@ impl WrittenSign {
             let sign = u8::try_from(sign).ok()?;
             return Self::new(sign, bytes.len() - behind.len() + 1).filter(|_| behind.first() == Some(&b';'));
         }
-        NAMED
-            .iter()
-            .find(|(name, _)| rest.starts_with(name))
-            .map(|(name, sign)| Self {
-                end: start + name.len(),
-                sign: Some(*sign),
-            })
-            .or(is_nested.then_some(Self {
-                end: start,
-                sign: Some(b'&'),
-            }))
+        // No two begin alike.
+        let (name, sign): (&[u8], u8) = match rest.first().copied().unwrap_or_default() {
+            b'q' => (b"quot;", b'"'),
+            b'a' => (b"apos;", b'\''),
+            b'l' => (b"lt;", b'<'),
+            b'g' => (b"gt;", b'>'),
+            b'n' => (b"nbsp;", b' '),
+            b'e' => (b"equals;", b'='),
+            _ => (b"", b'&'),
+        };
+        if !name.is_empty() && rest.starts_with(name) {
+            return Self::new(sign, start + name.len());
+        }
+        is_nested.then_some(Self {
+            end: start,
+            sign: Some(b'&'),
+        })
     }
 
     /// `\u0022`, `\x22`, `\e[0m`, behind the backslashes.
@@ -410,6 +408,7 @@ mod tests {
                 "\"a\"==<b\"&&c",
             ),
             ("%22a%3d%253A%2525b%25", "\"a=:%b%"),
+            ("&lt;a&gt;&nbsp;&apos;&equals;&amp;", "<a> '=&"),
             ("\\u0022\\\\u0070\\x3d", "\"p="),
         ] {
             assert_eq!(Decoded::of(text, 0).unwrap().text, expected, "{text}");

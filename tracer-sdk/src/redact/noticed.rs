@@ -82,11 +82,14 @@ impl Noticed {
         is_near: bool,
         looked_at: &mut usize,
     ) -> Option<(usize, u16)> {
-        let near = position.saturating_add(TOGETHER).min(bytes.len());
-        match is_near.then(|| self.first_in(bytes, position, near)).flatten() {
-            Some(found) => Some(found),
-            None => self.next_far(bytes, if is_near { near } else { position }, looked_at),
+        if !is_near {
+            return self.next_far(bytes, position, looked_at);
         }
+        let near = position.saturating_add(TOGETHER).min(bytes.len());
+        self.first_in(bytes, position, near).or_else(|| {
+            *looked_at += 1;
+            self.next_far(bytes, near, looked_at)
+        })
     }
 
     /// As [`next`](Self::next), in steps.

@@ -50,8 +50,8 @@ const AROUND_CUT: usize = 400;
 /// keeps the costliest texts at ten times what prose takes as part of a recorded call. What takes more is redacted from there on: to
 /// stop looking would let a secret through, and to go on would stall the program.
 const LIMIT: WorkLimit = WorkLimit {
-    free: 2_200,
-    per_64_bytes: 428,
+    free: 3_000,
+    per_64_bytes: 418,
 };
 
 /// The most bytes around a place that are examined for the work of one, and those that are examined for none.
@@ -74,7 +74,7 @@ const DECODED_WORK: usize = 550;
 const ENCODED_WORK: usize = 16;
 
 /// The work that the byte which begins a colour takes beyond that: it is written as six.
-const ESCAPED_WORK: usize = 12;
+const ESCAPED_WORK: usize = 8;
 
 /// The bit of the environment's values; that of what is written otherwise and those of shapes are below.
 const ENVIRONMENT: u16 = 1 << 15;
@@ -313,17 +313,20 @@ impl Scanner {
                     pass.is_encoded = pass.is_encoded || decoded::is_at(bytes, at);
                     bits & !ENCODED
                 };
-                if bits == 0 {
-                    position = at + 1;
-                    continue;
-                }
                 position = at + 1;
                 let before = text.work();
-                let (recognised, tried) = self.recognise(&text, at, bits, keys);
+                let (recognised, tried) = if bits == 0 {
+                    (None, 0)
+                } else {
+                    self.recognise(&text, at, bits, keys)
+                };
                 if pass.spent + text.work() + LOOKED_AT_WORK * looked_at > most(limit, at) {
                     let rest = prefix(seen, at.saturating_sub(MAX_LOOK_BEHIND)).len();
                     result.push_redacted(seen, rest..keep, 0..0);
                     break 'regions;
+                }
+                if bits == 0 {
+                    continue;
                 }
                 // Without that of the place, and of asking each shape.
                 let work = (text.work() - before).saturating_sub(PLACE_WORK + ASKED_WORK * (1 + tried));

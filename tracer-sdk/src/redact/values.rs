@@ -10,6 +10,9 @@ pub(super) const MAX_JUDGED: usize = 128;
 /// The shortest part of a value that may look random.
 pub(super) const MIN_RANDOM_BYTES: usize = 12;
 
+/// The same in a short value.
+const MIN_RANDOM_ALONE_BYTES: usize = 16;
+
 /// The part of `value` that it is judged by.
 fn judged(value: &[u8]) -> &[u8] {
     value.get(..MAX_JUDGED).unwrap_or(value)
@@ -180,10 +183,17 @@ pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
 /// Whether `value` has a long part in which letters and digits, or small letters and capitals, follow each other more
 /// often than in words and identifiers.
 pub(super) fn looks_random(value: &[u8]) -> bool {
+    /// The shortest value that is random as a whole, or in a part that is shorter than others.
+    const MIN_LONG_BYTES: usize = 24;
+    static OF_PART: ByteSet = ByteSet::alphanumeric_and(b"+/=");
     let value = judged(value);
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    let has_random_part = value.split(|byte| !is_part(byte)).any(|part| {
-        let is_long = part.len() >= 16 || (part.len() >= MIN_RANDOM_BYTES && value.len() >= 24);
+    if value.len() < MIN_RANDOM_ALONE_BYTES {
+        return false;
+    }
+    let is_long_value = value.len() >= MIN_LONG_BYTES;
+    let has_random_part = value.split(|byte| !OF_PART.has(*byte)).any(|part| {
+        let is_long =
+            part.len() >= MIN_RANDOM_ALONE_BYTES || (part.len() >= MIN_RANDOM_BYTES && is_long_value);
         if !is_long {
             return false;
         }
@@ -197,7 +207,7 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
         let is_hex = || part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
         often_enough || is_hex()
     });
-    has_random_part || (value.len() >= 24 && changes_of_kind(value) * 4 >= value.len())
+    has_random_part || (is_long_value && changes_of_kind(value) * 4 >= value.len())
 }
 
 /// How often the kind of sign changes, but where a capital begins a word in small letters.

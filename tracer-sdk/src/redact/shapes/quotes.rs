@@ -161,7 +161,7 @@ pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &RedactKeys) ->
 }
 
 /// The work of deciding about a word that may be a name, beside what is looked at for it.
-const NAMED_WORK: usize = 30;
+const DECISION_WORK: usize = 30;
 
 /// The work of finding out what is before quotes behind a word, beside what is looked at for it.
 const WORD_BEFORE_WORK: usize = 10;
@@ -293,7 +293,7 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKe
     if word_end - start > MAX_NAME_BYTES {
         return None;
     }
-    text.spend(NAMED_WORK);
+    text.spend(DECISION_WORK);
     let word = text.slice(start, word_end);
     let is_screaming = is_screaming(word);
     let is_call = text.before(opening) == b'(';

@@ -14,6 +14,9 @@ use crate::redact::values::{is_number, is_placeholder, looks_random};
 /// What finds the end of a login.
 static AT_SIGN: Computed<Finder<'static>> = Computed::new(|| Finder::new(b"@"));
 
+/// The work of searching for the signs that divide a URL, beside what is looked at for it.
+const SIGNS_WORK: usize = 8;
+
 pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     notice(Sign {
         pair: *b"//",
@@ -28,6 +31,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretP
     let start = at + 2;
     // Another URL begins behind a slash, so this part belongs to no other.
     let authority = text.run(start, |byte| is_url(byte) && !matches!(byte, b'/' | b'?' | b'#'));
+    text.spend(SIGNS_WORK);
     let mut login_end = memrchr(b'@', text.slice(start, authority)).map(|offset| start + offset);
     if login_end.is_none() {
         // A password may hold a sign that it should not; then what looks like a port is none.

@@ -11,8 +11,8 @@ use crate::redact::{RedactionSettings, Redactor};
 /// How long the texts are, and twice as long.
 const BYTES: usize = 4_000;
 
-/// The work that any text may take, and for each byte of it, in nanoseconds. [`Scanner`](crate::redact::scan) allows its four passes 2,200
-/// and 6.7 for each byte, and each of them the last place that it looked at; the rest is looked up once for a part of the
+/// The work that any text may take, and for each byte of it, in nanoseconds. [`Scanner`](crate::redact::scan) allows its four passes 3,000
+/// and 6.5 for each byte, and each of them the last place that it looked at; the rest is looked up once for a part of the
 /// text in each pass: the ends of runs, and the next marker or sign.
 const FREE: usize = 8_000;
 const MAX_PER_BYTE: usize = 16;
@@ -111,8 +111,8 @@ fn a_text_that_is_cut_costs_what_is_kept_of_it() {
 fn what_takes_too_much_work_is_redacted_from_there_on() {
     let redactor = redactor(usize::MAX);
     let secret = "tr0ub4dor-and-3";
-    // Each value is judged as part of those around it: `password: "password: "password: "…`.
-    for unit in ["pwd=", "password: \"", "'token': '", "Bearer \"password="] {
+    // Each value is judged as part of those around it: `password: "password: "password: "…`. Where a colour may begin no shape is asked.
+    for unit in ["pwd=", "password: \"", "'token': '", "Bearer \"password=", "\x1b["] {
         let text = format!("{}{secret}", unit.repeat(20_000));
         let cleaned = redactor.clean_to(&text, usize::MAX);
         assert!(!cleaned.text.contains(secret), "{unit}");
