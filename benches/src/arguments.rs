@@ -126,44 +126,17 @@ record measures what `tracer record` adds to a command until it starts and after
 /// What is asked for.
 #[derive(Debug)]
 pub enum BenchCommand {
-    Emit {
-        plan: EmitPlan,
-        style: Style,
-    },
-    Layer {
-        plan: layering::LayerPlan,
-    },
-    Read {
-        plan: reading::ReadPlan,
-        style: Style,
-    },
-    Facts {
-        plan: facts::FactsPlan,
-        style: Style,
-    },
-    Store {
-        plan: team_store::TeamStorePlan,
-    },
-    View {
-        plan: viewing::ViewPlan,
-        style: Style,
-    },
-    Redact {
-        plan: redacting::RedactPlan,
-    },
-    Record {
-        plan: recording::RecordPlan,
-    },
-    RecordedCommand {
-        task: String,
-    },
-    Receive {
-        plan: receiving::ReceivePlan,
-        style: Style,
-    },
-    Proxy {
-        plan: proxying::ProxyPlan,
-    },
+    Emit(EmitPlan, Style),
+    Layer(layering::LayerPlan),
+    Read(reading::ReadPlan, Style),
+    Facts(facts::FactsPlan, Style),
+    Store(team_store::TeamStorePlan),
+    View(viewing::ViewPlan, Style),
+    Redact(redacting::RedactPlan),
+    Record(recording::RecordPlan),
+    RecordedCommand(String),
+    Receive(receiving::ReceivePlan, Style),
+    Proxy(proxying::ProxyPlan),
     Help,
 }
 
@@ -179,9 +152,9 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand
         Some("redact") => redact(arguments),
         Some("record") => record(arguments),
         // What `record` runs.
-        Some("recorded-command") => Ok(BenchCommand::RecordedCommand {
-            task: arguments.next().unwrap_or_default(),
-        }),
+        Some("recorded-command") => Ok(BenchCommand::RecordedCommand(
+            arguments.next().unwrap_or_default(),
+        )),
         Some("receive") => receive(arguments),
         Some("proxy") => proxy(arguments),
         None | Some("help" | "--help" | "-h") => Ok(BenchCommand::Help),
@@ -215,7 +188,7 @@ fn emit(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, Str
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Emit { plan, style })
+    Ok(BenchCommand::Emit(plan, style))
 }
 
 fn layer(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -235,7 +208,7 @@ fn layer(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, St
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Layer { plan })
+    Ok(BenchCommand::Layer(plan))
 }
 
 fn record(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -253,7 +226,7 @@ fn record(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, S
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Record { plan })
+    Ok(BenchCommand::Record(plan))
 }
 
 fn read(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -288,7 +261,7 @@ fn read(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, Str
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Read { plan, style })
+    Ok(BenchCommand::Read(plan, style))
 }
 
 fn facts(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -316,7 +289,7 @@ fn facts(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, St
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Facts { plan, style })
+    Ok(BenchCommand::Facts(plan, style))
 }
 
 fn store(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -338,7 +311,7 @@ fn store(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, St
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Store { plan })
+    Ok(BenchCommand::Store(plan))
 }
 
 fn view(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -364,7 +337,7 @@ fn view(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, Str
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::View { plan, style })
+    Ok(BenchCommand::View(plan, style))
 }
 
 fn redact(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -386,7 +359,7 @@ fn redact(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, S
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Redact { plan })
+    Ok(BenchCommand::Redact(plan))
 }
 
 fn receive(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -410,7 +383,7 @@ fn receive(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, 
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Receive { plan, style })
+    Ok(BenchCommand::Receive(plan, style))
 }
 
 fn proxy(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
@@ -432,7 +405,7 @@ fn proxy(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, St
             other => return Err(format!("unknown option: {other}")),
         }
     }
-    Ok(BenchCommand::Proxy { plan })
+    Ok(BenchCommand::Proxy(plan))
 }
 
 fn number(text: &str) -> Result<usize, String> {

@@ -28,23 +28,23 @@ static ALLOCATOR: allocations::Counted = allocations::Counted;
 
 fn main() -> ExitCode {
     match arguments::parse(std::env::args().skip(1)) {
-        Ok(BenchCommand::Emit { plan, style }) => {
+        Ok(BenchCommand::Emit(plan, style)) => {
             let all = measure::measure(&plan);
             print!("{}", report::report(&plan, &all, style));
             ExitCode::SUCCESS
         }
-        Ok(BenchCommand::Layer { plan }) => finish(layering::measure(&plan)),
-        Ok(BenchCommand::Read { plan, style }) => finish(reading::measure(&plan, style).map(kept)),
-        Ok(BenchCommand::Facts { plan, style }) => finish(facts::measure(&plan, style).map(kept)),
-        Ok(BenchCommand::View { plan, style }) => {
+        Ok(BenchCommand::Layer(plan)) => finish(layering::measure(&plan)),
+        Ok(BenchCommand::Read(plan, style)) => finish(reading::measure(&plan, style).map(kept)),
+        Ok(BenchCommand::Facts(plan, style)) => finish(facts::measure(&plan, style).map(kept)),
+        Ok(BenchCommand::View(plan, style)) => {
             finish(viewing::measure(&plan, style).map(|()| kept(String::new())))
         }
-        Ok(BenchCommand::Receive { plan, style }) => finish(receiving::measure(&plan, style).map(kept)),
-        Ok(BenchCommand::Store { plan }) => finish(team_store::measure(&plan)),
-        Ok(BenchCommand::Redact { plan }) => finish(redacting::measure(&plan)),
-        Ok(BenchCommand::Proxy { plan }) => finish(proxying::measure(&plan).map(kept)),
-        Ok(BenchCommand::Record { plan }) => finish(recording::measure(&plan)),
-        Ok(BenchCommand::RecordedCommand { task }) => match recording::recorded_command(&task) {
+        Ok(BenchCommand::Receive(plan, style)) => finish(receiving::measure(&plan, style).map(kept)),
+        Ok(BenchCommand::Store(plan)) => finish(team_store::measure(&plan)),
+        Ok(BenchCommand::Redact(plan)) => finish(redacting::measure(&plan)),
+        Ok(BenchCommand::Proxy(plan)) => finish(proxying::measure(&plan).map(kept)),
+        Ok(BenchCommand::Record(plan)) => finish(recording::measure(&plan)),
+        Ok(BenchCommand::RecordedCommand(task)) => match recording::recorded_command(&task) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("{error}");

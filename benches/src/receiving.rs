@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use wait4::Wait4;
 
 use crate::machine;
-use crate::reading::default_executable;
+use crate::reading::executable;
 use crate::report::Style;
 
 /// Spans of a request, as exporters send them by default.
@@ -53,7 +53,7 @@ struct ReceiverUse {
 /// Starts a receiver, sends, ends it.
 pub fn measure(plan: &ReceivePlan, style: Style) -> Result<String, Box<dyn Error>> {
     let directory = tempfile::tempdir_in(&plan.directory)?;
-    let tracer = plan.tracer.clone().unwrap_or_else(default_executable);
+    let tracer = executable(plan.tracer.as_deref())?;
     let half = receive(
         &tracer,
         &directory.path().join("half"),

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::machine;
-use crate::reading::default_executable;
+use crate::reading::executable;
 
 /// The most that either may be.
 const LIMIT: Duration = Duration::from_millis(50);
@@ -33,7 +33,7 @@ struct Taken {
 /// Runs the command alone and recorded, with and without something to export. The report, and whether the limits are kept.
 pub fn measure(plan: &RecordPlan) -> Result<(String, bool), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let tracer = plan.tracer.clone().unwrap_or_else(default_executable);
+    let tracer = executable(plan.tracer.as_deref())?;
     let mut report = machine::facts(folder.path());
     let mut is_kept = true;
     for (what, task) in [

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::machine;
 use crate::reading::child::{self, CommandUsage};
-use crate::reading::{default_executable, generate, thousands};
+use crate::reading::{executable, generate, thousands};
 
 /// Runs of an object of facts, as shippers write them.
 const RUNS_OF_AN_OBJECT: usize = 500;
@@ -36,14 +36,7 @@ pub struct TeamStorePlan {
 pub fn measure(plan: &TeamStorePlan) -> Result<(String, bool), Box<dyn Error>> {
     let temporary = tempfile::tempdir()?;
     let folder: &Path = plan.folder.as_deref().unwrap_or_else(|| temporary.path());
-    let tracer = plan.tracer.clone().unwrap_or_else(default_executable);
-    if !tracer.is_file() {
-        return Err(format!(
-            "{} is not there: build it with `cargo build --release -p tracer-cli`",
-            tracer.display()
-        )
-        .into());
-    }
+    let tracer = executable(plan.tracer.as_deref())?;
     let bucket = folder.join(format!("bucket-of-{}", plan.runs));
     let recorded = folder.join("recorded");
     let run = sent_run(&tracer, &recorded, &bucket)?;

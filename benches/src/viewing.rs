@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::machine;
-use crate::reading::{default_executable, generate};
+use crate::reading::{executable, generate};
 use crate::report::Style;
 
 /// How many runs the page with all runs shows.
@@ -31,14 +31,9 @@ pub struct ViewPlan {
 
 /// Generates the data and has the browser measure; its report goes to standard output.
 pub fn measure(plan: &ViewPlan, style: Style) -> Result<(), Box<dyn Error>> {
-    let temporary;
-    let folder: &Path = match &plan.folder {
-        Some(folder) => folder,
-        None => {
-            temporary = tempfile::tempdir()?;
-            temporary.path()
-        }
-    };
+    let temporary = tempfile::tempdir()?;
+    let folder: &Path = plan.folder.as_deref().unwrap_or_else(|| temporary.path());
+    let tracer = executable(plan.tracer.as_deref())?;
     generate::store(&folder.join("store"), STORE)?;
     for spans in &plan.spans {
         generate::run(&folder.join(format!("run-{spans}")), *spans)?;
@@ -52,7 +47,7 @@ pub fn measure(plan: &ViewPlan, style: Style) -> Result<(), Box<dyn Error>> {
         .arg("--folder")
         .arg(folder)
         .arg("--tracer")
-        .arg(plan.tracer.clone().unwrap_or_else(default_executable))
+        .arg(tracer)
         .arg("--rounds")
         .arg(plan.rounds.to_string());
     for spans in &plan.spans {

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::machine;
-use crate::reading::{child, default_executable, empty_caches, generate, thousands};
+use crate::reading::{child, empty_caches, executable, generate, thousands};
 use crate::report::Style;
 use viewer::Viewer;
 
@@ -61,22 +61,9 @@ enum Limit {
 
 /// Generates the data, measures everything, and gives the report.
 pub fn measure(plan: &FactsPlan, style: Style) -> Result<String, Box<dyn Error>> {
-    let temporary;
-    let folder: &Path = match &plan.folder {
-        Some(folder) => folder,
-        None => {
-            temporary = tempfile::tempdir()?;
-            temporary.path()
-        }
-    };
-    let tracer = plan.tracer.clone().unwrap_or_else(default_executable);
-    if !tracer.is_file() {
-        let missing = tracer.display();
-        return Err(format!(
-            "{missing} is not there: build it with `cargo build --release -p tracer-cli`, or name another with --tracer"
-        )
-        .into());
-    }
+    let temporary = tempfile::tempdir()?;
+    let folder: &Path = plan.folder.as_deref().unwrap_or_else(|| temporary.path());
+    let tracer = executable(plan.tracer.as_deref())?;
     let store = folder.join(format!("store-of-{}", plan.runs));
     let searched = folder.join(format!("searched-{}", plan.spans));
     let large = folder.join(format!("run-of-{}", plan.spans));

@@ -45,22 +45,9 @@ struct MeasuredCase {
 
 /// Generates the data, measures everything in the plan and gives the report.
 pub fn measure(plan: &ReadPlan, style: Style) -> Result<String, Box<dyn Error>> {
-    let temporary;
-    let folder: &Path = match &plan.folder {
-        Some(folder) => folder,
-        None => {
-            temporary = tempfile::tempdir()?;
-            temporary.path()
-        }
-    };
-    let tracer = plan.tracer.clone().unwrap_or_else(default_executable);
-    if !tracer.is_file() {
-        return Err(format!(
-            "{} is not there: build it with `cargo build --release -p tracer-cli`, or name another with --tracer",
-            tracer.display()
-        )
-        .into());
-    }
+    let temporary = tempfile::tempdir()?;
+    let folder: &Path = plan.folder.as_deref().unwrap_or_else(|| temporary.path());
+    let tracer = executable(plan.tracer.as_deref())?;
     let mut all = Vec::new();
     for case in cases::of(plan) {
         case.subject.generate(folder)?;
@@ -78,8 +65,23 @@ pub fn measure(plan: &ReadPlan, style: Style) -> Result<String, Box<dyn Error>> 
     Ok(report::report(plan, folder, &all, style))
 }
 
-/// What the workspace's release build makes.
-pub fn default_executable() -> PathBuf {
+/// The executable with this path, or what the workspace's release build makes.
+///
+/// # Errors
+///
+/// It is not there.
+pub fn executable(named: Option<&Path>) -> Result<PathBuf, String> {
+    let tracer = named.map_or_else(default_executable, Path::to_owned);
+    if tracer.is_file() {
+        return Ok(tracer);
+    }
+    let missing = tracer.display();
+    Err(format!(
+        "{missing} is not there: build it with `cargo build --release -p tracer-cli`, or name another with --tracer"
+    ))
+}
+
+fn default_executable() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
         PathBuf::from,
