@@ -2,8 +2,8 @@
 //! to a replay.
 
 use std::error::Error;
-use std::fs;
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};

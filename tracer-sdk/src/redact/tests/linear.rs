@@ -112,7 +112,13 @@ fn what_takes_too_much_work_is_redacted_from_there_on() {
     let redactor = redactor(usize::MAX);
     let secret = "tr0ub4dor-and-3";
     // Each value is judged as part of those around it: `password: "password: "password: "…`. Where a colour may begin no shape is asked.
-    for unit in ["pwd=", "password: \"", "'token': '", "Bearer \"password=", "\x1b["] {
+    for unit in [
+        "pwd=",
+        "password: \"",
+        "'token': '",
+        "Bearer \"password=",
+        "\x1b[",
+    ] {
         let text = format!("{}{secret}", unit.repeat(20_000));
         let cleaned = redactor.clean_to(&text, usize::MAX);
         assert!(!cleaned.text.contains(secret), "{unit}");
