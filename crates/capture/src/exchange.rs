@@ -78,7 +78,7 @@ pub trait Responder: Send + Sync + 'static {
 
 /// How an exchange ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ExchangeEnd {
+pub enum ExchangeEnd {
     /// The answer came to its end.
     Whole,
     /// The client hung up before that.
@@ -89,27 +89,34 @@ pub(crate) enum ExchangeEnd {
 
 /// A request that went through the proxy, and its answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FinishedExchange<'a> {
+pub struct FinishedExchange<'a> {
     /// The request.
-    pub(crate) request: IncomingRequest<'a>,
+    pub request: IncomingRequest<'a>,
     /// When it had arrived.
-    pub(crate) arrived: SystemTime,
+    pub arrived: SystemTime,
     /// The status code; `None` when there was no answer.
-    pub(crate) status: Option<u16>,
+    pub status: Option<u16>,
     /// Headers of the answer that say something about it: never a credential.
-    pub(crate) headers: &'a [(String, String)],
+    pub headers: &'a [(String, String)],
     /// The body of the answer.
-    pub(crate) response: &'a [u8],
+    pub response: &'a [u8],
     /// Up to which byte the answer had come, how long after the request.
-    pub(crate) arrivals: &'a [(usize, Duration)],
+    pub arrivals: &'a [(usize, Duration)],
     /// When the answer had ended.
-    pub(crate) ended: SystemTime,
+    pub ended: SystemTime,
     /// How it ended.
-    pub(crate) end: &'a ExchangeEnd,
+    pub end: &'a ExchangeEnd,
     /// Parts of the bodies are missing: they were too large.
-    pub(crate) is_cut: bool,
+    pub is_cut: bool,
     /// The answer was a recorded one.
-    pub(crate) is_replayed: bool,
+    pub is_replayed: bool,
+}
+
+/// What keeps exchanges. Called by the one thread that records, after the client has its answer.
+pub trait ExchangeSink: Send + 'static {
+    /// Keeps an exchange. Gives the number of the call, from 1, among the calls of models that are kept beside the run;
+    /// `None` when it is not kept there, or is no call of a model.
+    fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64>;
 }
 
 /// Headers of answers that are kept.

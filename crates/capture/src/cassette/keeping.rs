@@ -21,7 +21,7 @@ use super::frames::{self, Framing, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 use super::replacing;
 use super::shapes::Places;
-use crate::exchange::{ExchangeEnd, FinishedExchange, kept_query};
+use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
 
 /// The file beside a run's log that holds its exchanges.
 pub const EXCHANGES_FILE: &str = "exchanges.jsonl";
@@ -282,10 +282,19 @@ impl ExchangeKeeper {
         };
         (keeper, handle)
     }
+}
 
-    /// Keeps an exchange. Gives the number of the call, from 1, among the calls of models that are kept beside the run;
-    /// `None` when it is not kept there, or is no call of a model.
-    pub(crate) fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64> {
+impl Drop for ExchangeKeeper {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // Without it readers find the same in the calls.
+            let _ = file.complete_head();
+        }
+    }
+}
+
+impl ExchangeSink for ExchangeKeeper {
+    fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64> {
         let recorded = recorded(exchange, &self.scrubbing)?;
         self.count += 1;
         let mut summary = self.summary.lock();
@@ -312,15 +321,6 @@ impl ExchangeKeeper {
             }
         }
         number
-    }
-}
-
-impl Drop for ExchangeKeeper {
-    fn drop(&mut self) {
-        for file in &self.files {
-            // Without it readers find the same in the calls.
-            let _ = file.complete_head();
-        }
     }
 }
 

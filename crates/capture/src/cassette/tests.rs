@@ -11,7 +11,9 @@ use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
 use super::*;
-use crate::exchange::{ExchangeEnd, FinishedExchange, IncomingRequest, RequestDecision, Responder};
+use crate::exchange::{
+    ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest, RequestDecision, Responder,
+};
 use crate::model_api::ModelApi;
 
 pub(super) fn scrubbing() -> Scrubbing {

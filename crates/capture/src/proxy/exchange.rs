@@ -12,8 +12,7 @@ use tracer_sdk::format::names::{self, event_keys, events};
 use tracer_sdk::format::{SpanId, TraceId};
 
 use super::ProxyContext;
-use crate::cassette::ExchangeKeeper;
-use crate::exchange::{ExchangeEnd, FinishedExchange, IncomingRequest};
+use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
 use crate::model_api::{Assembled, ModelApi, RequestFacts, ResponseFacts, assemble};
 use crate::otlp::encode::attribute;
 use crate::otlp::{Compression, DecompressError};
@@ -80,11 +79,11 @@ impl Exchange {
     }
 
     /// Hands it over to what keeps exchanges, its answer unpacked.
-    pub(super) fn hand_over(&mut self, keeper: &mut ExchangeKeeper) {
+    pub(super) fn hand_over(&mut self, sink: &mut dyn ExchangeSink) {
         let response = unpacked(self);
         let took = self.ended.duration_since(self.arrived).unwrap_or_default();
         let whole = [(response.as_ref().map_or(0, |response| response.len()), took)];
-        let number = keeper.keep(&FinishedExchange {
+        let number = sink.keep(&FinishedExchange {
             request: IncomingRequest {
                 method: &self.method,
                 provider: self.segment,

@@ -35,8 +35,7 @@ use self::providers::{Route, offline_routes, routes};
 use self::recorder::ExchangeRecorder;
 use self::run_groups::RunGroups;
 use crate::OtlpSink;
-use crate::cassette::ExchangeKeeper;
-use crate::exchange::Responder;
+use crate::exchange::{ExchangeSink, Responder};
 
 pub use self::providers::UnusableBaseUrl;
 pub use self::recorder::ProxySummary;
@@ -134,7 +133,7 @@ pub struct ModelProxy {
 #[non_exhaustive]
 pub struct ProxyHooks {
     /// What keeps exchanges.
-    pub exchanges: Option<ExchangeKeeper>,
+    pub exchanges: Option<Box<dyn ExchangeSink>>,
     /// What may answer requests instead of the provider.
     pub responder: Option<Arc<dyn Responder>>,
     /// Whether no provider is ever asked; every provider has a path then, whatever the environment names.

@@ -16,7 +16,7 @@ use tracer_insight::text::counted;
 use super::ProxyCounters;
 use super::exchange::{Exchange, ModelCall};
 use super::run_groups::RunGroups;
-use crate::cassette::ExchangeKeeper;
+use crate::exchange::ExchangeSink;
 use crate::model_api::is_auxiliary;
 use crate::{OtlpSink, Refused};
 
@@ -135,7 +135,7 @@ impl ExchangeRecorder {
         runs: RunGroups,
         sink: Arc<dyn OtlpSink>,
         counters: Arc<ProxyCounters>,
-        exchanges: Option<ExchangeKeeper>,
+        exchanges: Option<Box<dyn ExchangeSink>>,
     ) -> io::Result<Self> {
         let (sender, reports) = mpsc::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -169,7 +169,7 @@ impl ExchangeRecorder {
 struct ExchangeRecorderState {
     runs: RunGroups,
     sink: Arc<dyn OtlpSink>,
-    exchanges: Option<ExchangeKeeper>,
+    exchanges: Option<Box<dyn ExchangeSink>>,
     summary: ProxySummary,
 }
 
@@ -207,7 +207,7 @@ impl ExchangeRecorderState {
 
     fn record(&mut self, exchange: &mut Exchange) {
         if let Some(exchanges) = &mut self.exchanges {
-            exchange.hand_over(exchanges);
+            exchange.hand_over(exchanges.as_mut());
         }
         let Some(api) = exchange.api else {
             self.summary.other_requests += 1;

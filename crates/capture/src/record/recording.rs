@@ -275,7 +275,7 @@ impl Recording {
             if !files.is_empty() {
                 let scrubbing = Scrubbing::of_program(&options.settings, &options.directory);
                 let (keeper, handle) = ExchangeKeeper::new(scrubbing, files);
-                proxy_hooks.exchanges = Some(keeper);
+                proxy_hooks.exchanges = Some(Box::new(keeper));
                 kept = Some(handle);
             }
             proxy_hooks.responder = hooks.responder;

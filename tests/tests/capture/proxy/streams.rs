@@ -130,7 +130,7 @@ fn streams_are_replayed_byte_for_byte() {
     let file = CassetteFile::create(&path, &scrubbing.head(["agent".to_owned()]), false).unwrap();
     let (keeper, kept) = ExchangeKeeper::new(scrubbing, vec![file]);
     let mut hooks = ProxyHooks::default();
-    hooks.exchanges = Some(keeper);
+    hooks.exchanges = Some(Box::new(keeper));
     let proxied = Proxied::with(&server.base(), hooks);
     ask_for_all(&streams, |variable| proxied.base_url(variable));
     proxied.finish();
