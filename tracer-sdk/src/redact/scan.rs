@@ -70,11 +70,9 @@ const LOOKED_AT_WORK: usize = 7;
 const FOUND_WORK: usize = 130;
 const DECODED_WORK: usize = 550;
 
-/// The work of noticing a sign that is written otherwise, and of decoding it.
+/// The work of noticing a sign that is written otherwise, and of decoding it; and what a colour or an entity takes beyond that.
 const ENCODED_WORK: usize = 16;
-
-/// The work that the byte which begins a colour takes beyond that: it is written as six.
-const ESCAPED_WORK: usize = 8;
+const LONG_SIGN_WORK: usize = 8;
 
 /// The bit of the environment's values; that of what is written otherwise and those of shapes are below.
 const ENVIRONMENT: u16 = 1 << 15;
@@ -307,8 +305,8 @@ impl Scanner {
                     bits
                 } else {
                     text.spend(ENCODED_WORK);
-                    if text.at(at) == decoded::ESCAPE {
-                        text.spend(ESCAPED_WORK);
+                    if matches!(text.at(at), decoded::ESCAPE | b'&') {
+                        text.spend(LONG_SIGN_WORK);
                     }
                     pass.is_encoded = pass.is_encoded || decoded::is_at(bytes, at);
                     bits & !ENCODED
