@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::Value;
+use tracer_insight::digest::hex;
+use tracer_sdk::format::names;
 
 use super::*;
 
@@ -53,6 +55,24 @@ fn links(run: &LoadedRun) -> BTreeMap<String, Option<String>> {
         )
     };
     run.spans.iter().map(link).collect()
+}
+
+/// The parent that each span named, wherever it was put; of those that named none, what they were put under.
+fn named_parents(run: &LoadedRun) -> BTreeMap<String, Option<String>> {
+    let named = |span: &SpanRecord| {
+        let moved = span.attributes.get(names::SOURCE_PARENT.written());
+        let named = moved.and_then(Value::as_str).map(str::to_owned);
+        let named = named.or_else(|| span.parent_span_id.map(|id| id.to_string()));
+        (span.span_id.to_string(), named)
+    };
+    run.spans.iter().map(named).collect()
+}
+
+/// Whether a span came when the run was completed.
+fn is_any_late(run: &LoadedRun) -> bool {
+    run.spans
+        .iter()
+        .any(|span| span.attributes.contains_key(names::AFTER_END.written()))
 }
 
 /// What arrives: which spans, in which requests, and what happens in between.
@@ -115,6 +135,15 @@ proptest! {
         let plain: Vec<usize> = (0..all.len()).collect();
         let expected = run_of(&all, &[], &plain);
         let found = run_of(&all, &steps, &order);
+        let named = named_parents(&found);
+        for sent in all.iter().filter(|span| !span.parent_span_id.is_empty()) {
+            let parent = named.get(&hex(&sent.span_id)).cloned().flatten();
+            prop_assert_eq!(parent, Some(hex(&sent.parent_span_id)));
+        }
+        if is_any_late(&found) {
+            // What came after the run's end was put under what was there, and its root is the one that was known then.
+            return Ok(());
+        }
         prop_assert_eq!(links(&found), links(&expected));
         prop_assert_eq!(records(&found), records(&expected));
         prop_assert_eq!(&found.meta.run_name, &expected.meta.run_name);
