@@ -10,3 +10,4 @@ mod fuzz_corpus;
 mod schemas;
 #[cfg(feature = "shared-data")]
 mod shared_fixtures;
+mod words;

@@ -93,6 +93,7 @@ impl LogIndex {
             let bytes = sections.item()?;
             bytes.push_number(*position as u64);
             bytes.push_number(u64::from(promoted.number));
+            // Its place among all types: whoever gives one another place raises `VERSION`.
             bytes.push_number(promoted.event_type as u64);
             let (seconds, nanoseconds) = promoted.instant.to_parts();
             bytes.push_signed(seconds);
