@@ -172,7 +172,9 @@ pub fn begin_post(url: &str, headers: &[(&str, &str)], body: &[u8]) -> TcpStream
     stream
 }
 
-fn parse_response(bytes: &[u8]) -> ModelResponse {
+/// The answer in the bytes of a connection.
+#[must_use]
+pub fn parse_response(bytes: &[u8]) -> ModelResponse {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return ModelResponse::default();
     };

@@ -8,3 +8,4 @@ mod proxy;
 mod push;
 mod record;
 mod replay;
+mod reported;

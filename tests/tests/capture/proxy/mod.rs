@@ -15,7 +15,7 @@ use tracer_sdk::settings::Settings;
 use tracer_tests::{DataDir, Finished};
 
 /// A proxy that records one run.
-struct Proxied {
+pub(crate) struct Proxied {
     data: DataDir,
     collector: Arc<RunCollector>,
     proxy: ModelProxy,
@@ -23,7 +23,7 @@ struct Proxied {
 
 impl Proxied {
     /// Every provider is at `upstream`.
-    fn new(upstream: &str) -> Self {
+    pub(crate) fn new(upstream: &str) -> Self {
         Self::with(upstream, ProxyHooks::default())
     }
 
@@ -52,14 +52,14 @@ impl Proxied {
     }
 
     /// What a client finds in a variable.
-    fn base_url(&self, variable: &str) -> String {
+    pub(crate) fn base_url(&self, variable: &str) -> String {
         let urls = self.proxy.base_urls();
         let found = urls.into_iter().find(|(name, _)| *name == variable);
         found.unwrap().1
     }
 
     /// Ends the run; what the proxy says, and what was recorded.
-    fn finish(self) -> (ProxySummary, Finished, DataDir) {
+    pub(crate) fn finish(self) -> (ProxySummary, Finished, DataDir) {
         let summary = self.proxy.shut_down();
         let now = tracer_insight::units::now();
         self.collector.end_run(&RunEnding::new(now)).unwrap();
