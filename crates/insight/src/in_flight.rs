@@ -12,6 +12,7 @@ pub(crate) fn record(run_id: TraceId, started: &StartedSpan) -> Record {
         parent_id: started.parent_span_id.map(|parent| parent.to_string()),
         ts: started.start_time.text().to_owned(),
         duration_ms: None,
+        end: None,
         name: started.name.clone(),
         payload: begun(started),
         meta: Map::new(),

@@ -77,11 +77,9 @@ pub(crate) struct RunLoops {
 /// The loops of a run.
 pub(crate) fn find(calls: &CallList, trail: &Trail) -> RunLoops {
     let mut found = RunLoops::default();
-    let mut tools: Vec<Symbol> = Vec::new();
-    let mut models: Vec<Vec<Symbol>> = vec![Vec::new()];
     let mut number = 0;
     let mut symbols: Vec<Symbol> = Vec::new();
-    for (place, entry) in trail.entries().iter().enumerate() {
+    for entry in trail.entries() {
         let symbol = Symbol {
             number: loops::of_text(entry.signature.as_bytes()) ^ entry.asked.compared_by().unwrap_or(0),
             is_known: entry.asked.compared_by().is_some() && !entry.asked.is_cut,
@@ -89,30 +87,17 @@ pub(crate) fn find(calls: &CallList, trail: &Trail) -> RunLoops {
         };
         symbols.push(symbol);
         number += usize::from(entry.asked.kind != TrailKind::State);
-        if trail.is_attempt(place) {
-            continue;
-        }
-        match entry.asked.kind {
-            TrailKind::State => {}
-            TrailKind::Tool => {
-                tools.push(symbol);
-                models.push(Vec::new());
-            }
-            TrailKind::Model => models
-                .last_mut()
-                .into_iter()
-                .for_each(|stretch| stretch.push(symbol)),
-        }
     }
     let mut finder = Finder {
         calls,
+        branch: 0,
         found: Vec::new(),
     };
-    finder.look_at(&tools);
-    for stretch in &models {
-        finder.look_at(stretch);
+    let branches = trail.branches();
+    for (number, branch) in branches.iter().enumerate() {
+        finder.branch = number;
+        finder.search_branch(&branch.places, trail, &symbols);
     }
-    finder.look_between_reads(&tools);
     for judged in trail.of_warnings() {
         match judged.likeness {
             Some(Likeness::Differs) => found.harmless_warnings += 1,
@@ -136,14 +121,19 @@ pub(crate) fn find(calls: &CallList, trail: &Trail) -> RunLoops {
                     .filter_map(|place| symbols.get(*place).copied())
                     .collect();
                 let repetitions = judged.evidence.len() / judged.length.max(1);
+                let first = judged.evidence.first();
+                finder.branch = branches
+                    .iter()
+                    .position(|branch| first.is_some_and(|place| branch.places.binary_search(place).is_ok()))
+                    .unwrap_or(0);
                 finder.add(&repeated, repeated.len() / repetitions.max(1), repetitions);
             }
             // What is not all there is judged by what is.
             None => {}
         }
     }
-    finder.found.sort_by_key(|(_, repeat)| repeat.first_step);
-    for (is_known, repeat) in finder.found {
+    finder.found.sort_by_key(|(.., repeat)| repeat.first_step);
+    for (_, is_known, repeat) in finder.found {
         let kind = if is_known {
             &mut found.same
         } else {
@@ -166,11 +156,44 @@ struct Symbol {
 
 struct Finder<'a> {
     calls: &'a CallList,
-    /// With each whether all of its calls are known.
-    found: Vec<(bool, RepeatedCalls)>,
+    /// The branch that is searched.
+    branch: usize,
+    /// With each its branch, and whether all of its calls are known.
+    found: Vec<(usize, bool, RepeatedCalls)>,
 }
 
 impl Finder<'_> {
+    /// Finds the loops of one branch, whose entries in the trail are at `places`.
+    fn search_branch(&mut self, places: &[usize], trail: &Trail, symbols: &[Symbol]) {
+        let mut tools: Vec<Symbol> = Vec::new();
+        let mut models: Vec<Vec<Symbol>> = vec![Vec::new()];
+        for (number, place) in places.iter().enumerate() {
+            let is_attempt = places
+                .get(number + 1)
+                .is_some_and(|next| trail.is_attempt(*place, *next));
+            let (Some(entry), Some(symbol)) = (trail.entries().get(*place), symbols.get(*place)) else {
+                continue;
+            };
+            match entry.asked.kind {
+                _ if is_attempt => {}
+                TrailKind::State => {}
+                TrailKind::Tool => {
+                    tools.push(*symbol);
+                    models.push(Vec::new());
+                }
+                TrailKind::Model => models
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|stretch| stretch.push(*symbol)),
+            }
+        }
+        self.look_at(&tools);
+        for stretch in &models {
+            self.look_at(stretch);
+        }
+        self.look_between_reads(&tools);
+    }
+
     /// Looks for blocks that come again without a break.
     fn look_at(&mut self, symbols: &[Symbol]) {
         if symbols.len() < MIN_REPETITIONS {
@@ -231,7 +254,8 @@ impl Finder<'_> {
         let is_reported = self
             .found
             .iter()
-            .any(|(_, other)| other.first_step <= first_step && last_step <= other.last_step);
+            .filter(|(branch, ..)| *branch == self.branch)
+            .any(|(.., other)| other.first_step <= first_step && last_step <= other.last_step);
         if is_reported || self.found.len() >= MAX_FINDINGS {
             return;
         }
@@ -247,7 +271,7 @@ impl Finder<'_> {
             last_step,
         };
         let is_known = repeated.iter().all(|symbol| symbol.is_known);
-        self.found.push((is_known, repeat));
+        self.found.push((self.branch, is_known, repeat));
     }
 }
 

@@ -57,6 +57,7 @@ impl Sample {
             parent_id: parent,
             ts: time(index).to_string(),
             duration_ms: None,
+            end: None,
             name: match &payload {
                 Payload::RunStart { .. } => "support-agent".to_owned(),
                 Payload::Unknown { .. } => "plan".to_owned(),

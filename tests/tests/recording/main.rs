@@ -10,6 +10,7 @@
 )]
 
 mod after_the_end;
+mod branches;
 mod errors;
 mod faults;
 mod guardrails;

@@ -33,6 +33,8 @@ thread_local! {
 pub struct Context {
     pub(crate) run: Arc<RunState>,
     pub(crate) span: SpanId,
+    /// The span with which the branch of the run began that loops are looked for in; the root's ID for its own branch.
+    pub(crate) branch: SpanId,
     /// The thread had no context of its own, and this run was the only one.
     pub(crate) inferred: bool,
 }
@@ -65,6 +67,7 @@ impl Context {
             let run = registry::only_live_run().filter(|run| run.is_own_process())?;
             Some(Self {
                 span: run.root_id(),
+                branch: run.root_id(),
                 run,
                 inferred: true,
             })

@@ -86,6 +86,8 @@ struct SpanPlace {
     event_type: EventType,
     /// It may be the parent of others.
     is_entered: AtomicBool,
+    /// A branch of the run begins with it: an agent, or a span beside another one.
+    begins_branch: AtomicBool,
     /// Another span of the run reports this call, too: it counts there.
     same_call: Option<SpanId>,
 }
@@ -241,6 +243,7 @@ impl OpenSpan {
             context,
             event_type,
             is_entered: AtomicBool::new(false),
+            begins_branch: AtomicBool::new(false),
             same_call: None,
         });
         Self(Some(state))
@@ -348,6 +351,7 @@ impl OpenSpan {
         Some(Context {
             run: place.context.run.clone(),
             span: place.id,
+            branch: place.inner_branch(),
             inferred: false,
         })
     }
@@ -442,6 +446,9 @@ impl OpenSpan {
             let recorded = run.write(&span, &mut content.draft);
             if recorded == RecordOutcome::Nowhere {
                 unattached::count();
+            }
+            if place.begins_branch.load(Ordering::Relaxed) {
+                run.end_branch(place.id);
             }
             if !time.is_refused() {
                 outcome = place.observe(
@@ -538,6 +545,15 @@ impl SpanPlace {
         }
     }
 
+    /// The branch of the run that what happens within the span belongs to.
+    fn inner_branch(&self) -> SpanId {
+        if self.begins_branch.load(Ordering::Relaxed) {
+            self.id
+        } else {
+            self.context.branch
+        }
+    }
+
     /// From now on the span is one that has started.
     fn open(&self, content: &mut SpanContent, on_drop: OnDrop) {
         let run = &self.context.run;
@@ -547,13 +563,16 @@ impl SpanPlace {
             name: content.name.clone(),
             event_type: self.event_type,
             start,
+            is_holder: self.event_type != EventType::LlmCall,
             is_named: false,
             has_stand_in: false,
             outlives_run: false,
             #[cfg(feature = "tracing")]
             is_library: content.library.is_some(),
         };
-        run.add_open(self.id, entry);
+        if run.add_open(self.id, entry) {
+            self.begins_branch.store(true, Ordering::Relaxed);
+        }
         content.start = Some(start);
         content.on_drop = on_drop;
     }
@@ -585,6 +604,7 @@ impl SpanPlace {
         };
         let written = WrittenRecord {
             id: self.id,
+            branch: self.context.branch,
             event_type,
             signature,
             reservation,
@@ -665,6 +685,11 @@ impl SpanEditor<'_> {
 
     pub(crate) fn event_type(&self) -> EventType {
         self.place.event_type
+    }
+
+    /// The span is an agent's, whose calls are a branch of the run.
+    pub(crate) fn begin_branch(&self) {
+        self.place.begins_branch.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn has_error(&self) -> bool {

@@ -1,5 +1,6 @@
 //! How far a run has come: its limits, its loops and its errors. Pure state; the run state locks it.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::error::ErrorInfo;
@@ -7,7 +8,7 @@ use crate::format::{EventType, SpanId, Timestamp};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, GuardrailExceeded, Monitor};
-use crate::loops::{Asked, LoopDetector, LoopWarning, StepSignature};
+use crate::loops::{Asked, LoopDetector, LoopWarning, StepSignature, WarnedPatterns};
 use crate::settings::Settings;
 
 /// How many errors of its own a run keeps.
@@ -28,6 +29,8 @@ pub(crate) type SpanLoop = LoopWarning<SpanId>;
 #[derive(Debug)]
 pub(crate) struct WrittenRecord<'a> {
     pub(crate) id: SpanId,
+    /// The span with which its branch of the run began.
+    pub(crate) branch: SpanId,
     /// What the limits count it as.
     pub(crate) event_type: EventType,
     /// What the loop detector knows it by.
@@ -39,10 +42,63 @@ pub(crate) struct WrittenRecord<'a> {
     pub(crate) spend: Option<CallSpend>,
 }
 
+/// The loops of a run: a detector for each branch, because agents at the same time are no loop together.
+#[derive(Debug)]
+struct BranchLoops {
+    window: usize,
+    repetitions: usize,
+    branches: HashMap<SpanId, LoopDetector>,
+    warned: WarnedPatterns,
+    /// The loops of branches that have ended.
+    ended: u64,
+}
+
+impl BranchLoops {
+    fn new(window: usize, repetitions: usize) -> Self {
+        Self {
+            window,
+            repetitions,
+            branches: HashMap::new(),
+            warned: WarnedPatterns::default(),
+            ended: 0,
+        }
+    }
+
+    fn observe(
+        &mut self,
+        branch: SpanId,
+        signature: StepSignature<'_>,
+        asked: Asked,
+        id: SpanId,
+    ) -> Option<SpanLoop> {
+        let new = || LoopDetector::new(self.window, self.repetitions);
+        let detector = self.branches.entry(branch).or_insert_with(new);
+        detector.observe(&mut self.warned, signature, asked, id)
+    }
+
+    /// How often the branch has been through the block of shapes that it ends with, and how often it asked the same.
+    fn repetitions(&self, branch: SpanId) -> (usize, usize) {
+        self.branches.get(&branch).map_or((0, 0), |detector| {
+            (detector.repetitions(), detector.looping_repetitions())
+        })
+    }
+
+    fn end(&mut self, branch: SpanId) {
+        self.ended += self
+            .branches
+            .remove(&branch)
+            .map_or(0, |detector| detector.loops());
+    }
+
+    fn loops(&self) -> u64 {
+        self.ended + self.branches.values().map(LoopDetector::loops).sum::<u64>()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct RunProgress {
     monitor: Monitor,
-    loops: LoopDetector,
+    loops: BranchLoops,
     exceptions: Vec<Exception>,
 }
 
@@ -50,7 +106,7 @@ impl RunProgress {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             monitor: Monitor::new(settings.guardrails.clone()),
-            loops: LoopDetector::new(settings.loop_window, settings.loop_repetitions),
+            loops: BranchLoops::new(settings.loop_window, settings.loop_repetitions),
             exceptions: Vec::new(),
         }
     }
@@ -98,9 +154,9 @@ impl RunProgress {
         }
         let mut warning = None;
         if let Some((signature, asked)) = written.signature {
-            warning = self.loops.observe(signature, asked, written.id);
+            warning = self.loops.observe(written.branch, signature, asked, written.id);
             if warning.is_none() {
-                self.loop_goes_on();
+                self.loop_goes_on(written.branch);
             }
         }
         self.keep_trip(now);
@@ -108,14 +164,19 @@ impl RunProgress {
     }
 
     /// The loop's warning is in the file: now it may stop the run, and it counts as an event.
-    pub(crate) fn loop_written(&mut self, elapsed: Duration, now: Timestamp) {
-        self.loop_goes_on();
+    pub(crate) fn loop_written(&mut self, branch: SpanId, elapsed: Duration, now: Timestamp) {
+        self.loop_goes_on(branch);
         let _ = self.monitor.record(EventType::LoopWarning, elapsed);
         self.keep_trip(now);
     }
 
-    fn loop_goes_on(&mut self) {
-        let (shapes, calls) = (self.loops.repetitions(), self.loops.looping_repetitions());
+    /// A branch of the run has ended: no call comes to it any more.
+    pub(crate) fn end_branch(&mut self, branch: SpanId) {
+        self.loops.end(branch);
+    }
+
+    fn loop_goes_on(&mut self, branch: SpanId) {
+        let (shapes, calls) = self.loops.repetitions(branch);
         if shapes > 0 {
             let _ = self.monitor.loop_found(shapes as u64, calls as u64);
         }

@@ -82,6 +82,7 @@ impl Scope {
                 let context = Context {
                     run: Arc::clone(&run),
                     span: parent,
+                    branch: parent,
                     inferred: false,
                 };
                 let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
@@ -101,6 +102,7 @@ impl Scope {
     pub(crate) fn of_run(run: Arc<RunState>) -> Self {
         let context = Context {
             span: run.root_id(),
+            branch: run.root_id(),
             run: Arc::clone(&run),
             inferred: false,
         };

@@ -4,7 +4,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
-use super::{Counts, RecordedStatus, TraceId};
+use super::{Counts, RecordedStatus, Timestamp, TraceId};
 
 words! {
     /// What a record tells about (specification, *Event types*).
@@ -76,6 +76,8 @@ pub struct Record {
     pub ts: String,
     /// How long it took, in milliseconds; `None` for what has no duration.
     pub duration_ms: Option<u64>,
+    /// When its span ended, to the microsecond; `None` for what has no end. No part of the JSON.
+    pub end: Option<Timestamp>,
     /// The span's name as stored.
     pub name: String,
     /// What happened.

@@ -14,7 +14,18 @@ use crate::format::SpanId;
 /// it loops are still found and counted ([`LoopDetector::repetitions`]), but no longer warned of.
 pub(crate) const MAX_PATTERNS: usize = 1024;
 
-/// Watches the records of one run for a block that repeats: in shape, which is warned of, and in what was asked, which
+/// The patterns that a run was warned of, each as the hash of its least rotation: none is warned of twice.
+#[derive(Debug, Default)]
+pub(crate) struct WarnedPatterns(HashSet<u64>);
+
+impl WarnedPatterns {
+    /// Adds a pattern. Returns whether it is new and there is room for it.
+    fn insert(&mut self, pattern: u64) -> bool {
+        self.0.len() < MAX_PATTERNS && self.0.insert(pattern)
+    }
+}
+
+/// Watches the records of one branch of a run for a block that repeats: in shape, which is warned of, and in what was asked, which
 /// is a loop.
 #[derive(Debug)]
 pub(crate) struct LoopDetector<Id = SpanId> {
@@ -28,8 +39,6 @@ pub(crate) struct LoopDetector<Id = SpanId> {
     looping: Option<Streak>,
     /// How many loops have begun.
     loops: u64,
-    /// Patterns that were warned of, each as the hash of its least rotation.
-    warned: HashSet<u64>,
 }
 
 #[derive(Debug)]
@@ -74,17 +83,17 @@ impl<Id: Clone> LoopDetector<Id> {
             current: None,
             looping: None,
             loops: 0,
-            warned: HashSet::new(),
         }
     }
 
-    /// Takes the next model call, tool call or state update of the run. Tells when its end has begun to repeat a shape
+    /// Takes the next model call, tool call or state update of the branch. Tells when its end has begun to repeat a shape
     /// in a way that was not reported before: a block that starts elsewhere in the same cycle is the same pattern.
     ///
     /// A call that tries the failed one before it again takes its place: together they are one.
     #[must_use = "a warning is reported once"]
     pub(crate) fn observe(
         &mut self,
+        warned: &mut WarnedPatterns,
         mut signature: StepSignature<'_>,
         asked: Asked,
         id: Id,
@@ -114,8 +123,9 @@ impl<Id: Clone> LoopDetector<Id> {
         self.current = self.streak(self.current, period, Observed::looks_like);
         self.look_for_a_loop();
         let period = period.filter(|_| !goes_on)?;
-        let is_new = self.warned.len() < MAX_PATTERNS && self.warned.insert(self.pattern_hash(period));
-        is_new.then(|| self.warning(period))
+        warned
+            .insert(self.pattern_hash(period))
+            .then(|| self.warning(period))
     }
 
     /// Whether the shapes that repeat are calls that ask the same again and again. The block may be longer than that of

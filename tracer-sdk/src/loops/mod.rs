@@ -5,6 +5,7 @@
 //! with what is stored, and the gate compares the same way without a window.
 
 mod asked;
+mod branch;
 mod detector;
 mod entries;
 mod limits;
@@ -18,13 +19,15 @@ mod value;
 mod warning;
 
 pub use asked::{Asked, Likeness, TrailKind};
-pub(crate) use detector::LoopDetector;
+#[cfg(feature = "tracing")]
+pub(crate) use branch::is_agent;
+pub(crate) use detector::{LoopDetector, WarnedPatterns};
 #[cfg(test)]
 pub(crate) use numbers::of_json as numbers_of_json;
 pub(crate) use numbers::{Numbers, ValueNumbers, of_prompt, of_value as number_of_json};
 pub(crate) use signature::StepSignature;
 pub(crate) use tokens::WrittenText;
-pub(crate) use trail::{ATTEMPT_OF, compare_repetitions, first_loop, has_loop, is_attempt};
-pub use trail::{Judged, Trail, TrailEntry};
+pub(crate) use trail::{ATTEMPT_OF, branches, compare_repetitions, first_loop, has_loop, is_attempt};
+pub use trail::{Branch, Judged, Trail, TrailEntry};
 pub use value::{of_scalar, of_text, of_value};
 pub(crate) use warning::{LoopWarning, PatternType};

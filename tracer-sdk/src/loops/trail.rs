@@ -6,7 +6,8 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::asked::{Asked, Likeness, TrailKind};
-use super::detector::LoopDetector;
+use super::branch::{self, SpanTree};
+use super::detector::{LoopDetector, WarnedPatterns};
 use super::signature::{StepSignature, signature_of};
 use super::value;
 use crate::format::{EventType, Payload, Record};
@@ -26,6 +27,7 @@ pub struct Trail {
     /// Many records, few signatures.
     signatures: HashSet<Rc<str>>,
     warnings: Vec<Warning>,
+    spans: SpanTree,
 }
 
 /// A model call, a tool call or a state update.
@@ -36,6 +38,14 @@ pub struct TrailEntry {
     /// What else is compared.
     pub asked: Asked,
     id: u64,
+    parent: Option<u64>,
+}
+
+/// What one agent, or one of several tasks at the same time, did: loops are looked for within it.
+#[derive(Debug, Default)]
+pub struct Branch {
+    /// The places of its entries in the trail, in order.
+    pub places: Vec<usize>,
 }
 
 /// A loop warning that is stored.
@@ -62,6 +72,7 @@ pub struct Judged {
 impl Trail {
     /// Takes the next record of the run. `scalar` numbers what stands in values, see [`Asked::of_record`].
     pub fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
+        self.spans.add(record);
         if let Some(asked) = Asked::of_record(record, scalar) {
             let signature = signature_of(record);
             let known = self.signatures.get(signature.as_str()).map(Rc::clone);
@@ -73,7 +84,8 @@ impl Trail {
             self.entries.push(TrailEntry {
                 signature,
                 asked,
-                id: value::of_text(record.event_id.as_bytes()),
+                id: branch::number(&record.event_id),
+                parent: record.parent_id.as_deref().map(branch::number),
             });
         }
         if let Payload::LoopWarning {
@@ -89,10 +101,7 @@ impl Trail {
                 pattern_length: pattern_length.map(number),
                 repetitions: number(*repetitions),
                 window: number(*window_size),
-                evidence: evidence_event_ids
-                    .iter()
-                    .map(|id| value::of_text(id.as_bytes()))
-                    .collect(),
+                evidence: evidence_event_ids.iter().map(|id| branch::number(id)).collect(),
             });
         }
     }
@@ -100,6 +109,23 @@ impl Trail {
     /// The records so far that loop detection considers.
     pub fn entries(&self) -> &[TrailEntry] {
         &self.entries
+    }
+
+    /// The places of the entries of each branch of the run, in order; see [`Branch`].
+    pub fn branches(&self) -> Vec<Branch> {
+        let mut branches: Vec<Branch> = Vec::new();
+        let mut known: HashMap<Option<u64>, usize> = HashMap::new();
+        let mut of_spans = self.spans.branches();
+        for (place, entry) in self.entries.iter().enumerate() {
+            let number = *known.entry(of_spans.of_child(entry.parent)).or_insert_with(|| {
+                branches.push(Branch::default());
+                branches.len() - 1
+            });
+            if let Some(branch) = branches.get_mut(number) {
+                branch.places.push(place);
+            }
+        }
+        branches
     }
 
     /// Whether the recorder warned of a loop.
@@ -123,8 +149,19 @@ impl Trail {
             .zip(&self.entries)
             .map(|(place, entry)| (entry.id, place))
             .collect();
-        let calls = self.calls();
-        let repeats = self.replayed().is_some_and(|detector| detector.repetitions() > 0);
+        let branches = self.branches();
+        let calls = self.calls(&branches);
+        let repeats = self
+            .replayed(&branches)
+            .any(|detector| detector.repetitions() > 0);
+        let mut branch_of = vec![0; self.entries.len()];
+        for (number, branch) in branches.iter().enumerate() {
+            for place in &branch.places {
+                if let Some(of) = branch_of.get_mut(*place) {
+                    *of = number;
+                }
+            }
+        }
         self.warnings.iter().map(move |warning| {
             let evidence: Option<Vec<usize>> = warning
                 .evidence
@@ -132,7 +169,7 @@ impl Trail {
                 .map(|id| Some(*calls.get(*places.get(id)?)?))
                 .collect();
             match evidence {
-                Some(evidence) if !evidence.is_empty() => self.judged(evidence, warning),
+                Some(evidence) if !evidence.is_empty() => self.judged(evidence, warning, &branch_of),
                 // Nothing can be said of records that nobody has, unless others are there that repeat.
                 _ => Judged {
                     likeness: (!repeats).then_some(Likeness::Unknown),
@@ -143,7 +180,7 @@ impl Trail {
         })
     }
 
-    fn judged(&self, mut evidence: Vec<usize>, warning: &Warning) -> Judged {
+    fn judged(&self, mut evidence: Vec<usize>, warning: &Warning, branch_of: &[usize]) -> Judged {
         let length = warning
             .pattern_length
             .unwrap_or(evidence.len() / warning.repetitions.max(1))
@@ -154,8 +191,11 @@ impl Trail {
             .iter()
             .filter_map(|place| self.entries.get(*place))
             .collect();
-        let likeness = if entries.len() < length.saturating_mul(2) {
-            // Attempts at one call.
+        let mut in_branches = evidence.iter().map(|place| branch_of.get(*place));
+        let first = in_branches.next();
+        let is_one_branch = in_branches.all(|branch| Some(branch) == first);
+        let likeness = if entries.len() < length.saturating_mul(2) || !is_one_branch {
+            // Attempts at one call, or calls of agents at the same time that each made it once.
             Likeness::Differs
         } else {
             compared(&entries, length)
@@ -167,47 +207,70 @@ impl Trail {
         }
     }
 
-    /// For each entry the call that it is an attempt at: itself, unless the next one tries it again.
-    fn calls(&self) -> Vec<usize> {
+    /// For each entry the call that it is an attempt at: itself, unless the next one of its branch tries it again.
+    fn calls(&self, branches: &[Branch]) -> Vec<usize> {
         let mut calls: Vec<usize> = (0..self.entries.len()).collect();
-        for place in (0..self.entries.len().saturating_sub(1)).rev() {
-            let next = calls.get(place + 1).copied().filter(|_| self.is_attempt(place));
-            if let (Some(next), Some(call)) = (next, calls.get_mut(place)) {
-                *call = next;
+        for branch in branches {
+            for (place, next) in branch.places.iter().zip(branch.places.iter().skip(1)).rev() {
+                let next = calls
+                    .get(*next)
+                    .copied()
+                    .filter(|_| self.is_attempt(*place, *next));
+                if let (Some(next), Some(call)) = (next, calls.get_mut(*place)) {
+                    *call = next;
+                }
             }
         }
         calls
     }
 
-    /// Whether the next entry tries this one again.
-    pub fn is_attempt(&self, place: usize) -> bool {
-        let (Some(entry), Some(next)) = (self.entries.get(place), self.entries.get(place + 1)) else {
+    /// Whether the entry at `next`, which follows in its branch, tries the one at `place` again.
+    pub fn is_attempt(&self, place: usize, next: usize) -> bool {
+        let (Some(entry), Some(next)) = (self.entries.get(place), self.entries.get(next)) else {
             return false;
         };
         entry.signature == next.signature && next.asked.tries_again(&entry.asked)
     }
 
     fn comes_to_a_loop(&self) -> bool {
-        self.replayed().is_some_and(|detector| detector.loops() > 0)
+        self.replayed(&self.branches())
+            .any(|detector| detector.loops() > 0)
     }
 
-    /// The first loop that the run comes to: the numbers of its entries, and how many the block has.
+    /// The first loop that a branch of the run comes to: the numbers of its entries, and how many the block has.
     fn first_loop(&self) -> Option<(Vec<usize>, usize)> {
-        let mut detector = self.detector()?;
-        let mut entries = self.entries.iter().enumerate();
-        entries.find_map(|(place, entry)| {
-            let _ = detector.observe(StepSignature::stored(&entry.signature), entry.asked, place);
-            detector.looping()
-        })
+        let of_branch = |branch: &Branch| {
+            let (mut detector, mut warned) = (self.detector()?, WarnedPatterns::default());
+            branch.places.iter().find_map(|place| {
+                let entry = self.entries.get(*place)?;
+                let _ = detector.observe(
+                    &mut warned,
+                    StepSignature::stored(&entry.signature),
+                    entry.asked,
+                    *place,
+                );
+                detector.looping()
+            })
+        };
+        let branches = self.branches();
+        let loops = branches.iter().filter_map(of_branch);
+        loops.min_by_key(|(places, _)| places.last().copied())
     }
 
-    /// The detector at the end of the run.
-    fn replayed(&self) -> Option<LoopDetector<()>> {
-        let mut detector = self.detector()?;
-        for entry in &self.entries {
-            let _ = detector.observe(StepSignature::stored(&entry.signature), entry.asked, ());
-        }
-        Some(detector)
+    /// The detector of each branch at the end of the run; none without a warning.
+    fn replayed(&self, branches: &[Branch]) -> impl Iterator<Item = LoopDetector<()>> {
+        branches.iter().filter_map(|branch| {
+            let (mut detector, mut warned) = (self.detector()?, WarnedPatterns::default());
+            for entry in branch.places.iter().filter_map(|place| self.entries.get(*place)) {
+                let _ = detector.observe(
+                    &mut warned,
+                    StepSignature::stored(&entry.signature),
+                    entry.asked,
+                    (),
+                );
+            }
+            Some(detector)
+        })
     }
 
     /// A detector with the settings that the warnings tell of; `None` without a warning.
@@ -267,6 +330,21 @@ pub(crate) fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> boo
         trail.take(record, &value::of_scalar);
     }
     trail.has_loop()
+}
+
+/// For each of the records of a run the number of its branch; equal numbers are one branch.
+pub(crate) fn branches(records: &[&Record]) -> Vec<u64> {
+    let mut spans = SpanTree::default();
+    for record in records {
+        spans.add(record);
+    }
+    let mut branches = spans.branches();
+    let parents = records
+        .iter()
+        .map(|record| record.parent_id.as_deref().map(branch::number));
+    parents
+        .map(|parent| branches.of_child(parent).unwrap_or(0))
+        .collect()
 }
 
 /// The first loop that a run with these records comes to: the numbers of its records, from 0, and how many the block

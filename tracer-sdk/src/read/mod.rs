@@ -43,5 +43,5 @@ pub use run::{
 pub use store::steps_before_latest;
 pub use store::{
     Likeness, NamePattern, RunDirectory, RunFilter, RunStatus, RunStore, RunSummary, SelectError, StoreError,
-    compare_repetitions, first_loop, has_loop, has_looped, is_attempt, matches_glob,
+    branches, compare_repetitions, first_loop, has_loop, has_looped, is_attempt, matches_glob,
 };

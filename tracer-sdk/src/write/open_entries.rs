@@ -21,6 +21,8 @@ pub(crate) struct OpenEntry {
     pub(crate) name: Cow<'static, str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
+    /// It may hold work that others do beside it: every span but a model call.
+    pub(crate) is_holder: bool,
     /// A span in the file names it as its parent.
     pub(crate) is_named: bool,
     /// A span under its ID is in the file in its place.

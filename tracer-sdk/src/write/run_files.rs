@@ -2,6 +2,9 @@
 //! was lost and which spans are open (decisions, sections 4 and 5).
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::BuildHasherDefault;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +16,7 @@ use super::live_file::{LiveFileWriter, LiveHeader};
 use super::log::{AppendOutcome, Batch, Owner, SpanLog};
 use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
-use super::open_entries::{OpenEntries, OpenEntry};
+use super::open_entries::{IdHasher, OpenEntries, OpenEntry};
 use crate::format::{
     Counts, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SPANS_FILE, SpanId, SpanKind,
     Timestamp, TraceId,
@@ -91,6 +94,8 @@ pub(crate) struct RunFiles {
     /// The timed spans that have started and have not ended. Those that a span in the file names as its parent get a
     /// stand-in when the run ends: a completed run has no missing parent.
     pub(crate) open: OpenEntries,
+    /// How many holders are open below each span, the root included.
+    open_holders: HashMap<SpanId, u32, BuildHasherDefault<IdHasher>>,
     /// The end of the last span that was written.
     pub(crate) last_end: Timestamp,
     /// This process has ended its part of the run.
@@ -148,6 +153,7 @@ impl RunFiles {
             log,
             live: None,
             open: OpenEntries::default(),
+            open_holders: HashMap::default(),
             has_ended: false,
             owner_has_ended: false,
             directory_made: joined,
@@ -199,6 +205,9 @@ impl RunFiles {
 
     /// Adds a timed span that has started to the open ones, and to `.live`.
     pub(crate) fn add_open(&mut self, id: SpanId, entry: OpenEntry) -> io::Result<()> {
+        if entry.is_holder {
+            *self.open_holders.entry(entry.parent).or_default() += 1;
+        }
         let shown = match &mut self.live {
             Some(live) => live.add(self.file_system.as_ref(), id, &entry, &self.open),
             None => Ok(()),
@@ -207,11 +216,30 @@ impl RunFiles {
         shown
     }
 
+    /// Whether a holder is open below this span.
+    pub(crate) fn has_open_holder(&self, parent: SpanId) -> bool {
+        self.open_holders.contains_key(&parent)
+    }
+
+    /// Removes a timed span that has ended from the open ones.
+    pub(crate) fn remove_open(&mut self, id: SpanId) -> Option<OpenEntry> {
+        let entry = self.open.remove(&id)?;
+        if entry.is_holder
+            && let Entry::Occupied(mut open) = self.open_holders.entry(entry.parent)
+        {
+            *open.get_mut() -= 1;
+            if *open.get() == 0 {
+                open.remove();
+            }
+        }
+        Some(entry)
+    }
+
     /// Appends the line of a span. `meta.json` appears with the first one. A span that may have children says what a
     /// stand-in for it would need.
     pub(crate) fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> io::Result<()> {
         if !self.open.is_empty() {
-            self.open.remove(&span.id);
+            self.remove_open(span.id);
             if let Some(parent) = self.open.get_mut(&span.parent) {
                 parent.is_named = true;
             }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Payload, Record, Usage};
-use tracer_sdk::read::{Likeness, compare_repetitions, first_loop};
+use tracer_sdk::read::{Likeness, branches, compare_repetitions, first_loop};
 
 use crate::steps::Step;
 use crate::totals;
@@ -81,15 +81,23 @@ pub fn find<'a>(steps: &'a [Step<'a>]) -> Vec<Loop<'a>> {
         .iter()
         .map(|step| (step.record.event_id.as_str(), step))
         .collect();
+    let records: Vec<&Record> = in_time.iter().map(|step| step.record).collect();
+    let order = StepOrder {
+        branches: in_time
+            .iter()
+            .zip(branches(&records))
+            .map(|(step, branch)| (step.number, branch))
+            .collect(),
+        in_time: &in_time,
+    };
     let mut loops: Vec<Loop<'a>> = in_time
         .iter()
         .copied()
         .filter(is_warning)
-        .map(|warning| around(warning, &in_time, &by_id))
+        .map(|warning| around(warning, &order, &by_id))
         .collect();
     if !loops.iter().any(|found| found.likeness.is_loop()) {
         // A run that comes to a loop in shapes that were warned of is not warned again.
-        let records: Vec<&Record> = in_time.iter().map(|step| step.record).collect();
         let later = first_loop(&records).and_then(|(numbers, length)| {
             let steps: Vec<&Step<'_>> = numbers
                 .iter()
@@ -102,15 +110,33 @@ pub fn find<'a>(steps: &'a [Step<'a>]) -> Vec<Loop<'a>> {
         if let Some((warned, steps, length)) = later
             && let Some(found) = loops.get_mut(warned)
         {
-            *found = repeated(found.warning, &steps, length, &in_time);
+            *found = repeated(found.warning, &steps, length, &order);
         }
     }
     loops
 }
 
+/// The steps of a run in the order of time, each with its branch.
+struct StepOrder<'o, 'a> {
+    in_time: &'o [&'a Step<'a>],
+    /// By the number of the step.
+    branches: HashMap<usize, u64>,
+}
+
+impl<'a> StepOrder<'_, 'a> {
+    /// The steps behind `last` in its branch that can be part of a loop, or end one.
+    fn behind(&self, last: Option<&&Step<'_>>) -> impl Iterator<Item = &'a Step<'a>> {
+        let number = last.map_or(usize::MAX, |step| step.number);
+        let branch = self.branches.get(&number);
+        self.in_time.iter().copied().filter(move |step| {
+            step.number > number && self.branches.get(&step.number) == branch && is_watched(step)
+        })
+    }
+}
+
 fn around<'a>(
     warning: &'a Step<'a>,
-    in_time: &[&'a Step<'a>],
+    order: &StepOrder<'_, 'a>,
     by_id: &HashMap<&str, &'a Step<'a>>,
 ) -> Loop<'a> {
     let Payload::LoopWarning {
@@ -138,7 +164,7 @@ fn around<'a>(
     let claimed = usize::try_from(*repetitions).unwrap_or(1).max(1);
     let length = length.unwrap_or(evidence.len() / claimed).max(1);
     let missing = evidence_event_ids.len() - evidence.len();
-    let mut found = repeated(warning, &evidence, length, in_time);
+    let mut found = repeated(warning, &evidence, length, order);
     if missing > 0 {
         // Nothing is known of a record that is not there.
         found.likeness = Likeness::Unknown;
@@ -151,25 +177,27 @@ fn repeated<'a>(
     warning: &'a Step<'a>,
     evidence: &[&'a Step<'a>],
     length: usize,
-    in_time: &[&'a Step<'a>],
+    order: &StepOrder<'_, 'a>,
 ) -> Loop<'a> {
     let mut found: Vec<Vec<&Step<'_>>> = evidence.chunks(length).map(<[_]>::to_vec).collect();
     let in_evidence = found.len();
     let records: Vec<&Record> = evidence.iter().map(|step| step.record).collect();
-    let likeness = compare_repetitions(&records, length);
-    let behind = |last: Option<&&Step<'_>>| {
-        let last = last.map_or(usize::MAX, |step| step.number);
-        in_time
-            .iter()
-            .copied()
-            .filter(move |step| step.number > last && is_watched(step))
+    let branch_of = |step: &&Step<'_>| order.branches.get(&step.number);
+    let likeness = if evidence
+        .iter()
+        .any(|step| branch_of(step) != evidence.first().and_then(branch_of))
+    {
+        // Agents at the same time that each made the call once.
+        Likeness::Differs
+    } else {
+        compare_repetitions(&records, length)
     };
     if let Some(first) = found.first().cloned().filter(|_| likeness.is_loop()) {
         let with_tools = first
             .iter()
             .any(|step| step.record.event_type() == EventType::ToolCall);
         let mut again = Vec::new();
-        for step in behind(evidence.last()) {
+        for step in order.behind(evidence.last()) {
             let expected = first.get(again.len());
             if expected.is_some_and(|expected| is_like(step, expected, with_tools)) {
                 again.push(step);
@@ -179,7 +207,9 @@ fn repeated<'a>(
             }
         }
     }
-    let next = behind(found.last().and_then(|repetition| repetition.last())).next();
+    let next = order
+        .behind(found.last().and_then(|repetition| repetition.last()))
+        .next();
     Loop {
         warning,
         repetitions: found,

@@ -54,9 +54,9 @@ pub(crate) fn play(name: &str) -> Played {
 /// Records the turns of an exchange (`{"turns": [{"api", "path", "request", "reply", …}]}`), one after the other.
 pub(crate) fn play_turns(exchange: &Value) -> Played {
     let turns = exchange["turns"].as_array().unwrap().clone();
-    let (served, answered) = (turns.clone(), AtomicUsize::new(0));
+    let (replies, answered) = (turns.clone(), AtomicUsize::new(0));
     let server = ModelServer::start(move |_, connection| {
-        let turn = &served[answered.fetch_add(1, Ordering::SeqCst)];
+        let turn = &replies[answered.fetch_add(1, Ordering::SeqCst)];
         // A client that closes early is a case of its own.
         let _ = connection.write_all(&answer(turn));
     });

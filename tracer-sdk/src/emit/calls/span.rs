@@ -39,7 +39,9 @@ pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
 /// assert_eq!(run.meta.counts.llm_calls, 1);
 /// ```
 pub fn agent(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
-    of_operation("invoke_agent", names::AGENT_NAME, name.into())
+    let mut builder = of_operation("invoke_agent", names::AGENT_NAME, name.into());
+    builder.span.edit(|span| span.begin_branch());
+    builder
 }
 
 /// Begins the span of an embedding of texts by a model (`gen_ai.operation.name` = `embeddings`). It is no model call.

@@ -88,6 +88,7 @@ impl LibraryRecorder {
         {
             return Some(inside(Context {
                 span: run.root_id(),
+                branch: run.root_id(),
                 run,
                 inferred: true,
             }));

@@ -54,6 +54,7 @@ pub(super) fn start_run(
         context: Context {
             run,
             span,
+            branch: span,
             inferred: false,
         },
         is_joined,

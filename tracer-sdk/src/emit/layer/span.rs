@@ -20,6 +20,7 @@ use crate::emit::context::Context;
 use crate::emit::open_span::{LibraryCall, OpenSpan};
 use crate::emit::run_state::{EnclosingCall, RunState};
 use crate::format::{EventType, SpanId, SpanKind, Timestamp, names};
+use crate::loops;
 use crate::process::OwnLock;
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, ForeignLimits, ScalarValue};
@@ -129,8 +130,13 @@ impl LibrarySpan {
             let name = display_name(&work.attributes, metadata);
             let is_inferred = context.inferred;
             let mut span = OpenSpan::of_library(context, event_type, name);
-            if is_inferred && let Some(mut editor) = span.editor() {
-                editor.redacted().0.word(names::CONTEXT, "inferred");
+            if let Some(mut editor) = span.editor() {
+                if is_inferred {
+                    editor.redacted().0.word(names::CONTEXT, "inferred");
+                }
+                if loops::is_agent(|key| work.attributes.text(key)) {
+                    editor.begin_branch();
+                }
             }
             span.start_library(work.same_call(event_type));
             within = span.context().unwrap_or(within);

@@ -301,6 +301,7 @@ impl RunState {
         let Some(mut progress) = self.progress.lock() else {
             return Ok(());
         };
+        let branch = written.branch;
         let warning = progress.observe(written, elapsed, now);
         if let Some(warning) = warning {
             drop(progress);
@@ -310,21 +311,30 @@ impl RunState {
                 Some(progress) => progress,
                 None => return Ok(()),
             };
-            progress.loop_written(elapsed, now);
+            progress.loop_written(branch, elapsed, now);
         }
         progress.tripped().map_or(Ok(()), Err)
     }
 
     // ---- spans -----------------------------------------------------------------------------------------------------
 
-    /// Adds a timed span that has started.
-    pub(crate) fn add_open(&self, id: SpanId, entry: OpenEntry) {
+    /// Adds a timed span that has started. Returns whether another holder was open below the same parent.
+    pub(crate) fn add_open(&self, id: SpanId, entry: OpenEntry) -> bool {
         let Some(mut files) = self.files.lock() else {
-            return;
+            return false;
         };
+        let is_beside = entry.is_holder && files.has_open_holder(entry.parent);
         let outcome = files.add_open(id, entry);
         drop(files);
         self.warn(outcome.err());
+        is_beside
+    }
+
+    /// A span with which a branch of the run began has ended.
+    pub(crate) fn end_branch(&self, id: SpanId) {
+        if let Some(mut progress) = self.progress.lock() {
+            progress.end_branch(id);
+        }
     }
 
     /// The open call that a span within `id` may report again.
@@ -513,7 +523,7 @@ impl RunState {
     ) -> RecordOutcome {
         // A run that was removed meanwhile is not made again.
         if span.event_type == EventType::LoopWarning || !files.log.is_still_in_place() {
-            files.open.remove(&span.id);
+            files.remove_open(span.id);
             files.log.unlock();
             return RecordOutcome::Nowhere;
         }
@@ -522,7 +532,7 @@ impl RunState {
             self.find_stand_ins(&mut files);
         }
         let mut span = *span;
-        let open = files.open.remove(&span.id);
+        let open = files.remove_open(span.id);
         if open.as_ref().is_some_and(|entry| entry.outlives_run) {
             files.late.finish();
         }

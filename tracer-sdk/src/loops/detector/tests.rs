@@ -14,18 +14,44 @@ const UNKNOWN_CALL: Asked = Asked {
     ..Asked::STATE
 };
 
+/// The detector of a run that has one branch.
+#[derive(Debug)]
+struct Alone<Id> {
+    detector: LoopDetector<Id>,
+    warned: WarnedPatterns,
+}
+
+impl<Id: Clone> Alone<Id> {
+    fn new(window: usize, repetitions: usize) -> Self {
+        Self {
+            detector: LoopDetector::new(window, repetitions),
+            warned: WarnedPatterns::default(),
+        }
+    }
+}
+
+impl<Id> std::ops::Deref for Alone<Id> {
+    type Target = LoopDetector<Id>;
+
+    fn deref(&self) -> &LoopDetector<Id> {
+        &self.detector
+    }
+}
+
 fn observe<Id: Clone>(
-    detector: &mut LoopDetector<Id>,
+    detector: &mut Alone<Id>,
     signature: &str,
     asked: Asked,
     id: Id,
 ) -> Option<LoopWarning<Id>> {
-    detector.observe(StepSignature::stored(signature), asked, id)
+    detector
+        .detector
+        .observe(&mut detector.warned, StepSignature::stored(signature), asked, id)
 }
 
 /// Feeds each character as a signature, with its position as the ID.
 fn warnings(window: usize, repetitions: usize, records: &str) -> Vec<LoopWarning<usize>> {
-    let mut detector = LoopDetector::new(window, repetitions);
+    let mut detector = Alone::new(window, repetitions);
     records
         .char_indices()
         .filter_map(|(position, record)| observe(&mut detector, &record.to_string(), UNKNOWN_CALL, position))
@@ -53,7 +79,7 @@ fn measured_vectors_give_the_same_loop() {
     for vector in measured("detect_loop") {
         let (input, expected, name) = (&vector.input, &vector.expected, &vector.name);
         let number = |key: &str| usize::try_from(input[key].as_u64().unwrap()).unwrap();
-        let mut detector = LoopDetector::new(number("window"), number("repetitions"));
+        let mut detector = Alone::new(number("window"), number("repetitions"));
         let events = input["events"].as_array().unwrap();
         let signatures: Vec<_> = events.iter().map(signature).collect();
         for (event, signature) in events.iter().zip(&signatures) {
@@ -105,7 +131,7 @@ fn a_block_that_does_not_fit_the_window_is_not_found() {
 
 #[test]
 fn repetitions_are_counted_past_the_warning_and_past_the_window() {
-    let mut detector = LoopDetector::new(12, 3);
+    let mut detector = Alone::new(12, 3);
     let mut counted = Vec::new();
     for round in 0..20 {
         for signature in ["a", "b", "c"] {
@@ -122,8 +148,8 @@ fn repetitions_are_counted_past_the_warning_and_past_the_window() {
 
 #[test]
 fn the_memory_of_records_that_left_the_window_is_used_again() {
-    let mut detector = LoopDetector::new(4, 3);
-    let buffers = |detector: &LoopDetector<u32>| {
+    let mut detector = Alone::new(4, 3);
+    let buffers = |detector: &Alone<u32>| {
         let mut buffers: Vec<_> = detector
             .records
             .iter()
@@ -155,7 +181,7 @@ fn the_memory_of_records_that_left_the_window_is_used_again() {
 
 #[test]
 fn ever_new_patterns_do_not_grow_memory_and_are_still_counted() {
-    let mut detector = LoopDetector::new(12, 3);
+    let mut detector = Alone::new(12, 3);
     let mut reported = 0;
     for number in 0..3 * MAX_PATTERNS {
         for _ in 0..3 {
@@ -164,7 +190,7 @@ fn ever_new_patterns_do_not_grow_memory_and_are_still_counted() {
         assert_eq!(detector.repetitions(), 3);
     }
     assert_eq!(reported, MAX_PATTERNS);
-    assert_eq!(detector.warned.len(), MAX_PATTERNS);
+    assert_eq!(detector.warned.0.len(), MAX_PATTERNS);
 }
 
 /// The shortest block by the letter of the decisions.
@@ -191,7 +217,7 @@ proptest! {
         repetitions in 2usize..5,
     ) {
         let records: Vec<char> = records.chars().collect();
-        let mut detector = LoopDetector::new(window, repetitions);
+        let mut detector = Alone::new(window, repetitions);
         let mut reported: Vec<Vec<char>> = Vec::new();
         for (position, record) in records.iter().enumerate() {
             let warning = observe(&mut detector, &record.to_string(), UNKNOWN_CALL, position);
@@ -244,7 +270,7 @@ fn failed(asked: Asked) -> Asked {
 
 /// What the detector makes of records: how many warnings, and how often the run has been through its last loop.
 fn found(records: &[(&str, Asked)]) -> (usize, usize) {
-    let mut detector = LoopDetector::new(12, 3);
+    let mut detector = Alone::new(12, 3);
     let warnings = records
         .iter()
         .filter(|(signature, asked)| observe(&mut detector, signature, *asked, ()).is_some())
@@ -333,7 +359,7 @@ fn attempts_are_one_call_before_the_window_is_looked_at() {
 
 #[test]
 fn loops_are_counted_past_the_window_and_end_with_another_call() {
-    let mut detector = LoopDetector::new(12, 3);
+    let mut detector = Alone::new(12, 3);
     for _ in 0..20 {
         for asked in [tool(1), tool(2)] {
             let _ = observe(&mut detector, "read", asked, ());
@@ -355,7 +381,7 @@ proptest! {
         window in 4usize..14,
         repetitions in 2usize..4,
     ) {
-        let mut detector = LoopDetector::new(window, repetitions);
+        let mut detector = Alone::new(window, repetitions);
         let named: Vec<char> = records.iter().map(|(name, asked)| match (*name, asked) {
             ("a", 0) => '0', ("a", _) => '1', (_, 0) => '2', _ => '3',
         }).collect();

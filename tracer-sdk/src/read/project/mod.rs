@@ -39,7 +39,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::format::names;
-use crate::format::{Counts, EventType, Payload, Record, SpanId, SpanRecord, Timestamp};
+use crate::format::{Counts, EventType, Payload, Record, SpanId, SpanRecord, StoredTime, Timestamp};
 use crate::loops::{ATTEMPT_OF, is_attempt};
 use crate::read::log::LinePlace;
 
@@ -349,6 +349,7 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
             parent_id: span.parent_span_id.map(SpanId::to_text),
             ts: span.start_time.text().to_owned(),
             duration_ms: span.duration_ms,
+            end: span.end_time.as_ref().map(StoredTime::instant),
             name: span.name.clone(),
             marks: marks::other_marks(span, &facts, &payload),
             payload,
@@ -371,6 +372,7 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
                 parent_id: Some(span.span_id.to_string()),
                 ts: event.timestamp.text().to_owned(),
                 duration_ms: None,
+                end: None,
                 name: span.name.clone(),
                 payload,
                 meta: values::metadata(&event.attributes),
@@ -387,6 +389,7 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
                 parent_id: None,
                 ts: end_time.text().to_owned(),
                 duration_ms: span.duration_ms,
+                end: None,
                 name: span.name.clone(),
                 payload: payload::run_end(span),
                 meta: values::metadata(&span.attributes),

@@ -64,6 +64,26 @@ pub fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
     loops::first_loop(records)
 }
 
+/// For each of the records of a run the number of its branch: agents and tasks that work at the same time are a branch
+/// each, in which loops are looked for; equal numbers are one branch.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| {
+///     tracer_sdk::agent("researcher").start().in_scope(|| tracer_sdk::tool_call("search").record())?;
+///     tracer_sdk::tool_call("send").record()
+/// });
+/// let records: Vec<_> = run.records.iter().collect();
+/// let branches = tracer_sdk::read::branches(&records);
+/// let of = |name: &str| branches[records.iter().position(|record| record.name == name).unwrap()];
+/// assert_ne!(of("search"), of("send"));
+/// ```
+#[must_use]
+pub fn branches(records: &[&Record]) -> Vec<u64> {
+    loops::branches(records)
+}
+
 /// How the repetitions of a block compare that these records are, one repetition after the other, each of `length`
 /// records.
 ///

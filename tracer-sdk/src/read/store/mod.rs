@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use crate::format::{RUNS_FOLDER, TraceId};
 pub use filter::{NamePattern, RunFilter, matches_glob};
 use listing::{Placed, read_all};
-pub use loops::{Likeness, compare_repetitions, first_loop, has_loop, is_attempt};
+pub use loops::{Likeness, branches, compare_repetitions, first_loop, has_loop, is_attempt};
 pub use select::{SelectError, steps_before_latest};
 pub use status::RunStatus;
 pub use summary::{RunDirectory, RunSummary, has_looped};
