@@ -248,7 +248,7 @@ impl Fingerprints {
         let span = steps.index.span(at)?;
         let call = steps.index.counted_in(span.span_id).unwrap_or(span.span_id);
         let tokens = (span.tokens_in, span.tokens_out, span.tokens_total);
-        let kind = (span.event_type.as_str(), span.is_failed, tokens);
+        let kind = (span.event_type.as_str(), span.outcome, tokens);
         Some(hash(&(before, at, kind, self.same_calls.get(&call))))
     }
 }

@@ -356,7 +356,7 @@ impl SpanSums for CallSums {
             }
         }
         let sums = match span.event_type {
-            _ if span.is_failed => return false,
+            _ if span.outcome.is_failure() => return false,
             EventType::LlmCall => &mut self.models,
             EventType::ToolCall => &mut self.tools,
             EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => return true,
@@ -524,7 +524,7 @@ impl Reading {
             Payload::LlmCall { model, usage, .. } => {
                 totals::add(&mut self.tokens, usage);
                 self.details.model_calls.add(record);
-                if !step_summary::failed(&record.payload) {
+                if !step_summary::failed(record) {
                     self.last_answered = Some(number);
                 }
                 let calls = named(&mut self.details.models, model);
@@ -541,7 +541,7 @@ impl Reading {
             _ => return,
         };
         calls.calls += 1;
-        if step_summary::failed(&record.payload) {
+        if step_summary::failed(record) {
             calls.failed += 1;
             self.failed_calls += 1;
         }

@@ -260,7 +260,7 @@ fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
                 event_id: steps.event_id(row),
                 kind: record.event_type().into(),
                 name: steps::name(&record),
-                failed: step_summary::failed(&record.payload),
+                failed: step_summary::failed(&record),
                 excerpt: excerpt(&record, test.texts()),
                 number: number.flatten(),
             };

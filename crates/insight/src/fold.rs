@@ -166,11 +166,10 @@ fn asks_the_same(first: &Step<'_>, other: &Step<'_>) -> bool {
 }
 
 fn has_same_outcome(first: &Step<'_>, other: &Step<'_>) -> bool {
+    let is_same = first.record.outcome() == other.record.outcome();
     let (first, other) = (&first.record.payload, &other.record.payload);
     let failure = |payload| step_summary::failure(payload).map(|error| (&error.error_type, &error.message));
-    step_summary::failed(first) == step_summary::failed(other)
-        && failure(first) == failure(other)
-        && result(first) == result(other)
+    is_same && failure(first) == failure(other) && result(first) == result(other)
 }
 
 fn result(payload: &Payload) -> Option<&Value> {

@@ -148,7 +148,7 @@ impl RunSteps {
                 .run
                 .records
                 .header(number)
-                .is_some_and(|header| wanted(header.event_type, header.is_failed)),
+                .is_some_and(|header| wanted(header.event_type, header.outcome.is_failure())),
             StepPlace::InFlight(index) => self
                 .run
                 .in_flight

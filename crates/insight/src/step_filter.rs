@@ -43,7 +43,7 @@ impl StepFilter {
 
     /// Checks a step.
     pub fn passes(&self, record: &Record) -> bool {
-        self.passes_header(record.event_type(), step_summary::failed(&record.payload))
+        self.passes_header(record.event_type(), step_summary::failed(record))
             && self.text.as_deref().is_none_or(|text| {
                 says(&record.name, text)
                     || payload_holds(&record.payload, text)

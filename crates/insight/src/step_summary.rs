@@ -4,7 +4,7 @@ mod messages;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tracer_sdk::format::{ErrorPayload, Payload, RecordedStatus, Usage};
+use tracer_sdk::format::{ErrorPayload, Payload, Record, Usage};
 
 use crate::conversation::tool_message_content;
 use crate::text;
@@ -126,14 +126,8 @@ pub fn failure(payload: &Payload) -> Option<&ErrorPayload> {
 }
 
 /// The record is an error or a failed call, with or without a message.
-pub fn failed(payload: &Payload) -> bool {
-    match payload {
-        Payload::Error(_) => true,
-        Payload::LlmCall { status, .. }
-        | Payload::ToolCall { status, .. }
-        | Payload::Unknown { status, .. } => *status == RecordedStatus::Error,
-        _ => false,
-    }
+pub fn failed(record: &Record) -> bool {
+    record.outcome().is_failure()
 }
 
 /// Tokens in and out, `412→35`; `None` when neither is known.
@@ -209,6 +203,8 @@ fn own_attributes(attributes: &Map<String, Value>) -> impl Iterator<Item = (&Str
 
 #[cfg(test)]
 mod tests {
+    use tracer_sdk::format::RecordedStatus;
+
     use super::*;
 
     #[test]

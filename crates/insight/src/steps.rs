@@ -81,7 +81,7 @@ impl Step<'_> {
 
     /// Has failed, or is an error.
     pub fn failed(&self) -> bool {
-        step_summary::failed(&self.record.payload)
+        step_summary::failed(self.record)
     }
 }
 

@@ -30,3 +30,42 @@ pub fn class(error_type: &str) -> &str {
 pub fn is_guardrail(error_type: &str) -> bool {
     matches!(class(error_type), LOOP_ABORT | GUARDRAIL_EXCEEDED)
 }
+
+/// Whether the error says that the work was given up, and not that it went wrong.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert!(error_type::is_cancellation("asyncio.exceptions.CancelledError"));
+/// assert!(!error_type::is_cancellation("CancellationPolicyError"));
+/// ```
+#[must_use]
+pub fn is_cancellation(error_type: &str) -> bool {
+    matches!(
+        class(error_type),
+        "Cancelled" | "CancelledError" | "KeyboardInterrupt" | "AbortError"
+    )
+}
+
+/// Whether the error only says that the work waits for a person, who answers before it goes on.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert!(error_type::is_wait("langgraph.errors.GraphInterrupt"));
+/// assert!(!error_type::is_wait("KeyboardInterrupt"));
+/// ```
+#[must_use]
+pub fn is_wait(error_type: &str) -> bool {
+    matches!(
+        class(error_type),
+        // LangGraph
+        "GraphInterrupt" | "NodeInterrupt" | "Interrupt"
+        // Strands, Mastra and their like
+        | "InterruptException" | "SuspendError" | "WorkflowSuspended"
+        // Pydantic AI
+        | "ApprovalRequired" | "CallDeferred"
+        // OpenAI Agents, Agno and their like
+        | "ToolApprovalRequired" | "HumanInputRequired" | "ConfirmationRequired"
+    )
+}

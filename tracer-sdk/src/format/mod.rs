@@ -13,6 +13,7 @@ pub(crate) mod gate_trial;
 pub(crate) mod ids;
 pub(crate) mod meta;
 pub mod names;
+pub(crate) mod outcome;
 pub(crate) mod problem;
 pub(crate) mod record;
 #[cfg(feature = "schema")]
@@ -28,6 +29,7 @@ pub use fork_origin::ForkOrigin;
 pub use gate_trial::GateTrial;
 pub use ids::{InvalidId, SpanId, TraceId};
 pub use meta::{Counts, Dropped, RecordedStatus, RunMeta};
+pub use outcome::Outcome;
 pub use problem::{Problem, ProblemCode};
 pub use record::{ErrorPayload, EventType, OtherMarks, Payload, Record, Usage};
 pub use span::{SpanEvent, SpanKind, SpanRecord, StatusCode};

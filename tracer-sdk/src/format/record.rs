@@ -4,7 +4,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
-use super::{Counts, RecordedStatus, Timestamp, TraceId};
+use super::{Counts, Outcome, RecordedStatus, Timestamp, TraceId};
 
 words! {
     /// What a record tells about (specification, *Event types*).
@@ -95,7 +95,7 @@ pub struct Record {
 /// use tracer_sdk::format::OtherMarks;
 ///
 /// // A model call whose span names a tool.
-/// let marks = OtherMarks { tools: vec!["admin_delete".to_owned()], usage: None, is_replayed: false };
+/// let marks = OtherMarks { tools: vec!["admin_delete".to_owned()], ..OtherMarks::default() };
 /// assert_ne!(marks, OtherMarks::default());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,6 +107,10 @@ pub struct OtherMarks {
     pub usage: Option<Usage>,
     /// Whether a recorded answer answered a model call, which cost nothing then.
     pub is_replayed: bool,
+    /// Whether no result was seen, so that the outcome is unknown.
+    pub is_unknown: bool,
+    /// Whether it waits for a person; its outcome is unknown then.
+    pub is_waiting: bool,
 }
 
 impl Record {
@@ -121,6 +125,46 @@ impl Record {
     #[must_use]
     pub fn is_replayed(&self) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.is_replayed)
+    }
+
+    /// How what it records ended; `Ok` of what has no end of its own.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Outcome;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// assert_eq!(run.records[1].outcome(), Outcome::Ok);
+    /// ```
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match &self.payload {
+            Payload::Error(error) if super::error_type::is_wait(&error.error_type) => Outcome::Unknown,
+            Payload::Error(error) => Outcome::from_error_type(&error.error_type),
+            Payload::LlmCall { status, error, .. }
+            | Payload::ToolCall { status, error, .. }
+            | Payload::Unknown { status, error, .. }
+                if *status == RecordedStatus::Error =>
+            {
+                let error = error.as_ref().map(|error| error.error_type.as_str());
+                Outcome::from_error_type(error.unwrap_or_default())
+            }
+            _ if self.marks.as_ref().is_some_and(|marks| marks.is_unknown) => Outcome::Unknown,
+            _ => Outcome::Ok,
+        }
+    }
+
+    /// Whether it waits for a person.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("approve").record());
+    /// assert!(!run.records[1].is_waiting());
+    /// ```
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.is_waiting)
     }
 
     /// What the record tells about.

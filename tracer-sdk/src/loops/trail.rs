@@ -372,19 +372,9 @@ pub(crate) fn is_attempt(record: &Record, next: &Record) -> bool {
     is_call
         && record.event_type() == next.event_type()
         && next.parent_id.as_deref() != Some(record.event_id.as_str())
-        && failed(record)
+        && record.outcome().is_failure()
         && signature_of(record) == signature_of(next)
         && asked(next)
             .zip(asked(record))
             .is_some_and(|(next, before)| next.tries_again(&before))
-}
-
-fn failed(record: &Record) -> bool {
-    use crate::format::RecordedStatus;
-    match &record.payload {
-        Payload::LlmCall { status, .. } | Payload::ToolCall { status, .. } => {
-            *status == RecordedStatus::Error
-        }
-        _ => false,
-    }
 }

@@ -140,7 +140,7 @@ fn has_error(record: &Record, indexed: &IndexedSpan) -> bool {
         Payload::LlmCall { status, .. }
         | Payload::ToolCall { status, .. }
         | Payload::Unknown { status, .. } => *status == RecordedStatus::Error,
-        _ => indexed.is_failed,
+        _ => indexed.outcome.is_failure(),
     }
 }
 
@@ -198,7 +198,7 @@ fn compare(lines: &[AnyLine], status: &str) {
         assert_eq!(Some(&record.payload), projected.map(|record| &record.payload));
         assert_eq!(Some(&record.parent_id), projected.map(|record| &record.parent_id));
         assert_eq!(
-            (indexed.event_type, indexed.is_failed),
+            (indexed.event_type, indexed.outcome.is_failure()),
             (record.event_type(), has_error(&record, &indexed))
         );
         if let Payload::LlmCall { usage, .. } = &record.payload {

@@ -22,9 +22,6 @@ const CALL_ID: &str = "gen_ai.tool.call.id";
 /// A shorter text is in many questions by chance, in bytes.
 const MIN_TEXT_BYTES: usize = 4;
 
-/// Why a call without a result failed.
-const NO_RESULT: &str = "no_result";
-
 /// A tool call that an answer asked for.
 #[derive(Debug)]
 struct AwaitedTool {
@@ -122,14 +119,11 @@ impl DerivedTools {
         spans
     }
 
-    /// The spans of the calls that never got a result.
+    /// The spans of the calls that never got a result, so that how they ended is unknown: the run ended, the program used
+    /// the arguments as its answer, or the provider ran them and said nothing.
     pub(super) fn unanswered(&mut self, context: &ProxyContext) -> Vec<Span> {
         let waiting = std::mem::take(&mut self.waiting);
-        let spans = waiting.iter().map(|call| {
-            let mut span = tool_span(context, call, call.asked);
-            set_failure(&mut span, NO_RESULT, "no request brought a result");
-            span
-        });
+        let spans = waiting.iter().map(|call| tool_span(context, call, call.asked));
         spans.collect()
     }
 }
@@ -259,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_a_result_says_so() {
+    fn a_call_without_a_result_has_no_outcome() {
         let mut tools = DerivedTools::default();
         tools.ask(
             &answer_messages(
@@ -269,10 +263,9 @@ mod tests {
             parent(),
         );
         let spans = tools.unanswered(&context());
-        assert_eq!(
-            attribute(&spans[0], names::ERROR_TYPE.written()).unwrap(),
-            "StringValue(\"no_result\")"
-        );
+        assert_eq!(attribute(&spans[0], names::ERROR_TYPE.written()), None);
+        assert_eq!(attribute(&spans[0], names::STATUS.written()), None);
+        assert_eq!(spans[0].status, None);
         assert!(tools.unanswered(&context()).is_empty());
     }
 }

@@ -201,7 +201,7 @@ impl StepCondition {
             (
                 Self::Failed(call),
                 Payload::ToolCall { tool_name: name, .. } | Payload::LlmCall { model: name, .. },
-            ) => step_summary::failed(&record.payload) && call.holds(name),
+            ) => step_summary::failed(record) && call.holds(name),
             (Self::Tool(tool), Payload::ToolCall { tool_name, .. }) => tool.holds(tool_name),
             (Self::Model(name), Payload::LlmCall { model, .. }) => name.holds(model),
             (Self::Args(text), Payload::ToolCall { args, .. }) => value_contains(args, text),

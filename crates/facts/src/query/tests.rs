@@ -235,7 +235,7 @@ fn a_hit_meets_all_conditions_on_steps() {
                 .records
             {
                 let record = record.unwrap();
-                let failed = step_summary::failed(&record.payload);
+                let failed = step_summary::failed(&record);
                 let may_be = test.may_be_hit(record.event_type(), failed, &record.name);
                 assert!(may_be || !test.is_hit(&record), "{query}");
                 if test.is_hit(&record) {

@@ -91,7 +91,7 @@ impl IndexedSteps {
 }
 
 fn tries_again(call: &IndexedSpan, next: &IndexedSpan) -> bool {
-    call.is_failed
+    call.outcome.is_failure()
         && call.event_type == next.event_type
         && call.signature == next.signature
         && next.parent_span_id != Some(call.span_id)

@@ -355,7 +355,7 @@ impl IndexedSteps {
                 let span = self.index.span(position as usize)?;
                 Some((
                     span.event_type,
-                    span.is_failed || span.event_type == EventType::Error,
+                    span.outcome.is_failure() || span.event_type == EventType::Error,
                 ))
             }
             RowSource::Promoted(number) => {

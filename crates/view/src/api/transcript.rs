@@ -128,7 +128,7 @@ fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswe
         event_id: record.event_id.clone(),
         kind: StepKind::from(record.event_type()),
         name: steps::name(record),
-        failed: step_summary::failed(&record.payload),
+        failed: step_summary::failed(record),
         in_flight: source.in_flight,
         offset_us: own.first().and_then(|step| step.offset),
         duration_us: source.duration,

@@ -94,7 +94,7 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         parent_id: record.parent_id.clone(),
         kind: StepKind::from(record.event_type()),
         name: steps::name(record),
-        failed: step_summary::failed(&record.payload),
+        failed: step_summary::failed(record),
         in_flight: read.in_flight,
         start: Some(record.ts.clone()),
         end: span.and_then(|span| Some(span.end_time.as_ref()?.text().to_owned())),

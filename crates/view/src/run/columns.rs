@@ -205,7 +205,7 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
                 Some(duration) => microseconds(duration),
                 None => f64::NAN,
             };
-            let is_failed = span.is_failed || span.event_type == EventType::Error;
+            let is_failed = span.outcome.is_failure() || span.event_type == EventType::Error;
             for (is_so, flag) in [
                 (is_failed, FAILED),
                 (span.is_open, IN_FLIGHT),

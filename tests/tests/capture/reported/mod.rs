@@ -1,6 +1,7 @@
 //! Exchanges as users reported them (`tests/data/reported`), through the proxy: each with the right values.
 
 mod alike;
+mod outcomes;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

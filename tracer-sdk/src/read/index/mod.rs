@@ -18,7 +18,9 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::format::{EventType, Problem, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId, Usage};
+use crate::format::{
+    EventType, Outcome, Problem, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId, Usage,
+};
 #[cfg(feature = "prices")]
 use crate::prices::{CallCost, CallPriceKey, Prices};
 use crate::read::check::{Expectations, structure_problems};
@@ -252,18 +254,19 @@ impl LogIndex {
         self.calls.sort_by_key(|call| call.place);
         self.same_calls = SameCalls::find(&self.calls, |span| self.ancestor(span));
         let usages: HashMap<u64, Usage> = self.same_calls.usages(&self.calls).collect();
+        let outcomes: HashMap<u64, Outcome> = self.same_calls.outcomes(&self.calls).collect();
         for call in &self.calls {
             let Some(at) = entry_of_call(&self.entries, call) else {
                 continue;
             };
             let is_repeat = self.same_calls.call_of(call.place.line).is_some();
             if let Some(entry) = self.entries.get_mut(at) {
-                let is_failed = if is_repeat {
-                    call.is_failed_span
+                let outcome = if is_repeat {
+                    call.span_outcome
                 } else {
-                    call.is_failed
+                    outcomes.get(&call.place.line).copied().unwrap_or(call.outcome)
                 };
-                entry.mark_repeat(is_repeat, is_failed);
+                entry.mark_repeat(is_repeat, outcome);
             }
             let none = Usage::default();
             let usage = usages.get(&call.place.line).unwrap_or(&call.usage);
@@ -443,7 +446,7 @@ impl LogIndex {
             start: entry.start(),
             duration_us: columns.duration(),
             event_type: entry.event_type(),
-            is_failed: entry.is_failed(),
+            outcome: entry.outcome(),
             is_open: columns.is_open(),
             is_redacted: columns.is_redacted(),
             is_truncated: columns.is_truncated(),
@@ -831,8 +834,8 @@ pub struct IndexedSpan {
     pub duration_us: Option<u64>,
     /// The type of its record.
     pub event_type: EventType,
-    /// Whether it failed.
-    pub is_failed: bool,
+    /// How it ended.
+    pub outcome: Outcome,
     /// Whether it has no end.
     pub is_open: bool,
     /// Whether a value in it was redacted.

@@ -1,7 +1,7 @@
 //! [`IndexEntry`]: the 48 bytes that are kept of every span while a log of any size is read.
 
 use super::kept_bytes::{KeptBytes, KeptCursor};
-use crate::format::{EventType, SpanId, Timestamp};
+use crate::format::{EventType, Outcome, SpanId, Timestamp};
 use crate::read::parse::Identity;
 
 /// A span's place in the file, in time, and among the others.
@@ -13,10 +13,12 @@ pub(crate) struct IndexEntry {
     start_nanoseconds: u32,
     length: u32,
     offset: u64,
-    /// The number of the line, and flags in the lowest byte.
+    /// The number of the line, and flags in the lowest two bytes.
     line_and_flags: u64,
 }
 
+/// The outcome is none that is known: a failure with it was cancelled, anything else is unknown.
+const UNSETTLED: u64 = 1 << 8;
 /// The span can be read; one that cannot has no start.
 const READABLE: u64 = 1 << 7;
 /// The span belongs to another run.
@@ -52,6 +54,8 @@ mod kept {
     pub(super) const NEXT_LINE: u8 = 8;
     /// Its start is a whole number of microseconds.
     pub(super) const MICROSECONDS: u8 = 16;
+    /// [`UNSETTLED`](super::UNSETTLED), which has no room beside the other flags.
+    pub(super) const UNSETTLED: u8 = 32;
 }
 
 /// What an entry is kept relative to: the entry before it, or the beginning of the file.
@@ -91,7 +95,7 @@ pub(crate) struct LinePlace {
 /// A record without its payload: what an index knows of it.
 ///
 /// ```
-/// use tracer_sdk::format::EventType;
+/// use tracer_sdk::format::{EventType, Outcome};
 /// use tracer_sdk::read::{RunReader, Strictness};
 /// use tracer_sdk::testing::capture;
 ///
@@ -101,7 +105,7 @@ pub(crate) struct LinePlace {
 /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
 /// // RUN_START, the call, RUN_END
 /// let call = records.header(1).unwrap();
-/// assert_eq!((call.event_type, call.is_failed), (EventType::ToolCall, true));
+/// assert_eq!((call.event_type, call.outcome), (EventType::ToolCall, Outcome::Failed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,8 +115,8 @@ pub struct RecordHeader {
     pub event_type: EventType,
     /// The instant of the record.
     pub instant: Timestamp,
-    /// Whether it is an error, or of a span that failed.
-    pub is_failed: bool,
+    /// How its span ended; an error is a failure.
+    pub outcome: Outcome,
 }
 
 impl IndexEntry {
@@ -130,7 +134,7 @@ impl IndexEntry {
                 .position(|event_type| *event_type == header.event_type);
             // At most eight types: what is none of them is `UNKNOWN`.
             flags |= READABLE | number.unwrap_or(TYPES.len()) as u64;
-            flags |= if header.is_failed { FAILED } else { 0 };
+            flags |= outcome_flags(header.outcome);
         }
         let (start_seconds, start_nanoseconds) = header.map_or((0, 0), |header| header.instant.to_parts());
         Self {
@@ -140,7 +144,7 @@ impl IndexEntry {
             start_nanoseconds,
             offset: place.offset,
             length: place.length,
-            line_and_flags: place.line << 8 | flags,
+            line_and_flags: place.line << 16 | flags,
         }
     }
 
@@ -157,7 +161,7 @@ impl IndexEntry {
         RecordHeader {
             event_type: self.event_type(),
             instant: self.start(),
-            is_failed: self.is_failed(),
+            outcome: self.outcome(),
         }
     }
 
@@ -166,7 +170,7 @@ impl IndexEntry {
     }
 
     pub(crate) fn line(&self) -> u64 {
-        self.line_and_flags >> 8
+        self.line_and_flags >> 16
     }
 
     pub(crate) fn place(&self) -> LinePlace {
@@ -194,8 +198,13 @@ impl IndexEntry {
             .unwrap_or(EventType::Unknown)
     }
 
-    pub(crate) fn is_failed(&self) -> bool {
-        self.line_and_flags & FAILED != 0
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self.line_and_flags & (FAILED | UNSETTLED) {
+            0 => Outcome::Ok,
+            FAILED => Outcome::Failed,
+            UNSETTLED => Outcome::Unknown,
+            _ => Outcome::Cancelled,
+        }
     }
 
     /// Whether the span is shown: it can be read, belongs to the run, and is the first of its ID.
@@ -212,11 +221,11 @@ impl IndexEntry {
         self.line_and_flags & DUPLICATE != 0
     }
 
-    /// Says that the span repeats a call, so that its record has no type, and whether that is a failed one.
-    pub(crate) fn mark_repeat(&mut self, is_repeat: bool, is_failed: bool) {
-        self.line_and_flags &= !(REPEAT | FAILED);
+    /// Says whether the span repeats a call, so that its record has no type, and how it ended.
+    pub(crate) fn mark_repeat(&mut self, is_repeat: bool, outcome: Outcome) {
+        self.line_and_flags &= !(REPEAT | FAILED | UNSETTLED);
         self.line_and_flags |= if is_repeat { REPEAT } else { 0 };
-        self.line_and_flags |= if is_failed { FAILED } else { 0 };
+        self.line_and_flags |= outcome_flags(outcome);
     }
 
     /// Whether the span repeats a call.
@@ -243,8 +252,9 @@ impl IndexEntry {
         let is_next_offset = hint(self.offset == before.next_offset, kept::NEXT_OFFSET);
         let is_next_line = hint(self.line() == before.line + 1, kept::NEXT_LINE);
         let in_microseconds = hint(self.start_nanoseconds.is_multiple_of(1_000), kept::MICROSECONDS);
+        hint(self.line_and_flags & UNSETTLED != 0, kept::UNSETTLED);
         bytes.push_byte(hints);
-        // The lowest byte: the flags.
+        // The lowest byte: the other flags.
         bytes.push_byte((self.line_and_flags & 0xff) as u8);
         bytes.push_span_id(self.span_id);
         if let Some(parent) = self.parent_span_id.filter(|_| !is_same_parent) {
@@ -287,8 +297,9 @@ impl IndexEntry {
         } else {
             cursor.number()?
         };
-        let is_behind = line > before.line && (line >> 56 == 0) && offset >= before.next_offset;
+        let is_behind = line > before.line && (line >> 48 == 0) && offset >= before.next_offset;
         let is_instant = start_nanoseconds < 1_000_000_000;
+        let unsettled = if has(kept::UNSETTLED) { UNSETTLED } else { 0 };
         (is_behind && is_instant).then_some(Self {
             span_id,
             parent_span_id,
@@ -296,8 +307,17 @@ impl IndexEntry {
             start_nanoseconds,
             length,
             offset,
-            line_and_flags: line << 8 | u64::from(flags),
+            line_and_flags: line << 16 | unsettled | u64::from(flags),
         })
+    }
+}
+
+const fn outcome_flags(outcome: Outcome) -> u64 {
+    match outcome {
+        Outcome::Ok => 0,
+        Outcome::Failed => FAILED,
+        Outcome::Cancelled => FAILED | UNSETTLED,
+        Outcome::Unknown => UNSETTLED,
     }
 }
 
@@ -316,19 +336,19 @@ mod tests {
         let place = LinePlace {
             offset: u64::MAX,
             length: u32::MAX,
-            line: (1 << 56) - 1,
+            line: (1 << 48) - 1,
         };
         for event_type in TYPES.into_iter().chain([EventType::Unknown]) {
-            for is_failed in [false, true] {
+            for outcome in Outcome::ALL {
                 let header = RecordHeader {
                     instant: Timestamp::from_unix_microseconds(-5),
                     event_type,
-                    is_failed,
+                    outcome,
                 };
                 let mut entry = IndexEntry::new(identity, place, Some(header), false);
                 assert_eq!(
-                    (entry.place(), entry.event_type(), entry.is_failed()),
-                    (place, event_type, is_failed)
+                    (entry.place(), entry.event_type(), entry.outcome()),
+                    (place, event_type, outcome)
                 );
                 assert!(entry.is_shown() && entry.is_own());
                 entry.mark_duplicate();

@@ -1,12 +1,13 @@
 //! Marks of a span beside its type: a tool on the span of a model call, a tool only in the name of a span, a model's tokens
-//! on the span of a tool call, an answer from a recording.
+//! on the span of a tool call, an answer from a recording, an outcome that is unknown.
 
 use super::classify::{TOOL_OPERATION, repeats_a_call, tool_in_name};
+use super::outcome::{SpanOutcome, span_outcome};
 use super::tokens::usage;
 use super::values::{Lookup, named, texts};
 use super::view::WholeFacts;
 use crate::format::names;
-use crate::format::{OtherMarks, Payload, SpanRecord, Usage};
+use crate::format::{OtherMarks, Outcome, Payload, SpanRecord, Usage};
 
 /// The other marks of a span; `None` of nearly every span.
 pub(super) fn other_marks(
@@ -15,8 +16,14 @@ pub(super) fn other_marks(
     payload: &Payload,
 ) -> Option<Box<OtherMarks>> {
     let attributes = &facts.without_details();
+    let SpanOutcome { outcome, is_waiting } = span_outcome(span, facts, payload.event_type());
+    let of_outcome = OtherMarks {
+        is_unknown: outcome == Outcome::Unknown && !matches!(payload, Payload::RunStart { .. }),
+        is_waiting,
+        ..OtherMarks::default()
+    };
     if repeats_a_call(&span.name, attributes) {
-        return None;
+        return boxed(of_outcome);
     }
     let own = match payload {
         Payload::ToolCall { tool_name, .. } => Some(tool_name.as_str()),
@@ -38,7 +45,12 @@ pub(super) fn other_marks(
         tools,
         usage,
         is_replayed,
+        ..of_outcome
     };
+    boxed(marks)
+}
+
+fn boxed(marks: OtherMarks) -> Option<Box<OtherMarks>> {
     (marks != OtherMarks::default()).then(|| Box::new(marks))
 }
 

@@ -21,7 +21,7 @@ pub(crate) use classify::child_type;
 pub(crate) use classify::span_type;
 #[cfg(feature = "prices")]
 pub(crate) use marks::is_replayed;
-pub(crate) use outcome::has_failed;
+pub(crate) use outcome::{has_failed, outcome};
 #[cfg(feature = "prices")]
 pub(crate) use payload::{UNKNOWN_PROVIDER, model, provider, response_model};
 pub(crate) use payload::{display_name, promoted_type};
@@ -39,7 +39,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::format::names;
-use crate::format::{Counts, EventType, Payload, Record, SpanId, SpanRecord, StoredTime, Timestamp};
+use crate::format::{
+    Counts, EventType, OtherMarks, Outcome, Payload, Record, SpanId, SpanRecord, StoredTime, Timestamp,
+};
 use crate::loops::{ATTEMPT_OF, is_attempt};
 use crate::read::log::LinePlace;
 
@@ -53,6 +55,10 @@ const FIRST_CHUNK_MS: &str = "time_to_first_chunk_ms";
 const ATTEMPT: &str = "attempt";
 /// The key of a model call's `meta` that says which of the calls it is that `tracer record` kept beside the run, from 1.
 const CALL_NUMBER: &str = "call_number";
+/// The key of a record's `meta` that says that its outcome is unknown.
+const OUTCOME: &str = "outcome";
+/// The key of a record's `meta` that says what it asks of the person that it waits for.
+const WAITING: &str = "waiting";
 /// The key of a record's `meta` that says what in its tokens cannot be.
 const USAGE_CONTRADICTION: &str = "usage_contradiction";
 
@@ -221,6 +227,17 @@ pub(crate) fn make_repeat(record: &mut Record, span: &SpanRecord, call: SpanId) 
 
 /// Adds to the record of a call what another span that recorded it knows, and says that it did.
 pub(crate) fn fill(record: &mut Record, other: &SpanRecord) {
+    let facts = other.facts();
+    if record.outcome() == Outcome::Unknown
+        && outcome::outcome(other, &facts, record.event_type()) != Outcome::Unknown
+    {
+        if let Some(marks) = &mut record.marks {
+            (marks.is_unknown, marks.is_waiting) = (false, false);
+        }
+        record.meta.remove(OUTCOME);
+        record.meta.remove(WAITING);
+        payload::take_outcome(&mut record.payload, other, &facts);
+    }
     payload::fill(&mut record.payload, &record.name, other);
     if record.event_type() == EventType::LlmCall && marks::is_replayed(&other.attributes) {
         record.marks.get_or_insert_default().is_replayed = true;
@@ -327,6 +344,17 @@ fn describe_call(attributes: &Map<String, Value>, event_type: EventType, meta: &
     }
 }
 
+/// Says of a record whose outcome is unknown that it is.
+fn describe_outcome(marks: &OtherMarks, span: &SpanRecord, meta: &mut Map<String, Value>) {
+    if marks.is_unknown {
+        meta.insert(OUTCOME.to_owned(), Value::from(Outcome::Unknown.as_str()));
+    }
+    if marks.is_waiting {
+        let words = payload::waiting_words(span, &span.facts());
+        meta.insert(WAITING.to_owned(), Value::from(words));
+    }
+}
+
 /// Gives every record of one span, with the instant that orders it.
 pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
     let facts = span.facts();
@@ -341,6 +369,10 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
     if is_call(payload.event_type()) {
         describe_call(&span.attributes, payload.event_type(), &mut meta);
     }
+    let marks = marks::other_marks(span, &facts, &payload);
+    if let Some(marks) = &marks {
+        describe_outcome(marks, span, &mut meta);
+    }
     give(
         span.start_time.instant(),
         Record {
@@ -351,7 +383,7 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
             duration_ms: span.duration_ms,
             end: span.end_time.as_ref().map(StoredTime::instant),
             name: span.name.clone(),
-            marks: marks::other_marks(span, &facts, &payload),
+            marks,
             payload,
             meta,
         },

@@ -1,53 +1,128 @@
-//! Whether a span failed: by its own status, OpenTelemetry's, a mark of its vocabulary, or for want of an answer.
+//! The outcome of a span: by its own status, OpenTelemetry's, a mark of its vocabulary, and of a call where none of them says
+//! anything, by what was seen of its end (decisions, section 1).
 
-use super::classify::{has_answer, is_own, passes};
+use std::borrow::Cow;
+
+use super::classify::{has_answer, has_result, is_own, passes, source_text};
 use super::tokens::usage;
 use super::values::{Lookup, text};
 use super::view::{SpanFacts, SpanView};
-use crate::format::names;
-use crate::format::{EventType, RecordedStatus, StatusCode, Usage};
+use crate::format::names::{self, events};
+use crate::format::{EventType, Outcome, RecordedStatus, StatusCode, Usage, error_type};
 use crate::read::vocabulary::{
-    FAILURES, FINISH_REASON, FOREIGN, RESPONSE_ID, RESPONSE_MODEL, SourceForm, Vocabulary,
+    ERROR_TYPE, EXIT_CODE, FAILURES, FINISH_REASON, FOREIGN, RESPONSE_ID, RESPONSE_MODEL, SUCCESSES,
+    SourceForm, Test, Vocabulary, WAITS,
 };
 
-/// The class of a failure that only the missing answer shows.
-pub(super) const INCOMPLETE: &str = "incomplete";
+/// How a span ended, and whether it only waits for a person, which is no failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SpanOutcome {
+    pub(crate) outcome: Outcome,
+    pub(crate) is_waiting: bool,
+}
 
-/// Whether a span failed: as its own status, OpenTelemetry's or a mark of its vocabulary says, or as a model call that
-/// brought nothing back.
+/// The outcome of a span that is read as this type.
+pub(crate) fn outcome<S: SpanView>(
+    span: &S,
+    facts: &SpanFacts<'_, S::Attributes>,
+    event_type: EventType,
+) -> Outcome {
+    span_outcome(span, facts, event_type).outcome
+}
+
+/// The same, with what it waits for.
+pub(super) fn span_outcome<S: SpanView>(
+    span: &S,
+    facts: &SpanFacts<'_, S::Attributes>,
+    event_type: EventType,
+) -> SpanOutcome {
+    let known = |outcome| SpanOutcome {
+        outcome,
+        is_waiting: false,
+    };
+    let is_own = is_own(facts.groups(), facts);
+    let fits = |table| !is_own && has_mark(table, span.name(), facts);
+    let status = text(names::STATUS, facts);
+    let waiting = SpanOutcome {
+        outcome: Outcome::Unknown,
+        is_waiting: true,
+    };
+    if span.status_code() == StatusCode::Error
+        || status == Some(RecordedStatus::Error.as_str())
+        || fits(FAILURES)
+        || (event_type == EventType::ToolCall && has_failed_exit(facts))
+    {
+        let class = error_class(span, facts);
+        let class = class.as_deref().unwrap_or_default();
+        return if error_type::is_wait(class) {
+            waiting
+        } else {
+            known(Outcome::from_error_type(class))
+        };
+    }
+    // A status that was set is never overruled by what is absent.
+    if status.is_some() || span.status_code() == StatusCode::Ok || fits(SUCCESSES) {
+        return known(Outcome::Ok);
+    }
+    let is_seen = match event_type {
+        EventType::LlmCall => has_reply(span, facts),
+        EventType::ToolCall => has_result(span, facts),
+        _ => true,
+    };
+    match is_seen {
+        _ if fits(WAITS) => waiting,
+        true => known(Outcome::Ok),
+        false => known(Outcome::Unknown),
+    }
+}
+
+/// Whether a span failed.
 pub(crate) fn has_failed<S: SpanView>(
     span: &S,
     facts: &SpanFacts<'_, S::Attributes>,
     event_type: EventType,
 ) -> bool {
-    span.status_code() == StatusCode::Error
-        || text(names::STATUS, facts) == Some(RecordedStatus::Error.as_str())
-        || (!is_own(facts.groups(), facts)
-            && (has_failure(span.name(), facts) || is_incomplete(span, facts, event_type)))
+    outcome(span, facts, event_type).is_failure()
 }
 
-fn has_failure(name: &str, attributes: &impl Lookup) -> bool {
+/// Whether the program of a tool exited with another code than 0. An outline has no negative numbers, which are none.
+pub(super) fn has_failed_exit(attributes: &impl Lookup) -> bool {
+    let text = attributes.text_at(EXIT_CODE);
+    attributes.says(EXIT_CODE)
+        && attributes.truth_at(EXIT_CODE).is_none()
+        && text.is_none_or(|text| text.trim().parse::<i64>().is_ok())
+        && attributes.whole_number_at(EXIT_CODE) != Some(0)
+}
+
+fn has_mark(table: &[(Vocabulary, &[Test])], name: &str, attributes: &impl Lookup) -> bool {
     let is_tried = |vocabulary| attributes.groups() & FOREIGN != 0 || vocabulary == Vocabulary::OtelGenAi;
-    FAILURES.iter().any(|(vocabulary, tests)| {
+    table.iter().any(|(vocabulary, tests)| {
         is_tried(*vocabulary) && tests.iter().all(|test| passes(test, name, attributes))
     })
 }
 
-/// Whether a model call of another emitter ended without a trace of an answer: some libraries mark no failure. The model
-/// that was asked has to be known, so that the span of a call about which nothing is recorded is not taken for one.
-pub(super) fn is_incomplete<S: SpanView>(
-    span: &S,
-    facts: &SpanFacts<'_, S::Attributes>,
-    event_type: EventType,
-) -> bool {
-    event_type == EventType::LlmCall
-        && span.has_ended()
-        && (facts.says(names::REQUEST_MODEL.written()) || facts.says("gcp.vertex.agent.llm_request"))
-        && !has_answer(span, facts)
-        && [RESPONSE_ID, RESPONSE_MODEL, FINISH_REASON]
+/// The class of the error that a span names, as its record has it.
+fn error_class<'a, S: SpanView>(
+    span: &'a S,
+    facts: &'a SpanFacts<'_, S::Attributes>,
+) -> Option<Cow<'a, str>> {
+    let in_exception = || {
+        let exception = span.events().rfind(|(name, _)| events::EXCEPTION.is(name));
+        exception.and_then(|(_, attributes)| text(names::ERROR_TYPE, attributes))
+    };
+    text(names::ERROR_TYPE, facts)
+        .map(Cow::Borrowed)
+        .or_else(|| source_text(ERROR_TYPE, facts))
+        .or_else(|| in_exception().map(Cow::Borrowed))
+}
+
+/// Whether anything was seen of what a model call brought back: an answer, its identity, its end, its tokens.
+pub(super) fn has_reply<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
+    has_answer(span, facts)
+        || [RESPONSE_ID, RESPONSE_MODEL, FINISH_REASON]
             .into_iter()
             .flatten()
-            .all(|source| matches!(source.form, SourceForm::Within(_)) || !facts.says(source.key))
-        && !facts.says("gen_ai.response.time_to_first_chunk")
-        && usage(facts) == Usage::default()
+            .any(|source| !matches!(source.form, SourceForm::Within(_)) && facts.says(source.key))
+        || facts.says("gen_ai.response.time_to_first_chunk")
+        || usage(facts) != Usage::default()
 }

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{ErrorPayload, EventType, Payload, RecordedStatus, SpanEvent, SpanRecord, StatusCode};
 use crate::read::vocabulary::{
-    self, ERROR_MESSAGE, ERROR_TYPE, FINISH_REASON, FieldSource, IMPLIED_PROVIDERS, MODEL, PROVIDER,
-    RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
+    self, ERROR_MESSAGE, ERROR_TYPE, EXIT_CODE, FINISH_REASON, FieldSource, IMPLIED_PROVIDERS, MODEL,
+    PROVIDER, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
 };
 
 use super::classify::{self, source_text};
 use super::messages;
-use super::outcome::{self, INCOMPLETE};
+use super::outcome;
 use super::tokens::{fill_usage, usage};
 use super::values::{Lookup, at_path, number, owned_text, parsed, shaped, text_list, value, whole_number};
 use super::view::{SpanView, WholeFacts, all_attributes};
@@ -22,9 +22,8 @@ use super::view::{SpanView, WholeFacts, all_attributes};
 pub(crate) const UNKNOWN_PROVIDER: &str = "unknown";
 /// The class of an error that names none.
 const UNNAMED_ERROR: &str = "Error";
-
-/// What an incomplete model call failed for, in words.
-const NO_ANSWER: &str = "the call ended without an answer, and without a reason";
+/// The class of the error of a tool whose program exited with a code other than 0.
+const EXIT_STATUS: &str = "exit_status";
 
 /// The payload of the span's own record.
 pub(super) fn span_payload(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
@@ -47,7 +46,7 @@ pub(super) fn span_payload(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload
 
 /// The payload of a span that is none of the other types.
 pub(super) fn unknown(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
-    let (status, error) = outcome(span, facts, EventType::Unknown);
+    let (status, error) = status_and_error(span, facts, EventType::Unknown);
     Payload::Unknown {
         attributes: span.attributes.clone(),
         status,
@@ -120,7 +119,7 @@ fn run_start(root: &SpanRecord) -> Payload {
 
 fn llm_call(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
     let attributes = &*all_attributes(facts);
-    let (status, error) = outcome(span, facts, EventType::LlmCall);
+    let (status, error) = status_and_error(span, facts, EventType::LlmCall);
     Payload::LlmCall {
         model: model(&span.name, attributes).into_owned(),
         prompt: messages::prompt(span, attributes),
@@ -209,7 +208,7 @@ fn stop_reason(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<Str
 
 fn tool_call(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
     let attributes = &*all_attributes(facts);
-    let (status, error) = outcome(span, facts, EventType::ToolCall);
+    let (status, error) = status_and_error(span, facts, EventType::ToolCall);
     let own = |event: Name, key: &str| find_event(span, event)?.attributes.get(key).map(parsed);
     let args = own(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
     let result = own(events::TOOL_RESULT, event_keys::RESULT);
@@ -244,6 +243,14 @@ pub(crate) fn display_name<'a>(
         EventType::LlmCall => model(name, attributes),
         EventType::ToolCall => tool_name(name, attributes),
         _ => Cow::Borrowed(name),
+    }
+}
+
+/// Gives a call whose outcome is unknown that of another span that recorded it.
+pub(super) fn take_outcome(payload: &mut Payload, other: &SpanRecord, facts: &WholeFacts<'_>) {
+    let event_type = payload.event_type();
+    if let Payload::LlmCall { status, error, .. } | Payload::ToolCall { status, error, .. } = payload {
+        (*status, *error) = status_and_error(other, facts, event_type);
     }
 }
 
@@ -331,12 +338,12 @@ fn loop_warning(attributes: &Map<String, Value>) -> Payload {
 }
 
 /// Whether a span failed, and of what.
-fn outcome(
+fn status_and_error(
     span: &SpanRecord,
     facts: &WholeFacts<'_>,
     event_type: EventType,
 ) -> (RecordedStatus, Option<ErrorPayload>) {
-    if outcome::has_failed(span, facts, event_type) {
+    if outcome::outcome(span, facts, event_type).is_failure() {
         (RecordedStatus::Error, Some(call_error(span, facts, event_type)))
     } else {
         (RecordedStatus::Ok, None)
@@ -370,15 +377,27 @@ fn call_error(span: &SpanRecord, facts: &WholeFacts<'_>, event_type: EventType) 
     {
         error.message = result;
     }
-    if span.status_code != StatusCode::Error && outcome::is_incomplete(span, facts, event_type) {
+    if event_type == EventType::ToolCall
+        && outcome::has_failed_exit(attributes)
+        && let Some(code) = attributes.get(EXIT_CODE).map(ToString::to_string)
+    {
+        let code = code.trim_matches('"').trim();
         if error.error_type == UNNAMED_ERROR {
-            INCOMPLETE.clone_into(&mut error.error_type);
+            EXIT_STATUS.clone_into(&mut error.error_type);
         }
+        let words = format!("exit code {code}");
         if error.message.is_empty() {
-            NO_ANSWER.clone_into(&mut error.message);
+            error.message = words;
+        } else if !error.message.contains(code) {
+            error.message = format!("{words}: {}", error.message);
         }
     }
     error
+}
+
+/// What a span that waits for a person says of it.
+pub(super) fn waiting_words(span: &SpanRecord, facts: &WholeFacts<'_>) -> String {
+    call_error(span, facts, EventType::Unknown).message
 }
 
 /// A text that says something, or a number as text.

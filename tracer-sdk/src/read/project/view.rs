@@ -28,11 +28,6 @@ pub(crate) trait SpanView {
     /// Its status.
     fn status_code(&self) -> StatusCode;
 
-    /// Whether it has ended.
-    fn has_ended(&self) -> bool {
-        self.times().1.is_some()
-    }
-
     /// Whether it is a root.
     fn is_root(&self) -> bool {
         self.ids().1.is_none()

@@ -218,7 +218,7 @@ impl RunReader {
         let failed_calls = order
             .spans()
             .iter()
-            .filter(|entry| is_call(entry.event_type()) && entry.is_failed())
+            .filter(|entry| is_call(entry.event_type()) && entry.outcome().is_failure())
             .count() as u64;
         let span_count = order.spans().len();
         let has_a_record_for_each_span = !has_repeats && duplicates.is_empty();
@@ -447,8 +447,13 @@ fn join_same_calls(
         if let (Some(at), Some(call)) = (entry_at(entries, line), by_line.get(&line))
             && let Some(entry) = entries.get_mut(at)
         {
-            entry.mark_repeat(true, call.is_failed_span);
+            entry.mark_repeat(true, call.span_outcome);
             tally.tokens = tally.tokens.without(call.usage.into());
+        }
+    }
+    for (line, outcome) in same.outcomes(&facts) {
+        if let Some(entry) = entry_at(entries, line).and_then(|at| entries.get_mut(at)) {
+            entry.mark_repeat(false, outcome);
         }
     }
     for (line, usage) in same.usages(&facts) {

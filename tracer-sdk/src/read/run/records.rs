@@ -115,7 +115,7 @@ impl RecordStream {
     /// let failed = capture(|| tracer_sdk::tool_call("search").fail("out of reach").record());
     /// let directory = failed.save(folder.path())?;
     /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// let failed = (0..records.record_count()).filter(|&number| records.header(number).unwrap().is_failed);
+    /// let failed = (0..records.record_count()).filter(|&number| records.header(number).unwrap().outcome.is_failure());
     /// assert_eq!(failed.collect::<Vec<_>>(), [1]);
     /// assert_eq!(records.header(3), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -281,7 +281,7 @@ impl RecordStream {
 
     /// The number of the next call behind a failed one, if it is of the same kind and nothing else comes between.
     fn next_of_the_kind(&self, number: usize) -> Option<usize> {
-        let failed = self.header(number).filter(|header| header.is_failed)?;
+        let failed = self.header(number).filter(|header| header.outcome.is_failure())?;
         let mut behind = (number + 1..self.order.len()).filter_map(|next| Some((next, self.header(next)?)));
         let (next, header) = behind.find(|(_, header)| is_watched(header.event_type))?;
         (header.event_type == failed.event_type).then_some(next)
@@ -736,7 +736,7 @@ mod tests {
         let mut records = records(directory.path());
         let known: Vec<_> = (0..5)
             .filter_map(|number| records.header(number))
-            .map(|header| (header.event_type, header.is_failed))
+            .map(|header| (header.event_type, header.outcome.is_failure()))
             .collect();
         let expected = [
             (EventType::RunStart, true),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::tally::Tally;
-use crate::format::{EventType, Timestamp, Usage};
+use crate::format::{EventType, Outcome, Timestamp, Usage};
 use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
 use crate::read::project::{SpanFacts, SpanView, display_name, usage};
@@ -38,8 +38,8 @@ use crate::read::project::{SpanFacts, SpanView, display_name, usage};
 pub struct SpanOutline<'a> {
     /// The type of its record.
     pub event_type: EventType,
-    /// Whether it failed.
-    pub is_failed: bool,
+    /// How it ended.
+    pub outcome: Outcome,
     /// When it started.
     pub start: Timestamp,
     /// The tokens of a model call.
@@ -145,7 +145,7 @@ pub trait SpanSums: Default + Send {
     ///
     /// impl SpanSums for Failures {
     ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
-    ///         self.0 += usize::from(span.is_failed);
+    ///         self.0 += usize::from(span.outcome.is_failure());
     ///         true
     ///     }
     ///     fn append(&mut self, following: Self) {
@@ -264,7 +264,7 @@ impl<Sums: SpanSums> SpanVisitor for SummingTally<Sums> {
         let usage = (header.event_type == EventType::LlmCall).then(|| usage(&facts));
         let outline = SpanOutline {
             event_type: header.event_type,
-            is_failed: header.is_failed,
+            outcome: header.outcome,
             start: header.instant,
             usage: usage.unwrap_or_default(),
             span: &span,

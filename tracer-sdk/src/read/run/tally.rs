@@ -2,14 +2,14 @@
 
 #[cfg(feature = "prices")]
 use crate::format::names;
-use crate::format::{EventType, Timestamp, Usage};
+use crate::format::{EventType, Outcome, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::prices::{CallGroups, CallPriceKey, is_refusal};
 use crate::read::check::{self, RootSpan};
 use crate::read::log::{LinePlace, Problems, RecordHeader};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
 use crate::read::project::{
-    CallFacts, Lookup, PackedCalls, SpanView, has_failed, is_call, is_own_call, promoted_type, span_type,
+    CallFacts, Lookup, PackedCalls, SpanView, is_call, is_own_call, outcome, promoted_type, span_type,
 };
 #[cfg(feature = "prices")]
 use crate::read::project::{is_replayed, model, provider, response_model, text};
@@ -49,7 +49,7 @@ impl Promoted {
         RecordHeader {
             event_type: self.event_type,
             instant: self.instant,
-            is_failed: self.event_type == EventType::Error,
+            outcome: promoted_outcome(self.event_type),
         }
     }
 }
@@ -118,6 +118,14 @@ pub(crate) fn is_refused<A: Lookup>(span: &ParsedSpan<'_, A>, usage: &Usage) -> 
     is_refusal(text(names::ERROR_TYPE, &span.attributes), span.duration_ms, usage)
 }
 
+/// How a record ended that a root gives besides its own.
+pub(crate) fn promoted_outcome(event_type: EventType) -> Outcome {
+    match event_type {
+        EventType::Error => Outcome::Failed,
+        _ => Outcome::Ok,
+    }
+}
+
 /// The header of a span's own record.
 pub(crate) fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
     let facts = span.facts();
@@ -125,7 +133,7 @@ pub(crate) fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
     RecordHeader {
         event_type,
         instant: span.start_time.1,
-        is_failed: has_failed(span, &facts, event_type),
+        outcome: outcome(span, &facts, event_type),
     }
 }
 

@@ -191,6 +191,36 @@ pub(crate) const FAILURES: &[(Vocabulary, &[Test])] = &[
     (GeminiCli, &[Test::Word("event.name", &["gemini_cli.api_error"])]),
 ];
 
+/// The exit code of the program that a tool ran: any other than 0 makes it a failed one.
+pub(crate) const EXIT_CODE: &str = "process.exit.code";
+
+/// What says of a span without a status that it ended well, whatever else of it was recorded.
+pub(crate) const SUCCESSES: &[(Vocabulary, &[Test])] = &[
+    (OtelGenAi, &[Test::Word("otel.status_code", &["ok"])]),
+    (Rig, &[Test::Word("gen_ai.tool.call.outcome", &["success"])]),
+    (Strands, &[Test::Word("gen_ai.tool.status", &["success"])]),
+    (
+        ClaudeCode,
+        &[
+            Test::Has(&["span.type", "event.name"]),
+            Test::Word("success", &["true"]),
+        ],
+    ),
+];
+
+/// What says of a call that it waits for a person.
+pub(crate) const WAITS: &[(Vocabulary, &[Test])] = &[
+    (PydanticAi, &[Test::Has(&["pydantic_ai.tool.deferral.name"])]),
+    // A long-running tool gives nothing yet.
+    (
+        GoogleAdk,
+        &[Test::Word(
+            "gcp.vertex.agent.tool_response",
+            &["<not specified>", r#"{"result": "<not specified>"}"#],
+        )],
+    ),
+];
+
 /// The class of a failure; our own names come before, an `exception` event behind.
 pub(crate) const ERROR_TYPE: &[FieldSource] = sources! {
     OtelGenAi "error.type";

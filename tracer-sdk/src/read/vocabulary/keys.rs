@@ -5,8 +5,8 @@ use super::contents::{
     ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, Content, ContentForm, PROMPT, RESULT,
 };
 use super::fields::{
-    CALL_ID, ERROR_MESSAGE, ERROR_TYPE, FAILURES, FINISH_REASON, FieldSource, IMPLIED_PROVIDERS, MODEL,
-    PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SourceForm, TOOL_NAME,
+    CALL_ID, ERROR_MESSAGE, ERROR_TYPE, EXIT_CODE, FAILURES, FINISH_REASON, FieldSource, IMPLIED_PROVIDERS,
+    MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SUCCESSES, SourceForm, TOOL_NAME, WAITS,
 };
 use super::kinds::{KINDS, Test};
 use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_COUNTS};
@@ -98,9 +98,12 @@ impl KnownKeys {
         for sources in [PROVIDER, TOOL_NAME, CALL_ID] {
             keys.sources(sources, |used| used.is_outlined = true);
         }
-        for sources in [ERROR_TYPE, ERROR_MESSAGE] {
-            keys.sources(sources, |used| used.is_indexed = true);
-        }
+        keys.sources(ERROR_TYPE, |used| {
+            used.is_outlined = true;
+            used.is_indexed = true;
+        });
+        keys.sources(ERROR_MESSAGE, |used| used.is_indexed = true);
+        keys.add(OtelGenAi, EXIT_CODE, |used| used.is_outlined = true);
         for contents in [PROMPT, ARGUMENTS] {
             keys.contents(contents, true);
         }
@@ -146,11 +149,11 @@ impl KnownKeys {
 
     fn kinds(&mut self) {
         let rules = KINDS.iter().map(|rule| (rule.vocabulary, rule.tests));
-        let failures = FAILURES.iter().copied();
+        let outcomes = [FAILURES, SUCCESSES, WAITS].into_iter().flatten().copied();
         let implied = IMPLIED_PROVIDERS
             .iter()
             .map(|(vocabulary, tests, _)| (*vocabulary, *tests));
-        for (vocabulary, tests) in rules.chain(failures).chain(implied) {
+        for (vocabulary, tests) in rules.chain(outcomes).chain(implied) {
             for test in tests {
                 match test {
                     Test::Word(key, _) | Test::Text(key, _) | Test::HasNot(key) => {

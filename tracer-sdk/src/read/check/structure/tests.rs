@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::{EventType, SpanId, Timestamp};
+use crate::format::{EventType, Outcome, SpanId, Timestamp};
 use crate::read::log::{LinePlace, RecordHeader};
 use crate::read::parse::Identity;
 
@@ -12,7 +12,7 @@ fn spans(parents: &[(u64, u64)]) -> Vec<IndexEntry> {
     let header = RecordHeader {
         instant: Timestamp::from_unix_microseconds(0),
         event_type: EventType::Unknown,
-        is_failed: false,
+        outcome: Outcome::Ok,
     };
     (1..)
         .zip(parents)

@@ -16,13 +16,13 @@ use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::classify::{has_answer, has_arguments, has_prompt, has_result, is_of_the_format, source_text};
-use super::outcome::{has_failed, is_incomplete};
+use super::outcome::{has_reply, outcome};
 use super::payload::tool_name;
 use super::tokens::{fill_usage, usage};
 use super::values::Lookup;
 use super::view::SpanView;
 use crate::format::names;
-use crate::format::{EventType, SpanId, Timestamp, Usage};
+use crate::format::{EventType, Outcome, SpanId, Timestamp, Usage};
 use crate::read::log::{IndexEntry, KeptBytes, KeptCursor, LinePlace};
 use crate::read::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
 
@@ -34,10 +34,10 @@ pub(crate) struct CallFacts {
     pub(crate) span_id: SpanId,
     pub(crate) event_type: EventType,
     pub(crate) usage: Usage,
-    /// Whether the call failed.
-    pub(crate) is_failed: bool,
-    /// Whether its span failed, were it no call.
-    pub(crate) is_failed_span: bool,
+    /// How the call ended.
+    pub(crate) outcome: Outcome,
+    /// How its span ended, were it no call.
+    pub(crate) span_outcome: Outcome,
     parent: Option<SpanId>,
     /// When it was made, in microseconds after 1970.
     start: i64,
@@ -90,7 +90,7 @@ impl CallFacts {
                     8 * u8::from(has_prompt(span, &facts)) + 8 * u8::from(has_answer(span, &facts));
                 richness += 4 * u8::from(usage != Usage::default());
                 richness += 2 * u8::from(id.is_some());
-                richness += 32 * u8::from(!is_incomplete(span, &facts, event_type));
+                richness += 32 * u8::from(has_reply(span, &facts));
                 let unversioned = hash(model.map(model_without_version));
                 // Who called knows only the model that it asked.
                 let asked = facts.text_at(names::CLIENT_MODEL.written()).or(model);
@@ -136,8 +136,8 @@ impl CallFacts {
             span_id,
             event_type,
             usage,
-            is_failed: has_failed(span, &facts, event_type),
-            is_failed_span: has_failed(span, &facts, EventType::Unknown),
+            outcome: outcome(span, &facts, event_type),
+            span_outcome: outcome(span, &facts, EventType::Unknown),
             parent,
             start,
             end: end.map_or(start, Timestamp::unix_microseconds).max(start),
@@ -156,8 +156,6 @@ impl CallFacts {
 
 /// What of a call is kept in bits.
 mod kept {
-    pub(super) const FAILED: u8 = 1;
-    pub(super) const FAILED_SPAN: u8 = 2;
     pub(super) const OWN: u8 = 4;
     pub(super) const MCP: u8 = 8;
     pub(super) const DERIVED: u8 = 16;
@@ -208,8 +206,6 @@ impl CallFacts {
         let is_same_parent = self.parent == entry.parent_span_id();
         let other_parent = self.parent.filter(|_| !is_same_parent);
         let flags = [
-            (self.is_failed, kept::FAILED),
-            (self.is_failed_span, kept::FAILED_SPAN),
             (self.is_own, kept::OWN),
             (self.is_mcp, kept::MCP),
             (self.is_derived, kept::DERIVED),
@@ -223,6 +219,7 @@ impl CallFacts {
                 .filter(|(holds, _)| *holds)
                 .fold(0, |flags, (_, bit)| flags | bit),
         );
+        bytes.push_byte(self.outcome as u8 | (self.span_outcome as u8) << 4);
         bytes.push_byte(self.richness);
         bytes.push_usage(&self.usage);
         if let Some(parent) = other_parent {
@@ -246,6 +243,9 @@ impl CallFacts {
     ) -> Option<Self> {
         let flags = cursor.byte()?;
         let has = |bit: u8| flags & bit != 0;
+        let outcomes = cursor.byte()?;
+        let outcome = |number: u8| Outcome::ALL.get(usize::from(number)).copied();
+        let (outcome, span_outcome) = (outcome(outcomes & 0xf)?, outcome(outcomes >> 4)?);
         let richness = cursor.byte()?;
         let usage = cursor.usage()?;
         let parent = match (has(kept::SAME_PARENT), has(kept::OTHER_PARENT)) {
@@ -264,8 +264,8 @@ impl CallFacts {
             span_id: entry.span_id(),
             event_type: entry.stored_type(),
             usage,
-            is_failed: has(kept::FAILED),
-            is_failed_span: has(kept::FAILED_SPAN),
+            outcome,
+            span_outcome,
             parent,
             start,
             end,
@@ -435,13 +435,27 @@ impl SameCalls {
         self.calls.keys().copied()
     }
 
+    fn by_line<'a>(&self, facts: &'a [CallFacts]) -> HashMap<u64, &'a CallFacts> {
+        if self.is_empty() {
+            return HashMap::new();
+        }
+        facts.iter().map(|call| (call.place.line, call)).collect()
+    }
+
+    /// The outcome of the calls that are recorded more than once and whose own span does not know it, by line.
+    pub(crate) fn outcomes<'a>(&'a self, facts: &'a [CallFacts]) -> impl Iterator<Item = (u64, Outcome)> {
+        let by_line = self.by_line(facts);
+        self.repeats.iter().filter_map(move |(line, others)| {
+            let own = by_line.get(line)?.outcome;
+            let others = others.iter().filter_map(|other| by_line.get(&other.line));
+            let known = others.fold(own, |known, other| known.or(other.outcome));
+            (known != own).then_some((*line, known))
+        })
+    }
+
     /// The tokens of each call that is recorded more than once, by its line, with what the others know of it.
     pub(crate) fn usages<'a>(&'a self, facts: &'a [CallFacts]) -> impl Iterator<Item = (u64, Usage)> {
-        let by_line: HashMap<u64, &CallFacts> = if self.is_empty() {
-            HashMap::new()
-        } else {
-            facts.iter().map(|call| (call.place.line, call)).collect()
-        };
+        let by_line = self.by_line(facts);
         self.repeats.iter().filter_map(move |(line, others)| {
             let mut usage = by_line.get(line)?.usage;
             for other in others {

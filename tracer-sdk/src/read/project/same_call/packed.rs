@@ -24,7 +24,7 @@ impl PackedCalls {
         let header = RecordHeader {
             event_type: call.event_type,
             instant: Timestamp::from_unix_microseconds(call.start),
-            is_failed: call.is_failed,
+            outcome: call.outcome,
         };
         let entry = IndexEntry::new(identity, call.place, Some(header), false);
         entry.write_kept(&self.before, &mut self.bytes);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::{Ancestor, CallFacts};
-use crate::format::{EventType, SpanId, Usage};
+use crate::format::{EventType, Outcome, SpanId, Usage};
 
 /// Spans between a call and the one around it; more are not looked through.
 const MAX_BETWEEN: usize = 16;
@@ -199,7 +199,7 @@ fn failed_alone(facts: &[CallFacts], sets: &mut Sets) -> Vec<usize> {
         .filter(|at| {
             facts
                 .get(*at)
-                .is_some_and(|call| call.is_failed && call.usage == Usage::default())
+                .is_some_and(|call| call.outcome != Outcome::Ok && call.usage == Usage::default())
         })
         .collect()
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{attributes, child, child_with, event, failed, payload, record, root};
-use crate::format::{EventType, SpanRecord, StatusCode};
+use crate::format::{EventType, Outcome, SpanRecord, StatusCode};
 use crate::read::spans_to_events;
 
 fn unset(span: SpanRecord) -> SpanRecord {
@@ -733,22 +733,26 @@ fn failures_are_read_from_the_marks_of_every_vocabulary() {
     );
 }
 
+/// How the record of a span ends: its outcome, what its `meta` says, its status.
+fn end(span: SpanRecord) -> (Outcome, Value, Value) {
+    let record = record(span);
+    let (outcome, meta) = (record.outcome(), Value::Object(record.meta));
+    (
+        outcome,
+        meta,
+        serde_json::to_value(&record.payload).unwrap()["status"].take(),
+    )
+}
+
 #[test]
-fn a_model_call_that_brought_nothing_back_is_incomplete() {
+fn a_call_of_which_nothing_was_captured_is_unknown() {
+    let unknown = || (Outcome::Unknown, json!({"outcome": "unknown"}), json!("ok"));
     let rig = json!({"rig.completion_parent": true, "gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai",
                      "gen_ai.request.model": "gpt-5.2", "gen_ai.request.stream": false});
-    let call = payload(unset(child("chat", rig.clone())));
-    assert_eq!(call["status"], "error");
-    assert_eq!(
-        call["error"],
-        json!({"error_type": "incomplete", "message": "the call ended without an answer, and without a reason", "stack": null})
-    );
-    // It has not ended, something came back, or nothing is known of it at all.
-    let open = SpanRecord {
-        end_time: None,
-        ..child("chat", rig.clone())
-    };
-    assert_eq!(payload(open)["status"], "ok");
+    assert_eq!(end(unset(child("chat", rig.clone()))), unknown());
+    assert_eq!(payload(unset(child("chat", rig.clone())))["error"], Value::Null);
+    // A status that was set is never overruled by what is absent.
+    assert_eq!(end(child("chat", rig.clone())).0, Outcome::Ok);
     for more in [
         json!({"gen_ai.response.id": "r"}),
         json!({"gen_ai.usage.output_tokens": 1}),
@@ -756,16 +760,80 @@ fn a_model_call_that_brought_nothing_back_is_incomplete() {
         json!({"gen_ai.output.messages": "[]"}),
         json!({"gen_ai.response.time_to_first_chunk": 0.2}),
         json!({"tracer.status": "ok"}),
-        json!({"gen_ai.request.model": null}),
+        json!({"otel.status_code": "OK"}),
     ] {
         let mut stored = attributes(rig.clone());
         stored.extend(attributes(more.clone()));
-        assert_eq!(
-            payload(child("chat", Value::Object(stored)))["status"],
-            "ok",
-            "{more}"
-        );
+        let (outcome, meta, _) = end(unset(child("chat", Value::Object(stored))));
+        assert_eq!((outcome, meta.get("outcome")), (Outcome::Ok, None), "{more}");
     }
+    let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "gen_ai.tool.call.arguments": "{}"});
+    assert_eq!(end(unset(child("search", tool.clone()))), unknown());
+    assert_eq!(end(child("search", tool.clone())).0, Outcome::Ok);
+    let mut answered = attributes(tool);
+    answered.insert("gen_ai.tool.call.result".to_owned(), json!("7 C"));
+    assert_eq!(
+        end(unset(child("search", Value::Object(answered)))).0,
+        Outcome::Ok
+    );
+}
+
+#[test]
+fn a_tool_whose_program_failed_has_failed() {
+    let tool = |code: Value| {
+        child(
+            "run",
+            json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "bash", "process.exit.code": code}),
+        )
+    };
+    for (code, message) in [
+        (json!(2), "exit code 2"),
+        (json!(-9), "exit code -9"),
+        (json!("127"), "exit code 127"),
+    ] {
+        let payload = payload(tool(code));
+        assert_eq!(payload["status"], "error", "{message}");
+        assert_eq!(payload["error"]["error_type"], "exit_status", "{message}");
+        assert_eq!(payload["error"]["message"], message);
+    }
+    for code in [json!(0), json!("0"), Value::Null, json!("none")] {
+        assert_eq!(payload(tool(code.clone()))["status"], "ok", "{code}");
+    }
+    // Only of a tool is it known that the program was the call.
+    let span = child(
+        "deploy",
+        json!({"process.exit.code": 3, "traceloop.span.kind": "workflow"}),
+    );
+    assert_eq!(payload(span)["status"], "ok");
+}
+
+#[test]
+fn a_call_that_waits_for_a_person_has_not_failed() {
+    let node = json!({"openinference.span.kind": "TOOL", "tool.name": "approve"});
+    let interrupt = event(
+        "exception",
+        json!({"exception.type": "langgraph.errors.GraphInterrupt", "exception.message": "Send it?"}),
+    );
+    let span = failed(child_with("approve", node, vec![interrupt]), "");
+    assert_eq!(
+        end(span.clone()),
+        (
+            Outcome::Unknown,
+            json!({"outcome": "unknown", "waiting": "Send it?"}),
+            json!("ok")
+        )
+    );
+    assert!(record(span).is_waiting());
+}
+
+#[test]
+fn a_call_that_was_given_up_is_cancelled() {
+    let mut span = child(
+        "search",
+        json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "error.type": "asyncio.CancelledError"}),
+    );
+    span.status_code = StatusCode::Unset;
+    assert_eq!(end(span), (Outcome::Cancelled, json!({}), json!("error")));
 }
 
 #[test]
