@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::frames::{EVENT_BEGINNINGS, ResponseValues, divide};
+use super::merge::{append, append_value, complete, update};
+use super::tool_fragments::{FragmentedCalls, add_members};
 use super::{ModelApi, list_items};
 
 /// What was answered, as one document.
@@ -96,26 +98,20 @@ fn is_stream_value(api: ModelApi, frames: &ResponseValues) -> bool {
     }
 }
 
+/// What says that Code Assist's `response` is one of Gemini's.
+const INNER_ANSWER: [&str; 3] = ["candidates", "promptFeedback", "usageMetadata"];
+
 /// Code Assist wraps Gemini's answer.
 fn unwrapped(body: Value) -> Value {
     match body {
         Value::Object(mut object)
             if object
                 .get("response")
-                .is_some_and(|inner| inner.get("candidates").is_some()) =>
+                .is_some_and(|inner| INNER_ANSWER.iter().any(|key| inner.get(*key).is_some())) =>
         {
             object.remove("response").unwrap_or_default()
         }
         body => body,
-    }
-}
-
-/// Sets what has a value; the last one counts.
-fn set_known(into: &mut Map<String, Value>, from: &Map<String, Value>, skip: &[&str]) {
-    for (key, value) in from {
-        if !value.is_null() && !skip.contains(&key.as_str()) {
-            into.insert(key.clone(), value.clone());
-        }
     }
 }
 
@@ -136,13 +132,13 @@ fn append_text(object: &mut Map<String, Value>, key: &str, more: &str) {
 /// Where a stream may put an item; what lies further is hostile.
 const MAX_INDEX: usize = 512;
 
-/// The item of a list by the index that a stream gives; lists grow with empty objects.
-fn item_at(list: &mut Vec<Map<String, Value>>, index: usize) -> Option<&mut Map<String, Value>> {
+/// The item of a list by the index that a stream gives; lists grow with empty items.
+fn item_at<T: Default>(list: &mut Vec<T>, index: usize) -> Option<&mut T> {
     if index > MAX_INDEX {
         return None;
     }
     if list.len() <= index {
-        list.resize_with(index + 1, Map::new);
+        list.resize_with(index + 1, T::default);
     }
     list.get_mut(index)
 }
@@ -164,31 +160,26 @@ fn into_values(list: Vec<Map<String, Value>>) -> Value {
     )
 }
 
+/// A choice of a chat completion, as far as it came.
+#[derive(Default)]
+struct StreamedChoice {
+    members: Map<String, Value>,
+    message: Option<Map<String, Value>>,
+    calls: FragmentedCalls,
+}
+
 /// Chat completions and completions.
 fn choices(chunks: &[Value]) -> (Value, bool) {
     let mut body = Map::new();
-    let mut choices: Vec<Map<String, Value>> = Vec::new();
+    let mut choices: Vec<StreamedChoice> = Vec::new();
     for chunk in chunks.iter().filter_map(Value::as_object) {
-        set_known(&mut body, chunk, &["choices"]);
+        update(&mut body, chunk, &["choices"]);
         for choice in list_items(chunk.get("choices")) {
-            let Some(into) = item_at(&mut choices, index_of(choice, "index")) else {
-                continue;
-            };
-            if let Some(choice) = choice.as_object() {
-                set_known(into, choice, &["delta", "text", "message"]);
-            }
-            if let Some(text) = text_of(choice, "text") {
-                append_text(into, "text", text);
-            }
-            // Perplexity repeats beside each piece all that was said up to it.
-            let delta = ["delta", "message"]
-                .iter()
-                .find_map(|key| choice.get(*key)?.as_object());
-            if let Some(delta) = delta {
-                let message = into.entry("message").or_insert_with(|| json!({}));
-                if let Some(message) = message.as_object_mut() {
-                    add_delta(message, delta);
-                }
+            if let (Some(into), Some(choice)) = (
+                item_at(&mut choices, index_of(choice, "index")),
+                choice.as_object(),
+            ) {
+                into.add(choice);
             }
         }
     }
@@ -196,222 +187,317 @@ fn choices(chunks: &[Value]) -> (Value, bool) {
     if let Some(usage) = body.get("x_groq").and_then(|groq| groq.get("usage")).cloned() {
         body.entry("usage").or_insert(usage);
     }
-    let ended = !choices.is_empty() && choices.iter().all(|choice| choice.contains_key("finish_reason"));
+    let ended = !choices.is_empty()
+        && choices
+            .iter()
+            .all(|choice| choice.members.contains_key("finish_reason"));
     if body.contains_key("object") {
         body.insert("object".to_owned(), Value::from("chat.completion"));
     }
+    let choices = choices.into_iter().map(StreamedChoice::into_members).collect();
     body.insert("choices".to_owned(), into_values(choices));
     (Value::Object(body), ended)
 }
 
-fn add_delta(message: &mut Map<String, Value>, delta: &Map<String, Value>) {
-    for (key, value) in delta {
-        match (key.as_str(), value) {
-            (_, Value::Null) => {}
-            ("role", role) => {
-                message.entry("role").or_insert_with(|| role.clone());
-            }
-            ("tool_calls", Value::Array(calls)) => {
-                let list = message.entry("tool_calls").or_insert_with(|| json!([]));
-                if let Some(list) = list.as_array_mut() {
-                    for call in calls {
-                        add_call(list, call);
-                    }
+impl StreamedChoice {
+    fn add(&mut self, choice: &Map<String, Value>) {
+        update(
+            &mut self.members,
+            choice,
+            &["delta", "text", "message", "logprobs"],
+        );
+        for key in ["text", "logprobs"] {
+            match (self.members.get_mut(key), choice.get(key)) {
+                (Some(known), Some(more)) => append_value(known, more),
+                (None, Some(more)) if !more.is_null() => {
+                    self.members.insert(key.to_owned(), more.clone());
                 }
-            }
-            ("function_call", Value::Object(call)) => {
-                let known = message.entry("function_call").or_insert_with(|| json!({}));
-                if let Some(known) = known.as_object_mut() {
-                    add_function(known, call);
-                }
-            }
-            (key, Value::String(text)) => append_text(message, key, text),
-            (key, Value::Array(more)) => match message.get_mut(key) {
-                Some(Value::Array(known)) => known.extend(more.iter().cloned()),
-                _ => {
-                    message.insert(key.to_owned(), value.clone());
-                }
-            },
-            (key, value) => {
-                message.insert(key.to_owned(), value.clone());
+                _ => {}
             }
         }
+        // Perplexity repeats beside each piece all that was said up to it.
+        let delta = ["delta", "message"]
+            .iter()
+            .find_map(|key| choice.get(*key)?.as_object());
+        let Some(delta) = delta else { return };
+        let message = self.message.get_or_insert_default();
+        let mut rest = delta.clone();
+        if let Some(Value::Array(fragments)) = delta.get("tool_calls") {
+            rest.remove("tool_calls");
+            self.calls.add(fragments);
+        }
+        if let (Some(Value::Object(known)), Some(Value::Object(more))) =
+            (message.get_mut("function_call"), delta.get("function_call"))
+        {
+            rest.remove("function_call");
+            add_members(known, more);
+        }
+        append(message, &rest);
+    }
+
+    fn into_members(self) -> Map<String, Value> {
+        let mut members = self.members;
+        if let Some(mut message) = self.message {
+            if !self.calls.is_empty() {
+                message.insert("tool_calls".to_owned(), self.calls.into_value());
+            }
+            members.insert("message".to_owned(), Value::Object(message));
+        }
+        members
     }
 }
 
-/// A fragment of a tool call: the ID and the name come once or with every fragment, the arguments in pieces. Some servers
-/// send whole calls under one index: another ID is another call.
-fn add_call(calls: &mut Vec<Value>, fragment: &Value) {
-    let Some(fragment) = fragment.as_object() else {
-        return;
-    };
-    let id = fragment
-        .get("id")
-        .and_then(Value::as_str)
-        .filter(|id| !id.is_empty());
-    let index = fragment.get("index").and_then(Value::as_u64);
-    let is_same = |call: &Value| {
-        let same_index = index.is_none() || call.get("index").and_then(Value::as_u64) == index;
-        let known_id = text_of(call, "id");
-        same_index && (id.is_none() || known_id.is_none() || known_id == id)
-    };
-    let position = calls.iter().rposition(is_same);
-    let position = position.unwrap_or_else(|| {
-        calls.push(json!({}));
-        calls.len() - 1
-    });
-    let Some(call) = calls.get_mut(position).and_then(Value::as_object_mut) else {
-        return;
-    };
-    for (key, value) in fragment {
-        match (key.as_str(), value) {
-            (_, Value::Null) => {}
-            ("function" | "custom", Value::Object(function)) => {
-                let known = call.entry(key.clone()).or_insert_with(|| json!({}));
-                if let Some(known) = known.as_object_mut() {
-                    add_function(known, function);
-                }
-            }
-            ("id", Value::String(id)) if id.is_empty() => {}
-            (key, value) => {
-                call.insert(key.to_owned(), value.clone());
-            }
-        }
-    }
+/// An item of the Responses API or a block of Anthropic's, as far as it came.
+#[derive(Default)]
+struct StreamedItem {
+    index: Option<u64>,
+    members: Map<String, Value>,
+    is_done: bool,
 }
 
-fn add_function(known: &mut Map<String, Value>, fragment: &Map<String, Value>) {
-    for (key, value) in fragment {
-        match (key.as_str(), value) {
-            ("arguments" | "input", Value::String(more)) => append_text(known, key, more),
-            (_, Value::Null) => {}
-            ("name", Value::String(name)) if name.is_empty() => {}
-            (key, value) => {
-                known.insert(key.to_owned(), value.clone());
-            }
+/// The items of a stream, in the order in which they began.
+#[derive(Default)]
+struct StreamedItems(Vec<StreamedItem>);
+
+impl StreamedItems {
+    /// The latest item that is as asked for, by the first question that has an answer; a new one if none has.
+    fn latest(
+        &mut self,
+        index: Option<u64>,
+        questions: &[&dyn Fn(&StreamedItem) -> bool],
+    ) -> Option<&mut StreamedItem> {
+        let place = |is_it: &&dyn Fn(&StreamedItem) -> bool| {
+            let items = self.0.iter().enumerate().rev().take(MAX_INDEX);
+            items
+                .filter(|(_, item)| is_it(item))
+                .map(|(place, _)| place)
+                .next()
+        };
+        match questions.iter().find_map(place) {
+            Some(place) => self.0.get_mut(place),
+            None => self.begin(index),
         }
+    }
+
+    fn begin(&mut self, index: Option<u64>) -> Option<&mut StreamedItem> {
+        self.0.push(StreamedItem {
+            index,
+            ..StreamedItem::default()
+        });
+        self.0.last_mut()
+    }
+
+    /// In their own order, where they have one.
+    fn into_maps(mut self) -> Vec<Map<String, Value>> {
+        self.0.sort_by_key(|item| item.index.unwrap_or(u64::MAX));
+        self.0.into_iter().map(|item| item.members).collect()
     }
 }
 
 /// The Responses API: the last event has it all; before that the items are put together.
 fn responses(events: Vec<Value>) -> (Value, bool) {
     let mut base = Map::new();
-    let mut items: Vec<Map<String, Value>> = Vec::new();
+    let mut items = StreamedItems::default();
     let mut error = None;
     for event in events {
-        let name = text_of(&event, "type").unwrap_or_default().to_owned();
-        match name.as_str() {
+        let name = text_of(&event, "type").unwrap_or_default();
+        match name {
             "response.completed" | "response.incomplete" | "response.failed" => {
                 if let Some(response) = event.get("response") {
-                    return (with_items(response.clone(), items), true);
+                    return (with_items(response.clone(), &base, items.into_maps()), true);
                 }
             }
             "error" => error = Some(event.get("error").unwrap_or(&event).clone()),
             "response.output_item.added" | "response.output_item.done" => {
-                if let (Some(item), Some(into)) = (
-                    event.get("item").and_then(Value::as_object),
-                    item_at(&mut items, index_of(&event, "output_index")),
-                ) {
-                    into.clone_from(item);
+                if let Some(item) = event.get("item").and_then(Value::as_object) {
+                    add_item(&mut items, &event, item, name.ends_with("done"));
                 }
             }
-            name if name.rsplit('.').next() == Some("delta") => {
-                if let Some(into) = item_at(&mut items, index_of(&event, "output_index")) {
-                    add_item_delta(into, name, &event);
-                }
-            }
-            _ => {
-                if let Some(response) = event.get("response").and_then(Value::as_object) {
-                    set_known(&mut base, response, &["output"]);
-                }
-            }
+            _ => match event.get("response").and_then(Value::as_object) {
+                Some(response) => update(&mut base, response, &["output"]),
+                None => add_item_text(&mut items, name, &event),
+            },
         }
     }
     let ended = error.is_some();
     if let Some(error) = error {
         base.insert("error".to_owned(), error);
     }
-    base.insert("output".to_owned(), into_values(items));
+    base.insert("output".to_owned(), into_values(items.into_maps()));
     (Value::Object(base), ended)
 }
 
-/// A last event that has the items after all: those of a model behind a `ChatGPT` login, as Codex calls it, are empty.
-fn with_items(mut response: Value, items: Vec<Map<String, Value>>) -> Value {
-    if let Value::Object(response) = &mut response
-        && response
-            .get("output")
-            .and_then(Value::as_array)
-            .is_none_or(Vec::is_empty)
-    {
-        response.insert("output".to_owned(), into_values(items));
+/// A last event with what it lacks: that of a model behind a `ChatGPT` login, as Codex calls it, has no items.
+fn with_items(mut response: Value, base: &Map<String, Value>, streamed: Vec<Map<String, Value>>) -> Value {
+    if let Value::Object(response) = &mut response {
+        complete(response, base);
+        let output = response.entry("output").or_insert(Value::Null);
+        match output.as_array_mut().filter(|items| !items.is_empty()) {
+            Some(items) => {
+                let items = items.iter_mut().filter_map(Value::as_object_mut);
+                for (item, before) in items.zip(&streamed) {
+                    if ["id", "type"]
+                        .iter()
+                        .all(|key| item.get(*key) == before.get(*key))
+                    {
+                        complete(item, before);
+                    }
+                }
+            }
+            None => *output = into_values(streamed),
+        }
     }
     response
 }
 
-fn add_item_delta(item: &mut Map<String, Value>, event: &str, delta: &Value) {
-    let Some(text) = text_of(delta, "delta") else {
+/// Adds an item that begins or ends. One index may be that of all items, and the ID another one in each event.
+fn add_item(items: &mut StreamedItems, event: &Value, item: &Map<String, Value>, is_done: bool) {
+    let index = event.get("output_index").and_then(Value::as_u64);
+    let id = item.get("id").filter(|id| !id.is_null());
+    let has_id = |known: &StreamedItem| id.is_some() && known.members.get("id") == id;
+    let is_in_place = |known: &StreamedItem| {
+        let is_of_deltas = !known.members.contains_key("type");
+        known.index == index && (is_of_deltas || is_done && !known.is_done)
+    };
+    if let Some(known) = items.latest(index, &[&has_id, &is_in_place]) {
+        update(&mut known.members, item, &[]);
+        known.is_done |= is_done;
+    }
+}
+
+/// Where an item of the Responses API has a text that comes in pieces: its event; the list of parts that it is in, that list's
+/// index and the type of the part; the member.
+type ItemText = (
+    &'static str,
+    Option<(&'static str, &'static str, &'static str)>,
+    &'static str,
+);
+const ITEM_TEXTS: [ItemText; 11] = [
+    (
+        "output_text",
+        Some(("content", "content_index", "output_text")),
+        "text",
+    ),
+    (
+        "refusal",
+        Some(("content", "content_index", "refusal")),
+        "refusal",
+    ),
+    (
+        "reasoning_text",
+        Some(("content", "content_index", "reasoning_text")),
+        "text",
+    ),
+    (
+        "reasoning_summary_text",
+        Some(("summary", "summary_index", "summary_text")),
+        "text",
+    ),
+    (
+        "reasoning_summary",
+        Some(("summary", "summary_index", "summary_text")),
+        "text",
+    ),
+    (
+        "audio.transcript",
+        Some(("content", "content_index", "output_audio")),
+        "transcript",
+    ),
+    (
+        "audio",
+        Some(("content", "content_index", "output_audio")),
+        "data",
+    ),
+    ("function_call_arguments", None, "arguments"),
+    ("mcp_call_arguments", None, "arguments"),
+    ("custom_tool_call_input", None, "input"),
+    ("code_interpreter_call_code", None, "code"),
+];
+
+/// Adds a piece of a text, or, at its end, the whole of it.
+fn add_item_text(items: &mut StreamedItems, event: &str, delta: &Value) {
+    let Some((name, step)) = event
+        .strip_prefix("response.")
+        .and_then(|name| name.rsplit_once('.'))
+    else {
         return;
     };
-    let (list, index, part_type) = match event {
-        "response.output_text.delta" => ("content", "content_index", "output_text"),
-        "response.refusal.delta" => ("content", "content_index", "refusal"),
-        "response.reasoning_text.delta" => ("content", "content_index", "reasoning_text"),
-        "response.reasoning_summary_text.delta" => ("summary", "summary_index", "summary_text"),
-        "response.function_call_arguments.delta" | "response.mcp_call_arguments.delta" => {
-            return append_text(item, "arguments", text);
-        }
-        "response.custom_tool_call_input.delta" => return append_text(item, "input", text),
-        _ => return,
+    let Some((_, part, key)) = ITEM_TEXTS.iter().find(|(known, ..)| *known == name) else {
+        return;
     };
-    let parts = item.entry(list).or_insert_with(|| json!([]));
-    let Some(parts) = parts.as_array_mut() else { return };
-    let index = index_of(delta, index);
-    while parts.len() <= index.min(MAX_INDEX) {
-        parts.push(json!({"type": part_type}));
-    }
-    let key = if part_type == "refusal" { "refusal" } else { "text" };
-    if let Some(part) = parts.get_mut(index).and_then(Value::as_object_mut) {
-        append_text(part, key, text);
+    let text = match step {
+        "delta" => text_of(delta, "delta").or_else(|| text_of(delta.get("delta")?, "text")),
+        "done" => text_of(delta, key),
+        _ => None,
+    };
+    let Some(text) = text else { return };
+    let index = delta.get("output_index").and_then(Value::as_u64);
+    let id = delta.get("item_id").filter(|id| !id.is_null());
+    let has_id = |known: &StreamedItem| id.is_some() && known.members.get("id") == id;
+    let is_in_place = |known: &StreamedItem| index.is_none() || known.index == index;
+    let Some(item) = items.latest(index, &[&has_id, &is_in_place]) else {
+        return;
+    };
+    let into = match part {
+        None => Some(&mut item.members),
+        Some((list, index, part_type)) => {
+            let parts = item.members.entry(*list).or_insert_with(|| json!([]));
+            let Some(parts) = parts.as_array_mut() else { return };
+            let index = index_of(delta, index);
+            while parts.len() <= index.min(MAX_INDEX) {
+                parts.push(json!({"type": part_type}));
+            }
+            parts.get_mut(index).and_then(Value::as_object_mut)
+        }
+    };
+    let Some(into) = into else { return };
+    let is_known = || {
+        into.get(*key)
+            .and_then(Value::as_str)
+            .is_some_and(|known| known.len() >= text.len())
+    };
+    if step == "delta" {
+        append_text(into, key, text);
+    } else if !is_known() {
+        into.insert((*key).to_owned(), text.into());
     }
 }
 
 /// Anthropic's messages.
 fn messages(events: Vec<Value>) -> (Value, bool) {
     let mut body = Map::new();
-    let mut blocks: Vec<Map<String, Value>> = Vec::new();
+    let mut blocks = StreamedItems::default();
     let mut ended = false;
     for event in events {
+        let index = event.get("index").and_then(Value::as_u64);
         match text_of(&event, "type").unwrap_or_default() {
             "message_start" => {
                 if let Some(message) = event.get("message").and_then(Value::as_object) {
-                    set_known(&mut body, message, &["content"]);
+                    update(&mut body, message, &["content"]);
+                    for block in list_items(message.get("content")).filter_map(Value::as_object) {
+                        begin_block(&mut blocks, None, block);
+                    }
                 }
             }
             "content_block_start" => {
-                if let (Some(block), Some(into)) = (
-                    event.get("content_block").and_then(Value::as_object),
-                    item_at(&mut blocks, index_of(&event, "index")),
-                ) {
-                    into.clone_from(block);
+                if let Some(block) = event.get("content_block").and_then(Value::as_object) {
+                    begin_block(&mut blocks, index, block);
                 }
             }
             "content_block_delta" => {
-                if let (Some(delta), Some(into)) = (
-                    event.get("delta"),
-                    item_at(&mut blocks, index_of(&event, "index")),
-                ) {
-                    add_block_delta(into, delta);
+                if let Some(delta) = event.get("delta").and_then(Value::as_object) {
+                    add_block_delta(&mut blocks, index, delta);
                 }
             }
             "message_delta" => {
                 if let Some(delta) = event.get("delta").and_then(Value::as_object) {
-                    set_known(&mut body, delta, &[]);
+                    update(&mut body, delta, &[]);
                 }
                 // Cumulative: the last of each counts.
                 if let Some(usage) = event.get("usage").and_then(Value::as_object) {
                     let known = body.entry("usage").or_insert_with(|| json!({}));
                     if let Some(known) = known.as_object_mut() {
-                        set_known(known, usage, &[]);
+                        update(known, usage, &[]);
                     }
                 }
             }
@@ -426,13 +512,15 @@ fn messages(events: Vec<Value>) -> (Value, bool) {
             _ => {}
         }
     }
+    let mut blocks = blocks.into_maps();
     for block in &mut blocks {
-        if let Some(Value::String(json)) = block.remove(PARTIAL_INPUT) {
-            let input = if json.is_empty() {
-                Ok(json!({}))
-            } else {
-                serde_json::from_str(&json)
-            };
+        let Some(Value::String(json)) = block.remove(PARTIAL_INPUT) else {
+            continue;
+        };
+        if json.trim().is_empty() {
+            block.entry("input").or_insert_with(|| json!({}));
+        } else {
+            let input = serde_json::from_str(&json);
             block.insert("input".to_owned(), input.unwrap_or_else(|_| Value::from(json)));
         }
     }
@@ -443,28 +531,47 @@ fn messages(events: Vec<Value>) -> (Value, bool) {
 /// Where the pieces of a tool's input are kept until the block is whole.
 const PARTIAL_INPUT: &str = "partial_json";
 
-fn add_block_delta(block: &mut Map<String, Value>, delta: &Value) {
-    match text_of(delta, "type").unwrap_or_default() {
-        "text_delta" => append_text(block, "text", text_of(delta, "text").unwrap_or_default()),
-        "thinking_delta" => append_text(block, "thinking", text_of(delta, "thinking").unwrap_or_default()),
-        "signature_delta" => append_text(
-            block,
-            "signature",
-            text_of(delta, "signature").unwrap_or_default(),
-        ),
-        "input_json_delta" => append_text(
-            block,
-            PARTIAL_INPUT,
-            text_of(delta, "partial_json").unwrap_or_default(),
-        ),
-        "citations_delta" => {
-            let citations = block.entry("citations").or_insert_with(|| json!([]));
-            if let (Some(citations), Some(citation)) = (citations.as_array_mut(), delta.get("citation")) {
-                citations.push(citation.clone());
-            }
-        }
-        _ => {}
+/// The deltas of each type of block; a tool's end in `tool_use`.
+const BLOCK_DELTAS: [(&str, &str); 6] = [
+    ("text_delta", "text"),
+    ("citations_delta", "text"),
+    ("thinking_delta", "thinking"),
+    ("signature_delta", "thinking"),
+    ("input_json_delta", "tool_use"),
+    ("compaction_delta", "compaction"),
+];
+
+fn begin_block(blocks: &mut StreamedItems, index: Option<u64>, block: &Map<String, Value>) {
+    if let Some(begun) = blocks.begin(index) {
+        begun.members.clone_from(block);
     }
+}
+
+/// Adds to the block of a delta: the latest with its index, else the latest that such a delta can be of.
+fn add_block_delta(blocks: &mut StreamedItems, index: Option<u64>, delta: &Map<String, Value>) {
+    let delta_type = delta.get("type").and_then(Value::as_str).unwrap_or_default();
+    let block_type = BLOCK_DELTAS
+        .iter()
+        .find(|(known, _)| *known == delta_type)
+        .map(|(_, block_type)| *block_type);
+    let takes = |block: &StreamedItem| {
+        let known = block.members.get("type").and_then(Value::as_str);
+        block_type.is_none_or(|wanted| known.is_some_and(|known| known.ends_with(wanted)))
+    };
+    let is_in_place = |block: &StreamedItem| block.index == index && takes(block);
+    let Some(block) = blocks.latest(index, &[&is_in_place, &takes]) else {
+        return;
+    };
+    block
+        .members
+        .entry("type")
+        .or_insert_with(|| block_type.unwrap_or("text").into());
+    let mut more = delta.clone();
+    more.remove("type");
+    if let Some(citation) = more.remove("citation") {
+        more.insert("citations".to_owned(), json!([citation]));
+    }
+    append(&mut block.members, &more);
 }
 
 /// Gemini: each chunk has parts that are appended; usage comes with every chunk, the last one counts.
@@ -473,7 +580,7 @@ fn candidates(chunks: Vec<Value>) -> (Value, bool) {
     let mut candidates: Vec<Map<String, Value>> = Vec::new();
     for chunk in chunks.into_iter().map(unwrapped) {
         let Some(chunk) = chunk.as_object() else { continue };
-        set_known(&mut body, chunk, &["candidates"]);
+        update(&mut body, chunk, &["candidates"]);
         for candidate in list_items(chunk.get("candidates")) {
             let (Some(into), Some(from)) = (
                 item_at(&mut candidates, index_of(candidate, "index")),
@@ -481,7 +588,7 @@ fn candidates(chunks: Vec<Value>) -> (Value, bool) {
             ) else {
                 continue;
             };
-            set_known(into, from, &["content"]);
+            update(into, from, &["content"]);
             let Some(content) = from.get("content").and_then(Value::as_object) else {
                 continue;
             };
@@ -489,7 +596,7 @@ fn candidates(chunks: Vec<Value>) -> (Value, bool) {
             let Some(known) = known.as_object_mut() else {
                 continue;
             };
-            set_known(known, content, &["parts"]);
+            update(known, content, &["parts"]);
             let parts = known.entry("parts").or_insert_with(|| json!([]));
             if let Some(parts) = parts.as_array_mut() {
                 for part in list_items(content.get("parts")) {
@@ -519,7 +626,7 @@ fn add_part(parts: &mut Vec<Value>, part: &Value) {
     {
         append_text(last, "text", text);
         if let Some(part) = part.as_object() {
-            set_known(last, part, &["text"]);
+            update(last, part, &["text"]);
         }
         return;
     }
@@ -532,14 +639,14 @@ fn ollama(lines: &[Value]) -> (Value, bool) {
     let mut message = Map::new();
     for line in lines {
         let Some(line) = line.as_object() else { continue };
-        set_known(&mut body, line, &["message", "response", "thinking"]);
+        update(&mut body, line, &["message", "response", "thinking"]);
         for key in ["response", "thinking"] {
             if let Some(text) = line.get(key).and_then(Value::as_str) {
                 append_text(&mut body, key, text);
             }
         }
         if let Some(piece) = line.get("message").and_then(Value::as_object) {
-            add_ollama_message(&mut message, piece);
+            append(&mut message, piece);
         }
     }
     if !message.is_empty() {
@@ -547,23 +654,4 @@ fn ollama(lines: &[Value]) -> (Value, bool) {
     }
     let ended = body.get("done") == Some(&Value::Bool(true)) || body.contains_key("error");
     (Value::Object(body), ended)
-}
-
-/// Tool calls come whole, one line may have several.
-fn add_ollama_message(message: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    for (key, value) in piece {
-        match (key.as_str(), value) {
-            ("role", role) => {
-                message.insert("role".to_owned(), role.clone());
-            }
-            (key, Value::String(text)) => append_text(message, key, text),
-            (key, Value::Array(more)) => match message.get_mut(key) {
-                Some(Value::Array(known)) => known.extend(more.iter().cloned()),
-                _ => {
-                    message.insert(key.to_owned(), value.clone());
-                }
-            },
-            _ => {}
-        }
-    }
 }

@@ -5,7 +5,9 @@ mod assemble;
 mod change;
 mod facts;
 mod frames;
+mod merge;
 mod reply;
+mod tool_fragments;
 
 #[cfg(test)]
 mod tests;

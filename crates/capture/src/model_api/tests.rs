@@ -94,6 +94,208 @@ fn whole_calls_under_one_index_stay_several() {
 }
 
 #[test]
+fn a_last_chunk_that_is_empty_takes_nothing_away() {
+    let chunk = |id: &str, model: &str, rest: Value| {
+        let mut chunk = json!({"id": id, "object": "", "created": 0, "model": model});
+        chunk
+            .as_object_mut()
+            .unwrap()
+            .extend(rest.as_object().unwrap().clone());
+        chunk
+    };
+    let stream = events(&[
+        chunk(
+            "",
+            "",
+            json!({"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}),
+        ),
+        chunk(
+            "c-7",
+            "gpt-4o-2024",
+            json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": "6:40."}, "finish_reason": "stop"}]}),
+        ),
+        chunk(
+            "c-7",
+            "gpt-4o-2024",
+            json!({"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 20,
+            "prompt_tokens_details": {"cached_tokens": 64}}}),
+        ),
+        chunk(
+            "",
+            "",
+            json!({"choices": [{"index": 0, "finish_reason": null, "content_filter_offsets": {"check_offset": 44}}],
+            "usage": {"completion_tokens": 21}}),
+        ),
+        chunk("", "", json!({"choices": [], "usage": null})),
+    ]);
+    let answer = assemble(ModelApi::ChatCompletions, STREAM, stream.as_bytes());
+    assert!(answer.is_complete);
+    let facts = ResponseFacts::from_answer(&answer);
+    assert_eq!(
+        (facts.id.as_deref(), facts.model.as_deref()),
+        (Some("c-7"), Some("gpt-4o-2024"))
+    );
+    assert_eq!(
+        (
+            facts.usage.prompt_tokens,
+            facts.usage.completion_tokens,
+            facts.usage.cache_read_tokens
+        ),
+        (Some(1000), Some(21), Some(64))
+    );
+    assert_eq!(facts.finish_reasons, ["stop"]);
+}
+
+#[test]
+fn every_api_keeps_what_a_last_value_lacks() {
+    let gemini = |usage: Value, finish: &str| {
+        json!({"responseId": "", "modelVersion": "gemini-3",
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "a"}]}, "finishReason": finish}], "usageMetadata": usage})
+    };
+    for (api, stream, expected) in [
+        (
+            ModelApi::Messages,
+            vec![
+                json!({"type": "message_start", "message": {"id": "m", "model": "claude", "usage": {"input_tokens": 1000, "output_tokens": 1}}}),
+                json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"input_tokens": 0, "output_tokens": 20}}),
+                json!({"type": "message_delta", "delta": {"stop_reason": null}, "usage": {"output_tokens": 0}}),
+            ],
+            (Some("m"), Some("claude"), "end_turn"),
+        ),
+        (
+            ModelApi::Responses,
+            vec![
+                json!({"type": "response.created", "response": {"id": "r", "model": "gpt-5", "output": [], "usage": {"input_tokens": 1000}}}),
+                json!({"type": "response.completed", "response": {"id": "", "model": null, "status": "completed", "output": [],
+                    "usage": {"output_tokens": 20}}}),
+            ],
+            (Some("r"), Some("gpt-5"), "completed"),
+        ),
+        (
+            ModelApi::GenerateContent,
+            vec![
+                json!({"responseId": "g", "candidates": [], "usageMetadata": {"promptTokenCount": 1000}}),
+                gemini(json!({"candidatesTokenCount": 20}), "STOP"),
+                gemini(json!({}), ""),
+            ],
+            (Some("g"), Some("gemini-3"), "STOP"),
+        ),
+        (
+            ModelApi::OllamaChat,
+            vec![
+                json!({"id": "o", "model": "qwen3", "message": {"content": "a"}, "done": true, "done_reason": "stop", "prompt_eval_count": 1000, "eval_count": 20}),
+                json!({"model": "", "message": {"content": ""}, "done": true, "done_reason": "", "eval_count": 0}),
+            ],
+            (Some("o"), Some("qwen3"), "stop"),
+        ),
+    ] {
+        let answer = assemble(api, STREAM, events(&stream).as_bytes());
+        let facts = ResponseFacts::from_answer(&answer);
+        let finish = facts.finish_reasons.first().map(String::as_str).unwrap();
+        assert_eq!(
+            (facts.id.as_deref(), facts.model.as_deref(), finish),
+            expected,
+            "{api:?}"
+        );
+        assert_eq!(
+            (facts.usage.prompt_tokens, facts.usage.completion_tokens),
+            (Some(1000), Some(20)),
+            "{api:?}"
+        );
+    }
+}
+
+#[test]
+fn content_as_a_list_is_kept_whole() {
+    let delta = |content: Value| json!({"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": null}]});
+    let stream = events(&[
+        delta(json!("The first ferry ")),
+        delta(json!([{"type": "reference", "reference_ids": [0]}])),
+        delta(json!(" from pier 3.")),
+    ]);
+    let answer = assemble(ModelApi::ChatCompletions, STREAM, stream.as_bytes());
+    assert_eq!(
+        answer.body["choices"][0]["message"]["content"],
+        json!([
+            {"type": "text", "text": "The first ferry "},
+            {"type": "reference", "reference_ids": [0]},
+            {"type": "text", "text": " from pier 3."},
+        ])
+    );
+}
+
+#[test]
+fn probabilities_of_all_pieces_are_kept() {
+    let chunk = |token: &str| json!({"choices": [{"index": 0, "text": token, "logprobs": {"content": [{"token": token, "logprob": -0.5}], "refusal": null}}]});
+    let stream = events(&[chunk("a"), chunk("b")]);
+    let answer = assemble(ModelApi::Completions, STREAM, stream.as_bytes());
+    let choice = &answer.body["choices"][0];
+    assert_eq!(choice["text"], "ab");
+    assert_eq!(choice["logprobs"]["content"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn items_belong_together_by_id_then_by_index() {
+    let added = |id: &str, index: u64, name: &str| json!({"type": "response.output_item.added", "output_index": index, "item": {"type": "function_call", "id": id, "name": name, "arguments": ""}});
+    let piece = |id: &str, index: u64, text: &str| json!({"type": "response.function_call_arguments.delta", "item_id": id, "output_index": index, "delta": text});
+    let done = |id: &str, index: u64, name: &str| json!({"type": "response.output_item.done", "output_index": index, "item": {"type": "function_call", "id": id, "name": name, "arguments": ""}});
+    for (case, stream) in [
+        (
+            "one index for all",
+            [
+                added("a", 0, "one"),
+                piece("a", 0, "{\"x\":"),
+                added("b", 0, "two"),
+                piece("b", 0, "{}"),
+                piece("a", 0, "1}"),
+                done("a", 0, "one"),
+                done("b", 0, "two"),
+            ],
+        ),
+        (
+            "another ID in each event",
+            [
+                added("a", 0, "one"),
+                piece("q", 0, "{\"x\":"),
+                added("b", 1, "two"),
+                piece("r", 1, "{}"),
+                piece("s", 0, "1}"),
+                done("t", 0, "one"),
+                done("u", 1, "two"),
+            ],
+        ),
+    ] {
+        let answer = assemble(ModelApi::Responses, STREAM, events(&stream).as_bytes());
+        let items = answer.body["output"].as_array().unwrap().iter();
+        let calls: Vec<(&str, &str)> = items
+            .map(|item| {
+                (
+                    item["name"].as_str().unwrap(),
+                    item["arguments"].as_str().unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(calls, [("one", "{\"x\":1}"), ("two", "{}")], "{case}");
+    }
+}
+
+#[test]
+fn a_text_that_comes_at_its_end_alone_is_kept() {
+    let stream = events(&[
+        json!({"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hello"}),
+        json!({"type": "response.audio.transcript.delta", "output_index": 1, "delta": "Good "}),
+        json!({"type": "response.audio.transcript.delta", "output_index": 1, "delta": "day"}),
+        json!({"type": "response.code_interpreter_call_code.delta", "output_index": 2, "delta": "print(1)"}),
+        json!({"type": "response.reasoning_summary.delta", "output_index": 3, "delta": {"text": "Hm"}}),
+    ]);
+    let output = &assemble(ModelApi::Responses, STREAM, stream.as_bytes()).body["output"];
+    assert_eq!(output[0]["content"][0]["text"], "Hello");
+    assert_eq!(output[1]["content"][0]["transcript"], "Good day");
+    assert_eq!(output[2]["code"], "print(1)");
+    assert_eq!(output[3]["summary"][0]["text"], "Hm");
+}
+
+#[test]
 fn the_last_event_of_responses_has_it_all() {
     let response = json!({"id": "resp_1", "model": "gpt-5", "status": "completed",
         "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello"}]}],
@@ -231,6 +433,60 @@ fn anthropic_messages_are_put_together() {
     expected.cache_read_tokens = Some(90);
     expected.cache_write_tokens = Some(5);
     assert_eq!(facts.usage, expected);
+}
+
+#[test]
+fn blocks_belong_together_by_index_then_by_kind() {
+    let start = |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+    let delta =
+        |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+    let input =
+        |index: u64, text: &str| delta(index, json!({"type": "input_json_delta", "partial_json": text}));
+    let tool = |id: &str| json!({"type": "tool_use", "id": id, "name": "ls", "input": {}});
+    for (case, stream) in [
+        (
+            "one index for all",
+            vec![
+                start(0, json!({"type": "text", "text": ""})),
+                delta(0, json!({"type": "text_delta", "text": "Hi"})),
+                start(0, tool("a")),
+                input(0, "{\"x\":1}"),
+                start(0, tool("b")),
+                input(0, ""),
+            ],
+        ),
+        (
+            "an index that moves",
+            vec![
+                start(0, json!({"type": "text", "text": ""})),
+                delta(1, json!({"type": "text_delta", "text": "Hi"})),
+                start(2, tool("a")),
+                input(3, "{\"x\""),
+                input(4, ":1}"),
+                start(5, tool("b")),
+            ],
+        ),
+    ] {
+        let answer = assemble(ModelApi::Messages, STREAM, events(&stream).as_bytes());
+        assert_eq!(
+            answer.body["content"],
+            json!([{"type": "text", "text": "Hi"}, {"type": "tool_use", "id": "a", "name": "ls", "input": {"x": 1}}, tool("b")]),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn an_input_that_came_whole_stays() {
+    let stream = events(&[
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "a", "name": "ls", "input": {"x": 1}}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": ""}}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "compaction", "content": null}}),
+        json!({"type": "content_block_delta", "index": 1, "delta": {"type": "compaction_delta", "content": "We met."}}),
+    ]);
+    let content = &assemble(ModelApi::Messages, STREAM, stream.as_bytes()).body["content"];
+    assert_eq!(content[0]["input"], json!({"x": 1}));
+    assert_eq!(content[1]["content"], "We met.");
 }
 
 #[test]
