@@ -384,12 +384,14 @@ fn read_frame(framing: Framing, raw: &RawValue) -> Result<(Duration, StreamFrame
     }
     let frame = match (framing, parsed) {
         (Framing::Events, Value::String(data)) => StreamFrame::TextEvent { name, data },
-        (Framing::Events, Value::Object(_) | Value::Array(_)) => StreamFrame::Event {
-            name,
-            data: data.to_owned(),
-        },
+        (Framing::Events, Value::Object(_) | Value::Array(_)) if fields.raw("before").is_none() => {
+            StreamFrame::Event {
+                name,
+                data: data.to_owned(),
+            }
+        }
         (Framing::Lines, Value::Object(_) | Value::Array(_)) => StreamFrame::Line(data.to_owned()),
-        (Framing::Array, Value::Object(_) | Value::Array(_)) => StreamFrame::Item {
+        (Framing::Events | Framing::Array, Value::Object(_) | Value::Array(_)) => StreamFrame::Item {
             before: fields.text("before")?.unwrap_or_default(),
             json: data.to_owned(),
         },

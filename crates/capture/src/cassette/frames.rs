@@ -81,9 +81,9 @@ pub enum StreamFrame {
     },
     /// A JSON value on a line of its own.
     Line(Json),
-    /// An item of an array, and the text before it.
+    /// An item of an array, or the data of an event in a form of its own, and the text before it.
     Item {
-        /// The bracket or comma, with the space around it.
+        /// The bracket or comma, with the space around it; the fields of the event up to the data.
         before: String,
         /// The item.
         json: Json,
@@ -188,6 +188,16 @@ fn inline_json(text: &str) -> Option<Json> {
 fn next_event(rest: &[u8], line_end: LineEnd) -> (StreamFrame, usize) {
     let end = line_end.text();
     let blank = end.repeat(2);
+    let item = next_data(rest, end);
+    // Behind data that one line end divides from the next there may be no blank line at all.
+    if let Some((_, length)) = &item
+        && !rest
+            .get(*length..)
+            .unwrap_or_default()
+            .starts_with(blank.as_bytes())
+    {
+        return item.unwrap_or_else(|| (StreamFrame::raw(rest), rest.len()));
+    }
     let length = find(rest, blank.as_bytes()).map_or(rest.len(), |position| position + blank.len());
     let bytes = rest.get(..length).unwrap_or(rest);
     let read = || {
@@ -208,7 +218,35 @@ fn next_event(rest: &[u8], line_end: LineEnd) -> (StreamFrame, usize) {
             },
         })
     };
-    (same_bytes(read(), bytes, line_end), length)
+    match (same_bytes(read(), bytes, line_end), item) {
+        (StreamFrame::Text(_), Some(item)) => item,
+        (frame, _) => (frame, length),
+    }
+}
+
+/// The first JSON on a line of data before the next blank line, with the text before it, and where it ends.
+fn next_data(rest: &[u8], end: &str) -> Option<(StreamFrame, usize)> {
+    let mut start = 0;
+    loop {
+        let line = rest.get(start..).filter(|line| !line.is_empty())?;
+        let length = find(line, end.as_bytes()).unwrap_or(line.len());
+        let text = std::str::from_utf8(line.get(..length)?).ok()?;
+        if text.is_empty() && start > 0 {
+            return None;
+        }
+        let data = text
+            .strip_prefix("data:")
+            .map(|data| data.strip_prefix(' ').unwrap_or(data));
+        if let Some(data) = data
+            && let Some(json) = inline_json(data)
+        {
+            let until = start + length;
+            let before = rest.get(..until - data.len())?;
+            let before = std::str::from_utf8(before).ok()?.to_owned();
+            return Some((StreamFrame::Item { before, json }, until));
+        }
+        start += length + end.len();
+    }
 }
 
 fn next_line(rest: &[u8], line_end: LineEnd) -> (StreamFrame, usize) {
@@ -305,8 +343,10 @@ mod tests {
             ("event: ping\ndata: {\"type\": \"ping\"}\n\ndata: [DONE]\n\n", 2),
             ("data: {\"b\":1,\"a\":2.50}\r\n\r\n", 1),
             (": comment\n\ndata: {\"a\":1}\n\n", 1),
-            ("id: 7\ndata: {}\n\n", 0),
-            ("data:{}\n\n", 0),
+            ("id: 7\ndata: {}\n\n", 1),
+            ("data:{}\n\n", 1),
+            ("data: {}\ndata: {}\nevent: x\ndata: {}\ndata: [DONE]\n", 3),
+            ("data: {\"a\":\ndata: 1}\n\n", 1),
         ] {
             let (_, frames) = divide(Framing::Events, body.as_bytes());
             let is_raw = |frame: &StreamFrame| matches!(frame, StreamFrame::Text(_) | StreamFrame::Bytes(_));
@@ -316,7 +356,11 @@ mod tests {
         }
     }
 
-    const BODIES: [(Framing, &str); 4] = [
+    const BODIES: [(Framing, &str); 5] = [
+        (
+            Framing::Events,
+            "data: {\"a\":1}\ndata: {\"b\":2}\n: c\nid: 7\ndata:{}\n\n\ndata: [DONE]\ndata: {\"d\":1}",
+        ),
         (
             Framing::Events,
             "\u{feff}: hi\r\n\r\nevent: a\r\ndata: {\"x\": \"é\"}\r\n\r\ndata: {\"y\":1}\n\n\r\n\r\ndata: [DONE]\r\n\r\n",

@@ -12,8 +12,9 @@ use super::recorded::{RecordedBody, RecordedRequest};
 use super::shapes::Places;
 
 /// Members by which streams send a text in pieces.
-const PIECES: [&str; 11] = [
+const PIECES: [&str; 14] = [
     "arguments",
+    "code",
     "content",
     "delta",
     "input",
@@ -22,8 +23,10 @@ const PIECES: [&str; 11] = [
     "reasoning_content",
     "refusal",
     "response",
+    "summary",
     "text",
     "thinking",
+    "transcript",
 ];
 /// Members that say which text a piece belongs to.
 const DISCRIMINATORS: [&str; 5] = [
@@ -341,6 +344,27 @@ mod tests {
                 .filter_map(|value| Some(value.pointer("/choices/0/delta/content")?.as_str()?.to_owned()))
                 .collect();
             assert_eq!(contents, "the key is __REDACTED__, keep it", "{size}");
+        }
+    }
+
+    #[test]
+    fn a_secret_in_pieces_is_found_however_events_and_content_are_written() {
+        let (one, other) = SECRET.split_at(17);
+        for (start, end) in [("data: ", "\n"), ("data:", "\n\n"), ("id: 7\ndata: ", "\n\n")] {
+            for content in [
+                |text: &str| serde_json::json!([{"type": "text", "text": text}]),
+                |text: &str| serde_json::json!([{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]),
+            ] {
+                let chunk = |text: &str| serde_json::json!({"choices": [{"index": 0, "delta": {"content": content(text)}}]});
+                let text = format!("{start}{}{end}{start}{}{end}", chunk(one), chunk(other));
+                let mut body_of_stream = stream(Framing::Events, &text);
+                assert_eq!(body(&mut body_of_stream, &redaction()).len(), 1, "{text}");
+                let kept = String::from_utf8(body_of_stream.bytes()).unwrap();
+                assert!(
+                    !kept.contains("Abcdefgh") && kept.contains("__REDACTED__"),
+                    "{kept}"
+                );
+            }
         }
     }
 
