@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use opentelemetry_proto::tonic::trace::v1::{Span, span};
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::{Span, Status, span};
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, embedded_json};
 use tracer_sdk::format::SpanId;
@@ -21,6 +22,18 @@ const CALL_ID: &str = "gen_ai.tool.call.id";
 
 /// A shorter text is in many questions by chance, in bytes.
 const MIN_TEXT_BYTES: usize = 4;
+
+/// Items of the Responses API whose tools the provider runs.
+const PROVIDER_RUN: [&str; 5] = [
+    "code_interpreter_call",
+    "file_search_call",
+    "image_generation_call",
+    "mcp_call",
+    "web_search_call",
+];
+
+/// The class of a failed tool that says no other.
+const TOOL_ERROR: &str = "tool_error";
 
 /// A tool call that an answer asked for.
 #[derive(Debug)]
@@ -42,8 +55,16 @@ pub(super) struct DerivedTools {
 }
 
 impl DerivedTools {
-    /// Notes the calls that an answer asks for.
-    pub(super) fn ask(&mut self, answer: &[Message], asked: u64, parent: SpanId) {
+    /// Notes the calls that an answer asks for; `body` is that answer. Gives the spans of those that the provider ran itself,
+    /// now or in an earlier part of the same turn: their results are in the answer.
+    pub(super) fn ask(
+        &mut self,
+        context: &ProxyContext,
+        body: &Value,
+        answer: &[Message],
+        asked: u64,
+        parent: SpanId,
+    ) -> Vec<Span> {
         for part in answer.iter().flat_map(|message| &message.parts) {
             if let MessagePart::ToolCall { id, name, arguments } = part {
                 if self.waiting.len() >= MAX_WAITING {
@@ -59,6 +80,41 @@ impl DerivedTools {
                 });
             }
         }
+        let mut spans = self.settle(context, answer, asked);
+        spans.extend(self.ended_by_provider(context, body, asked));
+        spans
+    }
+
+    /// The spans of the calls of which the provider says that it ran them, and no result.
+    fn ended_by_provider(&mut self, context: &ProxyContext, body: &Value, ended: u64) -> Vec<Span> {
+        let mut spans = Vec::new();
+        for item in body.get("output").and_then(Value::as_array).into_iter().flatten() {
+            let text = |key: &str| item.get(key).and_then(Value::as_str);
+            let is_completed = match text("status") {
+                Some("completed") => true,
+                Some("failed") => false,
+                _ => continue,
+            };
+            if !text("type").is_some_and(|kind| PROVIDER_RUN.contains(&kind)) {
+                continue;
+            }
+            let is_it = |call: &AwaitedTool| call.id.is_some() && call.id.as_deref() == text("id");
+            let position = self.waiting.iter().position(is_it);
+            let Some(call) = position.and_then(|position| self.waiting.remove(position)) else {
+                continue;
+            };
+            let mut span = tool_span(context, &call, ended.max(call.asked));
+            if is_completed {
+                span.status = Some(Status {
+                    code: StatusCode::Ok.into(),
+                    ..Status::default()
+                });
+            } else {
+                set_failure(&mut span, TOOL_ERROR, "the provider says that its tool failed");
+            }
+            spans.push(span);
+        }
+        spans
     }
 
     /// Whether a call has no result so far.
@@ -105,14 +161,14 @@ impl DerivedTools {
                 continue;
             };
             let mut span = tool_span(context, &call, arrived.max(call.asked));
-            span.events.push(content(
-                events::TOOL_RESULT.written(),
-                event_keys::RESULT,
-                value,
-                span.end_time_unix_nano,
-            ));
+            let end = span.end_time_unix_nano;
+            if !value.is_null() {
+                let result = content(events::TOOL_RESULT.written(), event_keys::RESULT, value, end);
+                span.events.push(result);
+            }
             if *is_error {
-                set_failure(&mut span, "tool_error", "the result says that the tool failed");
+                let (class, message) = failure_of(value);
+                set_failure(&mut span, &class, &message);
             }
             spans.push(span);
         }
@@ -139,6 +195,32 @@ fn is_any_text(value: &Value, is_it: &dyn Fn(&str) -> bool) -> bool {
         Value::Object(map) => map.values().any(|item| is_any_text(item, is_it)),
         _ => false,
     }
+}
+
+/// The class and the message of a result that says that its tool failed.
+fn failure_of(result: &Value) -> (String, String) {
+    let text = |key: &str| {
+        result
+            .get(key)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+    };
+    let own_type = text("type").filter(|own_type| !own_type.contains("_result"));
+    let class = text("error_code")
+        .or(text("errorCode"))
+        .or(own_type)
+        .unwrap_or(TOOL_ERROR);
+    let message = text("message").or(text("error_message"));
+    let code = ["return_code", "exit_code"]
+        .iter()
+        .find_map(|key| result.get(*key)?.as_i64());
+    let message = match (message, code) {
+        (Some(message), _) => message.to_owned(),
+        (None, Some(code)) if code != 0 => format!("the tool ended with exit code {code}"),
+        _ if class != TOOL_ERROR => format!("the result says that the tool failed: {class}"),
+        _ => "the result says that the tool failed".to_owned(),
+    };
+    (class.to_owned(), message)
 }
 
 fn tool_span(context: &ProxyContext, call: &AwaitedTool, end: u64) -> Span {
@@ -191,6 +273,166 @@ mod tests {
         "03".repeat(8).parse().unwrap()
     }
 
+    fn ask(tools: &mut DerivedTools, answer: &Value, asked: u64) -> Vec<Span> {
+        tools.ask(&context(), answer, &answer_messages(answer), asked, parent())
+    }
+
+    /// The name, the result and the class of the error of each span.
+    fn outcomes(spans: &[Span]) -> Vec<(&str, Option<String>, Option<String>)> {
+        let result = |span: &Span| {
+            let event = span
+                .events
+                .iter()
+                .find(|event| event.name == events::TOOL_RESULT.written())?;
+            let value = event.attributes[0].value.as_ref()?.value.as_ref()?;
+            match value {
+                opentelemetry_proto::tonic::common::v1::any_value::Value::StringValue(text) => {
+                    Some(text.clone())
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        let error = |span: &Span| {
+            let class = attribute(span, names::ERROR_TYPE.written())?;
+            Some(
+                class
+                    .trim_start_matches("StringValue(\"")
+                    .trim_end_matches("\")")
+                    .to_owned(),
+            )
+        };
+        spans
+            .iter()
+            .map(|span| (span.name.as_str(), result(span), error(span)))
+            .collect()
+    }
+
+    /// Each row: an answer with tools that its provider ran, and what is recorded of each.
+    #[test]
+    fn what_the_provider_ran_has_its_result_from_the_answer() {
+        let some = |text: &str| Some(text.to_owned());
+        for (answer, expected) in [
+            (
+                json!({"content": [
+                    {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}},
+                    {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"type": "web_search_result", "url": "u"}]},
+                    {"type": "server_tool_use", "id": "s2", "name": "web_search", "input": {"query": "r"}},
+                    {"type": "web_search_tool_result", "tool_use_id": "s2", "content": {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}},
+                    {"type": "server_tool_use", "id": "s3", "name": "bash_code_execution", "input": {"command": "x"}},
+                    {"type": "bash_code_execution_tool_result", "tool_use_id": "s3", "content": {"type": "bash_code_execution_result", "stdout": "", "stderr": "no", "return_code": 2}},
+                    {"type": "mcp_tool_use", "id": "s4", "name": "echo", "server_name": "m", "input": {}},
+                    {"type": "mcp_tool_result", "tool_use_id": "s4", "is_error": false, "content": [{"type": "text", "text": "hi"}]}]}),
+                vec![
+                    (
+                        "web_search",
+                        some("[{\"type\":\"web_search_result\",\"url\":\"u\"}]"),
+                        None,
+                    ),
+                    (
+                        "web_search",
+                        some(
+                            "{\"error_code\":\"max_uses_exceeded\",\"type\":\"web_search_tool_result_error\"}",
+                        ),
+                        some("max_uses_exceeded"),
+                    ),
+                    (
+                        "bash_code_execution",
+                        some(
+                            "{\"return_code\":2,\"stderr\":\"no\",\"stdout\":\"\",\"type\":\"bash_code_execution_result\"}",
+                        ),
+                        some("tool_error"),
+                    ),
+                    ("echo", some("hi"), None),
+                ],
+            ),
+            (
+                json!({"output": [
+                    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "q"}},
+                    {"type": "file_search_call", "id": "fs_1", "status": "failed", "queries": ["a"], "results": null},
+                    {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "print(1)", "outputs": [{"type": "logs", "logs": "1"}]},
+                    {"type": "mcp_call", "id": "m1", "name": "lookup", "arguments": "{}", "output": "6:40", "error": null, "status": "completed"},
+                    {"type": "mcp_call", "id": "m2", "name": "lookup", "arguments": "{}", "output": null, "error": {"type": "http_error", "code": 404, "message": "gone"}, "status": "failed"},
+                    {"type": "shell_call", "call_id": "sh_1", "action": {"commands": ["false"]}, "status": "completed"},
+                    {"type": "shell_call_output", "call_id": "sh_1", "output": [{"stdout": "", "outcome": {"type": "exit", "exit_code": 1}}]}]}),
+                vec![
+                    (
+                        "code_interpreter",
+                        some("[{\"logs\":\"1\",\"type\":\"logs\"}]"),
+                        None,
+                    ),
+                    ("lookup", some("6:40"), None),
+                    (
+                        "lookup",
+                        some("{\"code\":404,\"message\":\"gone\",\"type\":\"http_error\"}"),
+                        some("http_error"),
+                    ),
+                    (
+                        "shell",
+                        some("[{\"outcome\":{\"exit_code\":1,\"type\":\"exit\"},\"stdout\":\"\"}]"),
+                        some("tool_error"),
+                    ),
+                    ("web_search", None, None),
+                    ("file_search", None, some("tool_error")),
+                ],
+            ),
+            (
+                json!({"candidates": [{"content": {"role": "model", "parts": [
+                    {"executableCode": {"language": "PYTHON", "code": "print(1)"}},
+                    {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
+                    {"executableCode": {"language": "PYTHON", "code": "1/0"}},
+                    {"codeExecutionResult": {"outcome": "OUTCOME_FAILED", "output": "ZeroDivisionError"}},
+                    {"text": "One."}]},
+                    "groundingMetadata": {"webSearchQueries": ["ferry"], "groundingChunks": [{"web": {"uri": "u", "title": "t"}}]}}]}),
+                vec![
+                    ("code_execution", some("1"), None),
+                    ("code_execution", some("ZeroDivisionError"), some("tool_error")),
+                    (
+                        "google_search",
+                        some("[{\"web\":{\"title\":\"t\",\"uri\":\"u\"}}]"),
+                        None,
+                    ),
+                ],
+            ),
+        ] {
+            let mut tools = DerivedTools::default();
+            let spans = ask(&mut tools, &answer, 100);
+            let sorted = |value: &Option<String>| {
+                let json = value
+                    .as_deref()
+                    .and_then(|text| serde_json::from_str::<Value>(text).ok());
+                json.map(|json| json.to_string()).or_else(|| value.clone())
+            };
+            let normal = |rows: Vec<(&str, Option<String>, Option<String>)>| -> Vec<_> {
+                rows.into_iter()
+                    .map(|(name, result, error)| (name.to_owned(), sorted(&result), error))
+                    .collect()
+            };
+            assert_eq!(normal(outcomes(&spans)), normal(expected));
+            assert!(!tools.waits(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_turn_that_paused_has_its_result_in_the_next_answer() {
+        let mut tools = DerivedTools::default();
+        let call =
+            json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}});
+        let first = json!({"content": [call], "stop_reason": "pause_turn"});
+        assert!(ask(&mut tools, &first, 100).is_empty());
+        let again =
+            json!({"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": [call]}]});
+        assert!(tools.settle(&context(), &prompt_messages(&again), 150).is_empty());
+        let second = json!({"content": [
+            {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"type": "web_search_result", "url": "u"}]}]});
+        let spans = ask(&mut tools, &second, 200);
+        assert_eq!(
+            (spans[0].start_time_unix_nano, spans[0].end_time_unix_nano),
+            (100, 200)
+        );
+        assert_eq!(attribute(&spans[0], names::ERROR_TYPE.written()), None);
+        assert!(!tools.waits());
+    }
+
     fn attribute(span: &Span, key: &str) -> Option<String> {
         let found = span.attributes.iter().find(|attribute| attribute.key == key)?;
         Some(format!("{:?}", found.value.as_ref()?.value.as_ref()?))
@@ -202,7 +444,7 @@ mod tests {
         let answer = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
             {"id": "call_1", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}},
             {"id": "call_2", "function": {"name": "time", "arguments": "{}"}}]}}]});
-        tools.ask(&answer_messages(&answer), 100, parent());
+        ask(&mut tools, &answer, 100);
         let request = json!({"messages": [
             {"role": "user", "content": "?"},
             {"role": "tool", "tool_call_id": "call_2", "content": "12:00"},
@@ -230,7 +472,7 @@ mod tests {
         let mut tools = DerivedTools::default();
         let answer = json!({"candidates": [{"content": {"role": "model", "parts": [
             {"functionCall": {"name": "weather", "args": {}}}]}}]});
-        tools.ask(&answer_messages(&answer), 100, parent());
+        ask(&mut tools, &answer, 100);
         let request = json!({"contents": [{"role": "user", "parts": [
             {"functionResponse": {"name": "weather", "response": {"result": "7 C"}}}]}]});
         assert_eq!(tools.settle(&context(), &prompt_messages(&request), 200).len(), 1);
@@ -242,7 +484,7 @@ mod tests {
         let answer = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
             {"id": "call_1", "function": {"name": "research", "arguments": "{\"topic\":\"the fjords of Norway\",\"n\":\"a\"}"}},
             {"id": "call_2", "function": {"name": "research", "arguments": "{\"topic\":\"the lakes of Sweden\"}"}}]}}]});
-        tools.ask(&answer_messages(&answer), 100, parent());
+        ask(&mut tools, &answer, 100);
         let of = |question: &str| tools.asking_for(question);
         let (fjords, lakes) = (
             of("Research the fjords of Norway, please."),
@@ -255,13 +497,8 @@ mod tests {
     #[test]
     fn a_call_without_a_result_has_no_outcome() {
         let mut tools = DerivedTools::default();
-        tools.ask(
-            &answer_messages(
-                &json!({"content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]}),
-            ),
-            100,
-            parent(),
-        );
+        let answer = json!({"content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]});
+        ask(&mut tools, &answer, 100);
         let spans = tools.unanswered(&context());
         assert_eq!(attribute(&spans[0], names::ERROR_TYPE.written()), None);
         assert_eq!(attribute(&spans[0], names::STATUS.written()), None);

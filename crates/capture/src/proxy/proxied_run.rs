@@ -117,7 +117,10 @@ impl ProxiedRun {
             self.threads
                 .note_answer(thread, call.facts.id.as_deref(), &answer);
         }
-        self.tools.ask(&answer, ended, parent);
+        spans.extend(
+            self.tools
+                .ask(&self.context, &call.answer.body, &answer, ended, parent),
+        );
         spans
     }
 

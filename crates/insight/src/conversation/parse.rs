@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::shapes::{self, BodySection, MessageField, PartShape};
 use super::{Media, MediaKind, MediaSource, Message, MessagePart, Role};
@@ -125,6 +125,10 @@ impl ParsedBody {
         let role = own_role.as_ref().unwrap_or(role);
         if let Some(wrapped) = fields.object_where(&shapes::MESSAGE_WRAPPERS, is_message) {
             self.object(wrapped, role, nesting + 1);
+            let looked_up = looked_up(&mut fields);
+            if let Some(last) = self.messages.last_mut() {
+                last.parts.extend(looked_up);
+            }
             let rest = fields.rest(self.messages.last().map_or(&[][..], |last| &last.parts));
             if let Some(last) = self.messages.last_mut() {
                 last.parts.extend(rest);
@@ -232,6 +236,37 @@ impl ParsedBody {
             parts,
         });
     }
+}
+
+/// What was looked up before an answer, as the call of a tool and its result.
+fn looked_up(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
+    for (key, tool, asked, found) in shapes::LOOKED_UP {
+        let Some(metadata) = fields.map.get(key).and_then(Value::as_object) else {
+            continue;
+        };
+        let Some(asked) = metadata
+            .get(asked)
+            .filter(|asked| asked.as_array().is_some_and(|asked| !asked.is_empty()))
+        else {
+            continue;
+        };
+        fields.used.push(key);
+        return vec![
+            MessagePart::ToolCall {
+                id: None,
+                name: tool.to_owned(),
+                arguments: json!({"queries": asked}),
+            },
+            MessagePart::ToolResult {
+                id: None,
+                name: Some(tool.to_owned()),
+                // What the texts refer to is lost without the rest.
+                value: metadata.get(found).cloned().unwrap_or_default(),
+                is_error: false,
+            },
+        ];
+    }
+    Vec::new()
 }
 
 /// The fields of an object that a table names, in the order of the table.
@@ -588,7 +623,13 @@ fn call(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
         name: name.clone(),
         arguments,
     }];
+    // A result may be there beside the error: an empty one, say.
+    let has_error = shapes::ERROR_KEYS.iter().any(|key| {
+        let error = fields.map.get(*key);
+        error.is_some_and(|error| !error.is_null() && *error != "")
+    });
     if let Some((value, is_failure)) = result_value(fields, &shapes::RESULT_OF_CALL) {
+        let is_failure = is_failure || has_error;
         parts.push(MessagePart::ToolResult {
             id,
             name: Some(name),
@@ -604,11 +645,38 @@ fn result(fields: &mut ObjectFields<'_>) -> MessagePart {
     fields.unwrap(&shapes::CALL_WRAPPERS);
     let is_error = fields.is_error();
     let (value, is_failure) = result_value(fields, &shapes::RESULT).unwrap_or_default();
+    let is_failure = is_failure || is_hosted(fields) && says_failure(&value);
     MessagePart::ToolResult {
         id: fields.text(&shapes::CALL_ID).map(str::to_owned),
         name: tool_name(fields),
         value,
         is_error: is_error || is_failure,
+    }
+}
+
+/// Whether a result is of a tool with a type of its own, whose form the provider has set; any other says what it likes.
+fn is_hosted(fields: &ObjectFields<'_>) -> bool {
+    let part_type = fields.map.get("type").and_then(Value::as_str);
+    part_type.is_some_and(|part_type| shapes::tool_of_type(part_type).is_some())
+}
+
+/// Whether the result of such a tool says that it failed: by its type, its exit code, or that of a command within.
+fn says_failure(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(says_failure),
+        Value::Object(map) => {
+            let text = |key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default();
+            let has_code = shapes::EXIT_CODES.iter().any(|key| {
+                map.get(*key)
+                    .and_then(Value::as_i64)
+                    .is_some_and(|code| code != 0)
+            });
+            text("type").ends_with("_error")
+                || text("type") == "timeout"
+                || has_code
+                || map.get("outcome").is_some_and(says_failure)
+        }
+        _ => false,
     }
 }
 
@@ -618,6 +686,16 @@ fn tool_name(fields: &mut ObjectFields<'_>) -> Option<String> {
         shapes::tool_of_type(part_type).map(str::to_owned)
     };
     let by_type = by_type();
+    let own_tool = shapes::OWN_TOOLS
+        .iter()
+        .find(|(key, _)| fields.map.contains_key(*key));
+    if own_tool.is_some() {
+        // Python, and what the flag of an error says already.
+        for inner in &mut fields.inner {
+            inner.used.extend(["language", "outcome"]);
+        }
+    }
+    let by_type = by_type.or_else(|| own_tool.map(|(_, tool)| (*tool).to_owned()));
     let name = fields.text(&shapes::TOOL_NAME).filter(|name| !name.is_empty());
     name.map(str::to_owned).or(by_type)
 }
@@ -835,7 +913,9 @@ impl<'a> ObjectFields<'a> {
             let state = self.map.get(*key).and_then(Value::as_str);
             state.is_some_and(|state| shapes::ERROR_STATES.contains(&state))
         });
+        let outcome = self.map.get("outcome").and_then(Value::as_str);
         state
+            || outcome.is_some_and(|outcome| shapes::ERROR_OUTCOMES.contains(&outcome))
             || flag.is_some_and(|(_, flag)| flag == &Value::Bool(true))
             || self.inner.iter_mut().any(ObjectFields::is_error)
     }

@@ -168,16 +168,20 @@ const PART_TYPE_ENDINGS: [(&str, PartShape); 4] = [
 const TOOL_TYPE_BEGINNING: &str = "tool-";
 
 /// Parts without a `type`, by the key that makes them what they are.
-const PART_KEYS: [(&str, PartShape); 16] = [
+const PART_KEYS: [(&str, PartShape); 20] = [
     ("functionCall", PartShape::Call),
     ("function_call", PartShape::Call),
     ("toolUse", PartShape::Call),
     ("tool_call", PartShape::Call),
     ("executableCode", PartShape::Call),
+    ("executable_code", PartShape::Call),
+    ("toolCall", PartShape::Call),
     ("functionResponse", PartShape::Result),
     ("function_response", PartShape::Result),
     ("toolResult", PartShape::Result),
     ("codeExecutionResult", PartShape::Result),
+    ("code_execution_result", PartShape::Result),
+    ("toolResponse", PartShape::Result),
     ("reasoningContent", PartShape::Reasoning),
     ("inlineData", PartShape::Media(MediaKind::File)),
     ("inline_data", PartShape::Media(MediaKind::File)),
@@ -299,7 +303,7 @@ pub(super) const REASONING: [&str; 9] = [
     "value",
 ];
 /// Objects around a call or a result.
-pub(super) const CALL_WRAPPERS: [&str; 12] = [
+pub(super) const CALL_WRAPPERS: [&str; 16] = [
     "function",
     "functionCall",
     "function_call",
@@ -310,6 +314,10 @@ pub(super) const CALL_WRAPPERS: [&str; 12] = [
     "function_response",
     "toolResult",
     "codeExecutionResult",
+    "executable_code",
+    "code_execution_result",
+    "toolCall",
+    "toolResponse",
     "call",
     "custom",
 ];
@@ -322,7 +330,29 @@ pub(super) const CALL_ID: [&str; 6] = [
     "toolUseId",
     "id",
 ];
-pub(super) const TOOL_NAME: [&str; 4] = ["name", "toolName", "tool_name", "tool"];
+pub(super) const TOOL_NAME: [&str; 5] = ["name", "toolName", "tool_name", "tool", "toolType"];
+/// Tools that a provider runs, by the object that has the call or its result.
+pub(super) const OWN_TOOLS: [(&str, &str); 4] = [
+    ("executableCode", "code_execution"),
+    ("executable_code", "code_execution"),
+    ("codeExecutionResult", "code_execution"),
+    ("code_execution_result", "code_execution"),
+];
+/// What Gemini looked up before it answered, beside the answer: where it says so, the tool, what was asked, what was found.
+pub(super) const LOOKED_UP: [(&str, &str, &str, &str); 2] = [
+    (
+        "groundingMetadata",
+        "google_search",
+        "webSearchQueries",
+        "groundingChunks",
+    ),
+    (
+        "grounding_metadata",
+        "google_search",
+        "web_search_queries",
+        "grounding_chunks",
+    ),
+];
 pub(super) const ARGUMENTS: [&str; 10] = [
     "arguments",
     "input",
@@ -352,6 +382,10 @@ pub(super) const RESULT_OF_CALL: [&str; 6] = ["output", "outputs", "result", "re
 pub(super) const IS_ERROR: [&str; 2] = ["is_error", "isError"];
 pub(super) const ERROR_KEYS: [&str; 2] = ["error", "errorText"];
 pub(super) const ERROR_STATES: [&str; 3] = ["error", "output-error", "failed"];
+/// How Gemini says that code could not be run.
+pub(super) const ERROR_OUTCOMES: [&str; 2] = ["OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"];
+/// Exit codes within results; any but 0 says that the tool failed.
+pub(super) const EXIT_CODES: [&str; 2] = ["return_code", "exit_code"];
 pub(super) const REFUSAL: [&str; 3] = ["refusal", "content", "text"];
 pub(super) const NAME: [&str; 1] = ["name"];
 
