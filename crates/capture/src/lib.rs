@@ -5,6 +5,7 @@
 
 pub mod cassette;
 mod causes;
+mod content_encoding;
 pub mod exchange;
 mod hop_by_hop;
 mod loopback;

@@ -1,5 +1,7 @@
 //! A streamed answer as the document that the API gives when it does not stream, so that both are read alike.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use super::frames::{EVENT_BEGINNINGS, ResponseValues, divide};
@@ -69,7 +71,9 @@ pub fn assemble(api: ModelApi, content_type: &str, bytes: &[u8]) -> Assembled {
 /// A body that is no JSON: an error page, say. A stream that only has comments and the end has nothing, and neither has
 /// one that was cut in its first line.
 fn unreadable(bytes: &[u8]) -> Value {
-    let text = String::from_utf8_lossy(bytes);
+    let Some(text) = readable_text(bytes) else {
+        return Value::Null;
+    };
     let text = text.trim();
     if EVENT_BEGINNINGS
         .iter()
@@ -78,6 +82,20 @@ fn unreadable(bytes: &[u8]) -> Value {
         return Value::Null;
     }
     Value::from(text)
+}
+
+/// The longest rest of a letter that a cut leaves, in bytes.
+const MAX_TORN_BYTES: usize = 3;
+
+/// Bytes as a text; none where they are no text.
+pub(crate) fn readable_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(Cow::Borrowed(text)),
+        Err(error) if error.valid_up_to() + MAX_TORN_BYTES >= bytes.len() => {
+            Some(String::from_utf8_lossy(bytes))
+        }
+        Err(_) => None,
+    }
 }
 
 /// A stream of one value is no document: Ollama's last line, one event of the Responses API or of Anthropic's.

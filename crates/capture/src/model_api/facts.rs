@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tracer_sdk::Usage;
 
-use super::Assembled;
+use super::{Assembled, error_body};
 
 /// What a request asks for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -153,7 +153,7 @@ impl ResponseFacts {
             model: text(body, &RESPONSE_MODEL),
             finish_reasons: finish_reasons(body),
             usage: usage(body),
-            error: error(body),
+            error: error_body::stated(body),
         }
     }
 }
@@ -211,21 +211,4 @@ fn finish_reasons(body: &Value) -> Vec<String> {
         .or_else(|| body.get("output").and_then(|_| text(body, &["/status"])))
         .into_iter()
         .collect()
-}
-
-/// `{"error": {"type": …, "message": …}}` and its relatives; Gemini has a list around it when it streams.
-fn error(body: &Value) -> Option<(String, String)> {
-    let error = body.get("error").or_else(|| body.get(0)?.get("error"))?;
-    match error {
-        Value::Null => None,
-        Value::String(message) => Some(("error".to_owned(), message.clone())),
-        error => {
-            let class = text(error, &["/type", "/code", "/status"]);
-            let message = text(error, &["/message"]);
-            Some((
-                class.unwrap_or_else(|| "error".to_owned()),
-                message.unwrap_or_default(),
-            ))
-        }
-    }
 }

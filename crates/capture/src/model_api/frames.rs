@@ -1,5 +1,6 @@
 //! How streams are divided: server-sent events, lines of JSON, a JSON array in pieces, or one document.
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// The JSON values of a response, and whether all of it could be read.
@@ -66,7 +67,7 @@ fn server_sent_events(text: &str) -> ResponseValues {
     for line in text.split(['\n', '\r']) {
         if line.is_empty() {
             if let Some(data) = data.take() {
-                frames.push(&data);
+                frames.push_event(&data);
             }
             continue;
         }
@@ -84,7 +85,7 @@ fn server_sent_events(text: &str) -> ResponseValues {
     }
     // A browser drops what no blank line ends; here a connection may have been closed right behind the last value.
     if let Some(data) = data {
-        frames.push(&data);
+        frames.push_event(&data);
     }
     frames
 }
@@ -117,6 +118,45 @@ fn cut_array(text: &str) -> ResponseValues {
 }
 
 impl ResponseValues {
+    /// The data of an event. Some servers end their events by one line end instead of two: its lines are several values then,
+    /// each on a line or on a few.
+    fn push_event(&mut self, data: &str) {
+        let is_whole = data.trim() == DONE || serde_json::from_str::<IgnoredAny>(data).is_ok();
+        if is_whole || !data.contains('\n') || !data.starts_with(['{', '[']) {
+            return self.push(data);
+        }
+        let mut rest = data;
+        while !rest.trim().is_empty() {
+            let line = rest.split('\n').next().unwrap_or_default();
+            // What begins elsewhere in a line is within a value that was torn.
+            let read = if line.trim() == DONE {
+                self.is_done = true;
+                line.len()
+            } else if !line.starts_with(['{', '[']) {
+                self.has_unreadable |= !line.trim().is_empty();
+                line.len()
+            } else {
+                let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+                match values.next() {
+                    Some(Ok(value)) => {
+                        self.values.push(value);
+                        values.byte_offset()
+                    }
+                    Some(Err(error)) if error.is_eof() => {
+                        self.has_unreadable = true;
+                        return;
+                    }
+                    _ => {
+                        self.has_unreadable = true;
+                        line.len()
+                    }
+                }
+            };
+            rest = rest.get(read..).unwrap_or_default();
+            rest = rest.strip_prefix('\n').unwrap_or(rest);
+        }
+    }
+
     fn push(&mut self, data: &str) {
         if data.trim() == DONE {
             self.is_done = true;
@@ -160,6 +200,42 @@ mod tests {
             assert_eq!(frames.values, [json!({"a": 1}), json!({"a": 2})], "{end:?}");
             assert!(frames.is_done && !frames.has_unreadable, "{end:?}");
         }
+    }
+
+    #[test]
+    fn events_that_one_line_end_divides_are_read() {
+        for end in ["\n", "\r\n", "\r"] {
+            for lines in [
+                vec!["data: {\"a\":1}", "data: {\"a\":2}", "data: [DONE]"],
+                vec![
+                    "event: x",
+                    "data: {\"a\":1}",
+                    "event: y",
+                    "data: {\"a\":2}",
+                    "data: [DONE]",
+                    "",
+                ],
+                vec![
+                    "data: {",
+                    "data: \"a\":1}",
+                    "data: {\"a\":",
+                    "data: 2}",
+                    "data: [DONE]",
+                    "",
+                ],
+                vec!["data: [DONE]", "data: {\"a\":1}", "data: {\"a\":2}"],
+            ] {
+                let frames = divide("text/event-stream", lines.join(end).as_bytes());
+                assert_eq!(frames.values, [json!({"a": 1}), json!({"a": 2})], "{lines:?}");
+                assert!(frames.is_done && !frames.has_unreadable, "{lines:?} {frames:?}");
+            }
+        }
+        let torn = divide(
+            "text/event-stream",
+            b"data: {\"a\":1}\ndata: oops\ndata: {\"a\":2}\ndata: {\"a\"",
+        );
+        assert_eq!(torn.values, [json!({"a": 1}), json!({"a": 2})]);
+        assert!(torn.has_unreadable);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod assemble;
 mod change;
+mod error_body;
 mod facts;
 mod frames;
 mod merge;
@@ -14,7 +15,9 @@ mod tests;
 
 use serde_json::Value;
 
+pub(crate) use assemble::readable_text;
 pub use assemble::{Assembled, assemble};
+pub(crate) use error_body::of_refusal;
 pub use facts::{RequestFacts, ResponseFacts};
 pub(crate) use frames::EVENT_BEGINNINGS;
 pub use reply::ModelReply;

@@ -59,11 +59,16 @@ impl Compression {
         limit: usize,
         admit: impl FnMut(usize) -> Result<(), E>,
     ) -> Result<Vec<u8>, E> {
+        collect(self.reader(body), limit, admit)
+    }
+
+    /// What reads a body as it was before.
+    pub(crate) fn reader(self, body: &[u8]) -> Box<dyn Read + '_> {
         match self {
-            Self::Identity => collect(body, limit, admit),
-            Self::Gzip => collect(MultiGzDecoder::new(body), limit, admit),
-            Self::Deflate if is_zlib(body) => collect(ZlibDecoder::new(body), limit, admit),
-            Self::Deflate => collect(DeflateDecoder::new(body), limit, admit),
+            Self::Identity => Box::new(body),
+            Self::Gzip => Box::new(MultiGzDecoder::new(body)),
+            Self::Deflate if is_zlib(body) => Box::new(ZlibDecoder::new(body)),
+            Self::Deflate => Box::new(DeflateDecoder::new(body)),
         }
     }
 }

@@ -1,21 +1,23 @@
 //! One request and its answer, and the span that is recorded of it.
 
-use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span, status};
 use serde_json::Value;
+use tracer_insight::text::counted;
 use tracer_sdk::Usage;
 use tracer_sdk::format::names::{self, event_keys, events};
 use tracer_sdk::format::{SpanId, TraceId};
 
 use super::ProxyContext;
+use crate::content_encoding::{Unpacked, unpacked};
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
-use crate::model_api::{Assembled, ModelApi, RequestFacts, ResponseFacts, assemble};
+use crate::model_api::{
+    Assembled, ModelApi, RequestFacts, ResponseFacts, assemble, of_refusal, readable_text,
+};
 use crate::otlp::encode::attribute;
-use crate::otlp::{Compression, DecompressError};
 
 /// A request that went through the proxy, with copies of both bodies.
 #[derive(Debug)]
@@ -37,7 +39,10 @@ pub(super) struct Exchange {
     pub(super) client_model: Option<String>,
     /// As it came: it may hold a key.
     pub(super) query: Option<String>,
+    /// As it came, compressed where the client compresses.
     pub(super) request: Bytes,
+    /// How the request is compressed.
+    pub(super) request_encoding: String,
     pub(super) arrived: SystemTime,
     pub(super) status: Option<u16>,
     pub(super) content_type: String,
@@ -64,6 +69,7 @@ impl Exchange {
     pub(super) fn replace_request(&mut self, path: Option<String>, body: Bytes) {
         let asked = self.model();
         self.request = body;
+        self.request_encoding.clear();
         if let Some(path) = path {
             self.path = path;
         }
@@ -71,18 +77,30 @@ impl Exchange {
     }
 
     fn model(&self) -> Option<String> {
-        let body: Option<Value> = serde_json::from_slice(&self.request).ok();
+        let request = self.read_request();
+        let body: Option<Value> = request.and_then(|request| serde_json::from_slice(&request.bytes).ok());
         let in_body = body.as_ref().and_then(|body| body.get("model")?.as_str());
         in_body
             .or_else(|| self.api?.model_in_path(&self.path))
             .map(str::to_owned)
     }
 
-    /// Hands it over to what keeps exchanges, its answer unpacked.
+    /// The request as it was before it was compressed; none where that is not known here.
+    fn read_request(&self) -> Option<Unpacked<'_>> {
+        unpacked(&self.request_encoding, &self.request, MAX_UNPACKED_BYTES)
+    }
+
+    /// The answer as it was before it was compressed; none where that is not known here.
+    fn read_response(&self) -> Option<Unpacked<'_>> {
+        unpacked(&self.content_encoding, &self.response, MAX_UNPACKED_BYTES)
+    }
+
+    /// Hands it over to what keeps exchanges, its bodies unpacked.
     pub(super) fn hand_over(&mut self, sink: &mut dyn ExchangeSink) {
-        let response = unpacked(self);
+        let request = self.read_request();
+        let response = self.read_response();
         let took = self.ended.duration_since(self.arrived).unwrap_or_default();
-        let whole = [(response.as_ref().map_or(0, |response| response.len()), took)];
+        let whole = [(response.as_ref().map_or(0, |response| response.bytes.len()), took)];
         let number = sink.keep(&FinishedExchange {
             request: IncomingRequest {
                 method: &self.method,
@@ -90,21 +108,24 @@ impl Exchange {
                 path: &self.path,
                 query: self.query.as_deref(),
                 api: self.api,
-                body: &self.request,
+                body: request.as_ref().map_or(&self.request, |request| &request.bytes),
             },
             arrived: self.arrived,
             status: self.status,
             headers: &self.headers,
-            response: response.as_deref().unwrap_or_default(),
+            response: response.as_ref().map_or(&[], |response| &response.bytes),
             // Of what was compressed nobody knows which part came when.
-            arrivals: if self.content_encoding.is_empty() {
+            arrivals: if response
+                .as_ref()
+                .is_some_and(|response| response.bytes.len() == self.response.len())
+            {
                 &self.arrivals
             } else {
                 &whole
             },
             ended: self.ended,
             end: &self.end,
-            is_cut: self.is_cut || response.is_none(),
+            is_cut: self.is_cut || response.as_ref().is_none_or(|response| response.is_cut),
             is_replayed: self.is_replayed,
         });
         self.call_number = number;
@@ -123,8 +144,9 @@ impl Exchange {
 const ABORTED: &str = "aborted";
 /// The most that is unpacked of an answer, in bytes.
 const MAX_UNPACKED_BYTES: usize = 128 * 1024 * 1024;
-/// How an answer is compressed whose copy could not be read.
+/// How an answer, or a request, is compressed whose copy could not be read.
 const UNREAD_ENCODING: &str = "tracer.unread_encoding";
+const UNREAD_REQUEST_ENCODING: &str = "tracer.unread_request_encoding";
 const UPSTREAM_FAILED: &str = "upstream_failed";
 const CUT_SHORT: &str = "cut_short";
 
@@ -134,38 +156,59 @@ pub(super) struct ModelCall {
     pub(super) request: Value,
     pub(super) answer: Assembled,
     pub(super) facts: ResponseFacts,
+    /// Not all of the answer could be unpacked.
+    is_cut: bool,
+    /// How the bodies are compressed that could not be read.
+    unread: Vec<KeyValue>,
 }
 
 impl ModelCall {
     /// Reads the bodies of a model call.
     pub(super) fn read(exchange: &Exchange, api: ModelApi) -> Self {
-        let answer = match unpacked(exchange) {
-            Some(response) => assemble(api, &exchange.content_type, &response),
-            None => assemble(api, &exchange.content_type, b""),
-        };
+        let (request, response) = (exchange.read_request(), exchange.read_response());
+        let answer = response.as_ref().map_or(&[][..], |response| &response.bytes);
+        let answer = assemble(api, &exchange.content_type, answer);
+        let mut facts = ResponseFacts::from_answer(&answer);
+        if is_refused(exchange) && facts.error.as_ref().is_none_or(|(_, message)| message.is_empty()) {
+            facts.error = of_refusal(&answer.body);
+        }
+        let unread = [
+            (UNREAD_ENCODING, response.is_none(), &exchange.content_encoding),
+            (
+                UNREAD_REQUEST_ENCODING,
+                request.is_none(),
+                &exchange.request_encoding,
+            ),
+        ];
+        let unread = unread.into_iter().filter(|(_, is_unread, _)| *is_unread);
         Self {
-            request: json_or_text(&exchange.request),
-            facts: ResponseFacts::from_answer(&answer),
+            request: request.map_or(Value::Null, |request| json_or_text(&request.bytes)),
+            facts,
+            is_cut: response.is_some_and(|response| response.is_cut),
+            unread: unread
+                .map(|(key, _, encoding)| attribute(key, encoding.as_str()))
+                .collect(),
             answer,
         }
     }
 }
 
-/// The answer as it was before it was compressed; none where that is not known here.
-fn unpacked(exchange: &Exchange) -> Option<Cow<'_, [u8]>> {
-    match Compression::from_name(&exchange.content_encoding)? {
-        Compression::Identity => Some(Cow::Borrowed(&exchange.response)),
-        compression => compression
-            .unpack::<DecompressError>(&exchange.response, MAX_UNPACKED_BYTES, |_| Ok(()))
-            .ok()
-            .map(Cow::Owned),
-    }
+/// Whether the status of an answer says that it is an error.
+fn is_refused(exchange: &Exchange) -> bool {
+    exchange.status.is_some_and(|status| status >= 400)
 }
 
+/// A body as JSON, or as the text that it is; what is neither is named.
 fn json_or_text(bytes: &[u8]) -> Value {
-    serde_json::from_slice(bytes).unwrap_or_else(|_| match String::from_utf8_lossy(bytes).as_ref() {
-        "" => Value::Null,
-        text => Value::from(text),
+    if bytes.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_slice(bytes).unwrap_or_else(|_| match readable_text(bytes) {
+        Some(text) => Value::from(text),
+        None => Value::from(format!(
+            "({} that are no text)",
+            counted(bytes.len() as u64, "byte")
+        )),
     })
 }
 
@@ -187,6 +230,7 @@ pub(super) fn model_span(
         .unwrap_or("UNKNOWN");
     let mut span = base_span(context, exchange, parent, format!("{} {model}", api.operation()));
     let attributes = &mut span.attributes;
+    attributes.extend(call.unread.iter().cloned());
     attributes.push(attribute(names::OPERATION.written(), api.operation()));
     attributes.push(attribute(names::PROVIDER.written(), exchange.provider));
     attributes.push(attribute(names::REQUEST_MODEL.written(), model));
@@ -235,7 +279,7 @@ pub(super) fn model_span(
     let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
     span.events
         .extend(content(events::PROMPT.written(), start, &call.request));
-    if !has_only_an_error(call) && api != ModelApi::Embeddings {
+    if !has_only_an_error(exchange, call) && api != ModelApi::Embeddings {
         span.events
             .extend(content(events::RESPONSE.written(), end, &call.answer.body));
     }
@@ -277,10 +321,6 @@ fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: 
     );
     if exchange.is_cut && exchange.api.is_some() {
         span.attributes.push(attribute("tracer.copy_cut", true));
-    }
-    if exchange.api.is_some() && unpacked(exchange).is_none() {
-        span.attributes
-            .push(attribute(UNREAD_ENCODING, exchange.content_encoding.as_str()));
     }
     if exchange.is_replayed {
         span.attributes.push(attribute(names::REPLAYED.written(), true));
@@ -332,7 +372,8 @@ fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
     }
     match (&exchange.end, exchange.status) {
         (ExchangeEnd::Whole, Some(status)) if status < 400 => {
-            let is_cut_short = !call.answer.is_complete && call.answer.chunks > 0 && !exchange.is_cut;
+            let is_copy_cut = exchange.is_cut || call.is_cut;
+            let is_cut_short = !call.answer.is_complete && call.answer.chunks > 0 && !is_copy_cut;
             is_cut_short.then(|| {
                 (
                     CUT_SHORT.to_owned(),
@@ -354,7 +395,7 @@ fn failure_of_end(end: &ExchangeEnd, status: Option<u16>) -> (String, String) {
 }
 
 /// An error body is in the span's error already.
-fn has_only_an_error(call: &ModelCall) -> bool {
+fn has_only_an_error(exchange: &Exchange, call: &ModelCall) -> bool {
     let has_error = call.facts.error.is_some();
     let has_answer = [
         "choices",
@@ -367,6 +408,8 @@ fn has_only_an_error(call: &ModelCall) -> bool {
     .iter()
     .any(|key| match call.answer.body.get(*key) {
         Some(Value::Array(items)) => !items.is_empty(),
+        // The message of an error is a text.
+        Some(Value::String(text)) => !text.is_empty() && !is_refused(exchange),
         Some(value) => !value.is_null(),
         None => false,
     });

@@ -20,6 +20,7 @@ use super::providers::Route;
 use super::recorder::{ExchangeReport, ReportSender};
 use super::{ProxyCounters, headers};
 use crate::causes::causes;
+use crate::content_encoding::unpacked;
 use crate::exchange::{
     AnswerChunk, ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder,
 };
@@ -178,6 +179,10 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         .flatten();
     let is_kept = api.is_some() || body.len() <= MAX_OTHER_COPY_BYTES;
     let is_head = head.method == axum::http::Method::HEAD;
+    let request_encoding = headers::text(&head.headers, "content-encoding")
+        .unwrap_or_default()
+        .to_owned();
+    let mut passed = headers::to_upstream(&head.headers);
     forwarder.counters.begin();
     let mut copy = ExchangeCopy {
         counters: Arc::clone(&forwarder.counters),
@@ -197,6 +202,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             path: rest.to_owned(),
             query: head.uri.query().map(str::to_owned),
             request: if is_kept { body.clone() } else { Bytes::new() },
+            request_encoding: request_encoding.clone(),
             arrived,
             status: None,
             content_type: String::new(),
@@ -213,16 +219,18 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             client_model: None,
         })),
     };
-    let incoming = IncomingRequest {
-        method: head.method.as_str(),
-        provider: route.provider.segment,
-        path: rest,
-        query: head.uri.query(),
-        api,
-        body: &body,
-    };
-    let responder = forwarder.answering.responder.as_ref();
-    let body = match responder.map(|responder| responder.respond(&incoming)) {
+    let decision = forwarder.answering.responder.as_ref().map(|responder| {
+        let read = unpacked(&request_encoding, &body, MAX_REQUEST_BYTES);
+        responder.respond(&IncomingRequest {
+            method: head.method.as_str(),
+            provider: route.provider.segment,
+            path: rest,
+            query: head.uri.query(),
+            api,
+            body: read.as_ref().map_or(&body, |read| &read.bytes),
+        })
+    });
+    let body = match decision {
         Some(RequestDecision::Answer(answer)) => {
             // A client that hangs up meanwhile drops this future, and the copy with it.
             tokio::time::sleep(answer.delay).await;
@@ -232,6 +240,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             if let Some(path) = &changed.path {
                 url = route.target(path, head.uri.query());
             }
+            passed.remove(header::CONTENT_ENCODING);
             let body = Bytes::from(changed.body);
             copy.replace_request(changed.path, &body);
             body
@@ -243,10 +252,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         copy.end(ExchangeEnd::BrokenOff(reason.to_owned()));
         return Ok(bad_gateway(reason));
     };
-    let request = client
-        .request(head.method, url)
-        .headers(headers::to_upstream(&head.headers))
-        .body(body);
+    let request = client.request(head.method, url).headers(passed).body(body);
     // From here to the end of the answer a client that hangs up drops this future or the body: the upstream request is
     // dropped with it, and so is the copy, which reports what came until then.
     let answer = match request.send().await {
@@ -258,7 +264,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         }
     };
     let status = answer.status();
-    let passed = headers::to_client(answer.headers());
+    let answered_headers = headers::to_client(answer.headers());
     let is_empty = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     copy.begin(
         status.as_u16(),
@@ -292,7 +298,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
     });
     let mut response = Response::new(Body::from_stream(chunks));
     *response.status_mut() = status;
-    *response.headers_mut() = passed;
+    *response.headers_mut() = answered_headers;
     Ok(response)
 }
 

@@ -240,6 +240,7 @@ mod tests {
                 .to_string()
                 .into_bytes()
                 .into(),
+            request_encoding: String::new(),
             arrived,
             status: Some(200),
             content_type: "application/json".to_owned(),

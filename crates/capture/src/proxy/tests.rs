@@ -564,13 +564,13 @@ fn an_answer_that_is_compressed_anyway_is_read_and_passed_on() {
 #[test]
 fn an_encoding_that_is_not_known_is_passed_on_and_named() {
     let proxied = Proxied::before(|stream| {
-        let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: br\r\ncontent-length: 4\r\n\r\n\x0b\x01\x80\x03";
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: exi\r\ncontent-length: 4\r\n\r\n\x0b\x01\x80\x03";
         stream.write_all(answer).unwrap();
     });
     let answer = proxied.ask_bytes("/chat/completions", "", QUESTION);
     assert!(answer.ends_with(b"\x0b\x01\x80\x03"));
     let (_, spans) = proxied.finish();
-    assert_eq!(attribute(&spans[0], "tracer.unread_encoding"), Some(json!("br")));
+    assert_eq!(attribute(&spans[0], "tracer.unread_encoding"), Some(json!("exi")));
     assert!(event_content(&spans[0], "gen_ai.assistant.message").is_none());
 }
 
