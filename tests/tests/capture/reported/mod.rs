@@ -2,6 +2,7 @@
 
 mod alike;
 mod outcomes;
+mod streams;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
