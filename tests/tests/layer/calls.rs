@@ -108,6 +108,33 @@ fn a_secret_in_a_librarys_field_is_redacted() {
 }
 
 #[test]
+fn a_request_that_names_no_result_leaves_it_to_the_next() {
+    let chat = |messages: serde_json::Value| {
+        let request = json!({"messages": messages});
+        info_span!("chat", gen_ai.operation.name = "chat").in_scope(|| {
+            trace!(target: "rig::completions", "request: {request}");
+            trace!(target: "rig::completions", "reply: {}", json!({"choices": []}));
+        });
+    };
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        chat(json!([]));
+        info_span!(
+            "tool",
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = "weather",
+            gen_ai.tool.call.id = "c1"
+        )
+        .in_scope(|| ());
+        // Another conversation of the run asks before the one that has the result.
+        chat(json!([{"role": "user", "content": "Which ferry leaves first?"}]));
+        chat(json!([{"role": "tool", "tool_call_id": "c1", "content": "7 C"}]));
+    });
+    let tool = payload(&records(&run, EventType::ToolCall)[0].payload);
+    assert_eq!(tool["result"], "7 C");
+}
+
+#[test]
 fn a_tool_without_a_next_request_is_written_at_the_end() {
     let run = run(|| {
         let _agent = info_span!("agent", agent.name = "calc").entered();

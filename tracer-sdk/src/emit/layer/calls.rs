@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-use super::tools::ToolArguments;
+use serde_json::Value;
+
+use super::tools::{ToolArguments, result_in};
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::OpenSpan;
 use crate::emit::run_state::RunState;
@@ -22,6 +24,26 @@ pub(super) struct RunCalls {
     pub(super) has_bodies: bool,
     /// The error of the last model call; `None` when it was answered.
     pub(super) last_failure: Option<ErrorInfo>,
+}
+
+impl RunCalls {
+    /// Removes the tools whose results a request holds. Those that it does not name wait on: it may be another
+    /// conversation's.
+    pub(super) fn take_answered(&mut self, request: &Value) -> Vec<(WaitingTool, String)> {
+        let results: Vec<Option<String>> = self
+            .waiting
+            .iter()
+            .map(|tool| result_in(request, &tool.call_id))
+            .collect();
+        let mut answered = Vec::new();
+        for (place, result) in results.into_iter().enumerate().rev() {
+            if let Some(result) = result {
+                answered.push((self.waiting.remove(place), result));
+            }
+        }
+        answered.reverse();
+        answered
+    }
 }
 
 /// What the layer knows of a run, shared by its spans.

@@ -13,7 +13,6 @@ use super::bodies::{CallSide, RigRequest, finish_reason};
 use super::calls::{JsonOrText, SharedCalls, WaitingTool, calls_of};
 use super::outcome::{Failure, failure};
 use super::runs::LiveContext;
-use super::tools::result_in;
 use super::vocabulary::{CALL_IDS, MODELS, NAMED_TOOL, TOOLS, names_a_tool, shows_an_answer};
 use crate::disk;
 use crate::emit::context::Context;
@@ -225,7 +224,7 @@ impl LibrarySpan {
             if let Some(mut calls) = work.calls.lock() {
                 calls.has_bodies = true;
                 match side {
-                    CallSide::Request => arrived = std::mem::take(&mut calls.waiting),
+                    CallSide::Request => arrived = calls.take_answered(&body),
                     CallSide::Reply => calls.arguments.add_reply(&body),
                 }
             }
@@ -240,9 +239,8 @@ impl LibrarySpan {
                 }
             }
         });
-        for tool in arrived {
-            let result = result_in(&body, &tool.call_id);
-            tool.finish(result.as_deref());
+        for (tool, result) in arrived {
+            tool.finish(Some(&result));
         }
     }
 
