@@ -137,7 +137,10 @@ const CODE_WORDS: [&[u8]; 13] = words_backwards![
 ];
 
 /// Words before `token` that say that it is a place in a list, or one of a model's vocabulary.
-const HARMLESS_TOKENS: [&[u8]; 27] = words_backwards![
+const HARMLESS_TOKENS: [&[u8]; 30] = words_backwards![
+    b"cancel",
+    b"cancellation",
+    b"cancelation",
     b"next",
     b"page",
     b"input",

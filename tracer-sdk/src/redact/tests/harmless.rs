@@ -141,6 +141,7 @@ const TEXTS: &[&str] = &[
     "{\"name\":\"password\",\"default\":\"\"}",
     "'token': [\n  (r'^a|b$', Text, ('#pop', 'name')),  # aren't\n  (r'[a-z]+', using(this))]",
     "{\"next_token\": \"CAESBgoEAbCdEf12345\", \"nextPageToken\": \"CAESBgoEAbCdEf12345\"}",
+    "cancellation_token=CAESBgoEAbCdEf12345 cancelToken: CAESBgoEAbCdEf12345",
     "next_token=CAESBgoEAbCdEf12345 https://x.y/?pageToken=CAESBgoEAbCdEf12345",
     "\"eos_token\": \"<|endoftext1|>\", \"pad_token\": \"[PAD]x1234567\", \"unk_token\": \"unk12345678\"",
     "has_password: hunter2xyz, requires_auth=yes12345 \"has_api_key\": \"as of 2024-01\"",
