@@ -170,15 +170,25 @@ struct Framing {
     is_multi_line: bool,
     /// A space behind the colon, or between the items of an array.
     space: &'static str,
+    /// One line end divides the events, instead of two.
+    is_tight: bool,
 }
 
-const FRAMINGS: [Framing; 6] = [
+const FRAMINGS: [Framing; 8] = [
     framing("lf", "\n", false, false, " "),
     framing("crlf", "\r\n", false, false, " "),
     framing("cr", "\r", false, false, " "),
     framing("lf-noise", "\n", true, false, ""),
     framing("crlf-noise-lines", "\r\n", true, true, " "),
     framing("lf-lines", "\n", false, true, ""),
+    Framing {
+        is_tight: true,
+        ..framing("lf-tight", "\n", false, false, " ")
+    },
+    Framing {
+        is_tight: true,
+        ..framing("crlf-tight", "\r\n", false, false, "")
+    },
 ];
 
 const fn framing(
@@ -194,6 +204,7 @@ const fn framing(
         has_noise,
         is_multi_line,
         space,
+        is_tight: false,
     }
 }
 
@@ -211,6 +222,9 @@ pub fn all() -> Vec<ModelStream> {
             // A lone CR ends no line of JSON lines.
             let is_json_lines = matches!(api, StreamApi::OllamaChat | StreamApi::OllamaGenerate);
             if is_json_lines && (framing.line_end == "\r" || framing.is_multi_line) {
+                continue;
+            }
+            if framing.is_tight && !api.is_events() {
                 continue;
             }
             for answer in answers(streams.len() as u64) {
@@ -566,7 +580,9 @@ fn events(api: StreamApi, framing: Framing, values: &[(Option<&'static str>, Val
         for line in written(value, framing, "\n").split('\n') {
             text.extend([format!("data:{space}{line}{end}")]);
         }
-        text.push_str(end);
+        if !framing.is_tight {
+            text.push_str(end);
+        }
     }
     if api == StreamApi::ChatCompletions {
         text.extend([format!("data:{space}[DONE]{end}{end}")]);

@@ -179,6 +179,94 @@ fn a_paused_turn_has_its_result_in_the_next_answer() {
     );
 }
 
+/// Each API whose provider runs tools, streamed: the call and its result from one answer.
+#[test]
+fn streamed_answers_have_the_tools_of_their_provider() {
+    let stream = |events: Vec<Value>| -> Vec<String> {
+        events.iter().map(|event| format!("data: {event}\n\n")).collect()
+    };
+    let block = |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+    let input = |index: u64, text: &str| json!({"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": text}});
+    let item = |index: u64, item: Value| json!({"type": "response.output_item.done", "output_index": index, "item": item});
+    let part =
+        |part: Value| json!({"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}]});
+    let turns = [
+        (
+            "anthropic",
+            "/v1/messages",
+            stream(vec![
+                block(
+                    0,
+                    json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}),
+                ),
+                input(0, "{\"query\": "),
+                input(0, "\"ferry\"}"),
+                block(
+                    1,
+                    json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": {"type": "web_search_tool_result_error", "error_code": "unavailable"}}),
+                ),
+                block(
+                    2,
+                    json!({"type": "mcp_tool_use", "id": "s2", "name": "lookup", "server_name": "m", "input": {}}),
+                ),
+                input(2, "{}"),
+                block(
+                    3,
+                    json!({"type": "mcp_tool_result", "tool_use_id": "s2", "is_error": false, "content": [{"type": "text", "text": "6:40"}]}),
+                ),
+                json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+                json!({"type": "message_stop"}),
+            ]),
+        ),
+        (
+            "openai",
+            "/responses",
+            stream(vec![
+                item(
+                    0,
+                    json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "boat"}}),
+                ),
+                item(
+                    1,
+                    json!({"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1", "outputs": [{"type": "logs", "logs": "1"}]}),
+                ),
+                json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": []}}),
+            ]),
+        ),
+        (
+            "gemini",
+            "/v1beta/models/m:streamGenerateContent?alt=sse",
+            stream(vec![
+                part(json!({"executableCode": {"language": "PYTHON", "code": "1"}})),
+                part(json!({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}})),
+                json!({"candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": "One."}]}, "finishReason": "STOP",
+                "groundingMetadata": {"webSearchQueries": ["ferry"], "groundingChunks": [{"web": {"uri": "u"}}]}}]}),
+            ]),
+        ),
+    ];
+    let turns = turns.map(|(api, path, reply)| {
+        json!({"api": api, "path": path, "request": {"model": "m", "stream": true, "messages": [{"role": "user", "content": "?"}]}, "reply": reply})
+    });
+    let mut tools = tools(&play_turns(&json!({"turns": turns})));
+    tools.sort_by_key(|(name, arguments, ..)| (name.clone(), arguments.to_string()));
+    let told: Vec<(&str, bool, Option<&str>)> = tools
+        .iter()
+        .map(|(name, _, result, error)| (name.as_str(), result.is_null(), error.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("code_execution", false, None),
+            ("code_interpreter", false, None),
+            ("google_search", false, None),
+            ("lookup", false, None),
+            ("web_search", true, None),
+            ("web_search", false, Some("unavailable")),
+        ],
+        "{tools:?}"
+    );
+}
+
 fn read(mut encoder: impl Read) -> Vec<u8> {
     let mut packed = Vec::new();
     encoder.read_to_end(&mut packed).unwrap();
