@@ -195,7 +195,7 @@ fn message_events(document: &Value) -> Vec<Value> {
                 }
                 with(without(block, &["signature"]), json!({"thinking": ""}))
             }
-            "tool_use" | "server_tool_use" => {
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                 let input = block.get("input").cloned().unwrap_or_else(|| json!({}));
                 deltas.push(json!({"type": "input_json_delta", "partial_json": input.to_string()}));
                 with(without(block, &[]), json!({"input": {}}))

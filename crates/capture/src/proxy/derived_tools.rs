@@ -23,13 +23,14 @@ const CALL_ID: &str = "gen_ai.tool.call.id";
 /// A shorter text is in many questions by chance, in bytes.
 const MIN_TEXT_BYTES: usize = 4;
 
-/// Items of the Responses API whose tools the provider runs.
-const PROVIDER_RUN: [&str; 5] = [
-    "code_interpreter_call",
-    "file_search_call",
-    "image_generation_call",
-    "mcp_call",
-    "web_search_call",
+/// Calls of the Responses API that the program runs; the provider runs every other.
+const RUN_BY_PROGRAM: [&str; 6] = [
+    "apply_patch_call",
+    "computer_call",
+    "custom_tool_call",
+    "function_call",
+    "local_shell_call",
+    "shell_call",
 ];
 
 /// The class of a failed tool that says no other.
@@ -95,7 +96,9 @@ impl DerivedTools {
                 Some("failed") => false,
                 _ => continue,
             };
-            if !text("type").is_some_and(|kind| PROVIDER_RUN.contains(&kind)) {
+            let is_of_program =
+                |kind: &str| RUN_BY_PROGRAM.contains(&kind) || text("execution") == Some("client");
+            if text("type").is_none_or(is_of_program) {
                 continue;
             }
             let is_it = |call: &AwaitedTool| call.id.is_some() && call.id.as_deref() == text("id");
