@@ -134,7 +134,7 @@ mod tests {
         ] {
             assert_eq!(read(name, &body), Some((vec![b'a'; 1000], true)), "{name}");
         }
-        let varied: Vec<u8> = (0..100_000_u32).flat_map(|number| number.to_le_bytes()).collect();
+        let varied: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
         let body = gzip(&varied);
         let beginning = unpacked("gzip", &body[..body.len() / 2], usize::MAX - 1).unwrap();
         assert!(beginning.is_cut && !beginning.bytes.is_empty() && varied.starts_with(&beginning.bytes));

@@ -12,7 +12,7 @@ use super::recorded::{RecordedBody, RecordedRequest};
 use super::shapes::Places;
 
 /// Members by which streams send a text in pieces.
-const PIECES: [&str; 14] = [
+const PIECES: [&str; 15] = [
     "arguments",
     "code",
     "content",
@@ -23,6 +23,7 @@ const PIECES: [&str; 14] = [
     "reasoning_content",
     "refusal",
     "response",
+    "stringValue",
     "summary",
     "text",
     "thinking",

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::frames::{EVENT_BEGINNINGS, ResponseValues, divide};
 use super::merge::{append, append_value, complete, update};
+use super::partial_arguments::add_piece;
 use super::tool_fragments::{FragmentedCalls, add_members};
 use super::{ModelApi, list_items};
 
@@ -635,6 +636,9 @@ fn candidates(chunks: Vec<Value>) -> (Value, bool) {
 
 /// Texts that follow each other are one, thoughts apart.
 fn add_part(parts: &mut Vec<Value>, part: &Value) {
+    if add_piece(parts, part) {
+        return;
+    }
     let is_text = |part: &Value| part.get("text").is_some_and(Value::is_string);
     let is_thought = |part: &Value| part.get("thought") == Some(&Value::Bool(true));
     if let (Some(last), Some(text)) = (parts.last_mut(), text_of(part, "text"))

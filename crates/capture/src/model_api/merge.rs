@@ -119,13 +119,13 @@ fn parts(content: Value) -> Vec<Value> {
 }
 
 fn append_part(list: &mut Vec<Value>, part: Value) {
-    let last = match part.get("index") {
+    let before = match part.get("index") {
         Some(index) => list.iter_mut().rfind(|known| known.get("index") == Some(index)),
         None => list.last_mut(),
     };
-    match (last, part) {
+    match (before, part) {
         (Some(Value::Object(known)), Value::Object(part)) if is_continued(known, &part) => {
-            append(known, &part)
+            append(known, &part);
         }
         (_, part) => list.push(part),
     }

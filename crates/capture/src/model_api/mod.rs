@@ -7,6 +7,7 @@ mod error_body;
 mod facts;
 mod frames;
 mod merge;
+mod partial_arguments;
 mod reply;
 mod tool_fragments;
 

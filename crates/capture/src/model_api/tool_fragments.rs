@@ -30,8 +30,17 @@ struct ArgumentsProgress {
     has_begun: bool,
     has_closed: bool,
     depth: usize,
-    is_in_text: bool,
-    is_escaped: bool,
+    within: Within,
+}
+
+/// Where in JSON a letter is.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+enum Within {
+    #[default]
+    Brackets,
+    Text,
+    /// Behind a backslash.
+    Escape,
 }
 
 /// What a fragment says of the call that it belongs to.
@@ -239,7 +248,7 @@ pub(super) fn add_members(known: &mut Map<String, Value>, fragment: &Map<String,
                 known.insert(key.clone(), value.clone());
             }
             (Some(Value::Object(known)), Value::Object(more)) if FUNCTIONS.contains(&key.as_str()) => {
-                add_members(known, more)
+                add_members(known, more);
             }
             (Some(known), _) if ONCE.contains(&key.as_str()) && *known != "" && !known.is_null() => {}
             _ => {
@@ -262,14 +271,15 @@ impl ArgumentsProgress {
 
     fn read_byte(&mut self, byte: u8) {
         self.has_begun |= !byte.is_ascii_whitespace();
-        if std::mem::take(&mut self.is_escaped) {
-            return;
-        }
+        self.within = match (self.within, byte) {
+            (Within::Text, b'\\') => Within::Escape,
+            (Within::Text, b'"') => Within::Brackets,
+            (Within::Text | Within::Escape, _) | (Within::Brackets, b'"') => Within::Text,
+            (Within::Brackets, _) => Within::Brackets,
+        };
         match byte {
-            b'\\' if self.is_in_text => self.is_escaped = true,
-            b'"' => self.is_in_text = !self.is_in_text,
-            b'{' | b'[' if !self.is_in_text => self.depth += 1,
-            b'}' | b']' if !self.is_in_text => {
+            b'{' | b'[' if self.within == Within::Brackets => self.depth += 1,
+            b'}' | b']' if self.within == Within::Brackets => {
                 self.depth = self.depth.saturating_sub(1);
                 self.has_closed = true;
             }
@@ -278,7 +288,7 @@ impl ArgumentsProgress {
     }
 
     fn are_whole(&self) -> bool {
-        self.has_closed && self.depth == 0 && !self.is_in_text
+        self.has_closed && self.depth == 0 && self.within == Within::Brackets
     }
 
     /// Begun, and not whole.
