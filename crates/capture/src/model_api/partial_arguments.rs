@@ -53,12 +53,10 @@ fn add_members(call: &mut Map<String, Value>, piece: &Map<String, Value>) {
             (Value::String(text), Some(more)) => text.push_str(more),
             (place, Some(text)) => *place = text.into(),
             (place, None) => {
-                let values = ["numberValue", "boolValue"].iter();
-                *place = values
-                    .filter_map(|key| piece.get(*key))
-                    .next()
-                    .cloned()
-                    .unwrap_or_default();
+                let value = ["numberValue", "boolValue"]
+                    .iter()
+                    .find_map(|key| piece.get(*key));
+                *place = value.cloned().unwrap_or_default();
             }
         }
     }

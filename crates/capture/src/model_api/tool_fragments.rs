@@ -24,7 +24,7 @@ struct FragmentedCall {
     arguments: ArgumentsProgress,
 }
 
-/// How far the arguments of a call have come, told by their brackets.
+/// How far the arguments of a call have come, by their brackets.
 #[derive(Debug, Default)]
 struct ArgumentsProgress {
     has_begun: bool,

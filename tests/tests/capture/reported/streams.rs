@@ -20,12 +20,12 @@ fn call(played: &Played) -> Value {
 /// The tools that were called: the name, the arguments, the result, the class of the error.
 fn tools(played: &Played) -> Vec<(String, Value, Value, Value)> {
     let calls = played.run.all(EventType::ToolCall).into_iter().map(payload);
-    let told = calls.map(|call| {
+    let listed = calls.map(|call| {
         let name = call["tool_name"].as_str().unwrap().to_owned();
         let error = call.pointer("/error/error_type").cloned().unwrap_or_default();
         (name, call["args"].clone(), call["result"].clone(), error)
     });
-    told.collect()
+    listed.collect()
 }
 
 fn said(response: &Value) -> String {
@@ -249,12 +249,12 @@ fn streamed_answers_have_the_tools_of_their_provider() {
     });
     let mut tools = tools(&play_turns(&json!({"turns": turns})));
     tools.sort_by_key(|(name, arguments, ..)| (name.clone(), arguments.to_string()));
-    let told: Vec<(&str, bool, Option<&str>)> = tools
+    let listed: Vec<(&str, bool, Option<&str>)> = tools
         .iter()
         .map(|(name, _, result, error)| (name.as_str(), result.is_null(), error.as_str()))
         .collect();
     assert_eq!(
-        told,
+        listed,
         [
             ("code_execution", false, None),
             ("code_interpreter", false, None),
