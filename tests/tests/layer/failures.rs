@@ -1,8 +1,10 @@
 //! Errors that libraries report, and those that follow from what they do not.
 
-use tracer_sdk::format::{EventType, RecordedStatus};
+use std::time::Duration;
+
+use tracer_sdk::format::{EventType, Outcome, RecordedStatus};
 use tracing::field::Empty;
-use tracing::{error, info_span, warn};
+use tracing::{Instrument, error, info_span, warn};
 
 use crate::setup::{json, only, records, run, runs_of, span};
 
@@ -122,4 +124,127 @@ fn many_warnings_are_bounded() {
         },
     ));
     assert_eq!(run.spans[0].events.len(), 64);
+}
+
+#[test]
+fn a_span_that_a_panic_leaves_has_failed() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        let tool = || {
+            info_span!(
+                "lookup",
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = "lookup"
+            )
+        };
+        let caught = std::panic::catch_unwind(|| {
+            // Whatever it says of itself.
+            let said = info_span!(
+                "search",
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = "search",
+                gen_ai.tool.call.result = "7 C",
+                otel.status_code = "OK"
+            );
+            said.in_scope(|| panic!("no index"));
+        });
+        assert!(caught.is_err());
+        // What was caught before has nothing to do with it.
+        tool().in_scope(|| ());
+    });
+    let call = |number: usize| json(&records(&run, EventType::ToolCall)[number].payload);
+    assert_eq!(call(0)["status"], "error");
+    assert_eq!(call(0)["error"]["error_type"], "panic");
+    assert_eq!(call(0)["error"]["message"], "no index");
+    assert_eq!(call(1)["status"], "ok");
+    assert_eq!(run.meta.status, RecordedStatus::Ok, "it was caught");
+}
+
+#[test]
+fn a_panic_through_the_agent_fails_the_run() {
+    let run = run(|| {
+        let caught = std::panic::catch_unwind(|| {
+            let _agent = info_span!("agent", agent.name = "calc").entered();
+            let _tool = info_span!(
+                "search",
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = "search"
+            )
+            .entered();
+            panic!("no index");
+        });
+        assert!(caught.is_err());
+    });
+    assert_eq!(run.meta.status, RecordedStatus::Error);
+    let error = json(&records(&run, EventType::Error)[0].payload);
+    assert_eq!(
+        (&error["error_type"], &error["message"]),
+        (&"panic".into(), &"no index".into())
+    );
+}
+
+/// The outcomes of the tools that `agent` runs in spans of a library, by name.
+fn outcomes<F: Future<Output = ()>>(agent: impl FnOnce() -> F) -> Vec<(String, Outcome)> {
+    let run = run(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let around = info_span!("agent", agent.name = "calc");
+        runtime.block_on(agent().instrument(around));
+    });
+    let calls = records(&run, EventType::ToolCall);
+    let mut outcomes: Vec<_> = calls
+        .iter()
+        .map(|call| (call.name.clone(), call.outcome()))
+        .collect();
+    outcomes.sort_by(|one, other| one.0.cmp(&other.0));
+    outcomes
+}
+
+async fn tool(milliseconds: u64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+}
+
+#[test]
+fn a_task_that_is_aborted_is_cancelled() {
+    let ended = outcomes(|| async {
+        let span = |name| {
+            info_span!(
+                "tool",
+                otel.name = name,
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = name
+            )
+        };
+        let aborted = tokio::spawn(tool(60_000).instrument(span("aborted")));
+        let panicked = tokio::spawn(async { panic!("no index") }.instrument(span("panicked")));
+        let done = tokio::spawn(tool(20).instrument(span("done")));
+        assert!(panicked.await.is_err());
+        tool(20).await;
+        aborted.abort();
+        assert!(aborted.await.is_err());
+        done.await.unwrap();
+    });
+    let expected = [
+        ("aborted", Outcome::Cancelled),
+        ("done", Outcome::Ok),
+        ("panicked", Outcome::Failed),
+    ];
+    assert_eq!(ended, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+}
+
+#[test]
+fn a_status_that_was_set_is_not_overruled() {
+    let run = run(|| {
+        let _agent = info_span!("agent", agent.name = "calc").entered();
+        info_span!(
+            "chat",
+            gen_ai.operation.name = "chat",
+            gen_ai.request.model = "gpt-5",
+            gen_ai.response.id = Empty,
+            otel.status_code = "OK"
+        );
+    });
+    assert_eq!(records(&run, EventType::LlmCall)[0].outcome(), Outcome::Ok);
 }

@@ -115,6 +115,17 @@ impl PanicWatch {
     }
 }
 
+/// The panic that this thread is unwinding from, for what does not know when it began. Its frames are not resolved.
+#[cfg(feature = "tracing")]
+pub(crate) fn unwinding() -> Option<Panic> {
+    let is_believed = |note: &Note| match note.origin {
+        UnwindingOrigin::Seen => true,
+        UnwindingOrigin::Only => note.panics_of_others == panics_of_others(),
+        UnwindingOrigin::Unclear => false,
+    };
+    std::thread::panicking().then(|| last_panic(is_believed, FrameNames::LeftOut))
+}
+
 /// Runs the user's code, and sees the payload of a panic that leaves it.
 #[inline]
 pub(crate) fn watched<R>(work: impl FnOnce() -> R) -> R {

@@ -4,8 +4,9 @@ use tracing::field::FieldSet;
 
 use super::attributes::SentAttributes;
 use super::vocabulary::shows_an_answer;
+use crate::emit::conventions::CANCELLED;
 use crate::emit::error::ErrorInfo;
-use crate::format::EventType;
+use crate::format::{EventType, names};
 
 /// The error type of a model call that ended without a word of an answer.
 const INCOMPLETE: &str = "incomplete";
@@ -17,13 +18,15 @@ pub(super) struct Failure {
     pub(super) is_inferred: bool,
 }
 
-/// The error that a span ended with. `last_error` is the last error that was logged within it.
+/// The error that a span ended with. `last_error` is the last error that was logged within it, `is_given_up` whether its work
+/// seems to have been dropped before it was finished.
 pub(super) fn failure(
     attributes: &SentAttributes,
     event_type: EventType,
     declared: &FieldSet,
     has_reply: bool,
     last_error: Option<&str>,
+    is_given_up: bool,
 ) -> Option<Failure> {
     if let Some(error) = reported(attributes, event_type, last_error) {
         return Some(Failure {
@@ -31,17 +34,32 @@ pub(super) fn failure(
             is_inferred: false,
         });
     }
+    let inferred = |error| {
+        Some(Failure {
+            error,
+            is_inferred: true,
+        })
+    };
+    // A status that was set is never overruled by what is absent.
+    let status = attributes.text("otel.status_code");
+    if status.is_some_and(|status| status.eq_ignore_ascii_case("ok")) {
+        return None;
+    }
+    let is_answered = has_reply || attributes.telling_keys().any(shows_an_answer);
+    let has_result = attributes.says(names::TOOL_CALL_RESULT.written());
+    if is_given_up && !is_answered && !has_result {
+        return inferred(ErrorInfo::new(CANCELLED, "dropped before it was finished"));
+    }
     // rig reports nothing of a failed call: the span just closes. Only of a library that reports answers can that be
     // known.
     let reports_answers = declared.iter().any(|field| shows_an_answer(field.name()));
-    let is_answered = has_reply || attributes.telling_keys().any(shows_an_answer);
-    (event_type == EventType::LlmCall && reports_answers && !is_answered).then(|| Failure {
-        error: ErrorInfo::new(
-            INCOMPLETE,
-            last_error.unwrap_or("no answer was reported: the call failed, timed out or was dropped"),
-        ),
-        is_inferred: true,
-    })
+    if event_type != EventType::LlmCall || !reports_answers || is_answered {
+        return None;
+    }
+    inferred(ErrorInfo::new(
+        INCOMPLETE,
+        last_error.unwrap_or("no answer was reported: the call failed, timed out or was dropped"),
+    ))
 }
 
 fn reported(

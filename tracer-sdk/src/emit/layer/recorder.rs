@@ -22,6 +22,7 @@ use crate::disk;
 use crate::emit::context::{self, Context};
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{EndTime, OpenSpan};
+use crate::emit::panic;
 use crate::emit::recording::RecordingGuard;
 use crate::emit::run_state::registry;
 use crate::format::EventType;
@@ -277,6 +278,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
             return;
         }
         if let Some((within, recorded)) = context.span(id).and_then(|span| context_of(&span)) {
+            panic::forget();
             if let Some(recorded) = recorded {
                 recorded.enter();
             }
@@ -289,7 +291,16 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
         if !LiveContext::is_any() {
             return;
         }
-        if let Some((within, recorded)) = context.span(id).and_then(|span| context_of(&span)) {
+        if let Some(span) = context.span(id)
+            && let Some((within, recorded)) = context_of(&span)
+        {
+            if let Some(recorded) = &recorded {
+                recorded.leave();
+            } else if let Some(panic) = panic::unwinding()
+                && let Some(outermost) = span.extensions().get::<OutermostSpan>()
+            {
+                outermost.unwind(panic.error);
+            }
             if let Some(recorded) = recorded.filter(LibrarySpan::names_a_tool) {
                 tool_left(&recorded);
             }

@@ -10,8 +10,10 @@ use tracing::Metadata;
 
 use super::report;
 use crate::emit::context::Context;
+use crate::emit::error::ErrorInfo;
 use crate::emit::given_tags::GivenTags;
 use crate::emit::open_span::{EndTime, OnDrop, OpenSpan};
+use crate::emit::panic;
 use crate::emit::run_state::RunState;
 use crate::emit::site::Site;
 use crate::emit::start::{Started, start_run_since};
@@ -117,6 +119,8 @@ pub(super) struct SurroundingSpan {
 struct OutermostRun {
     context: Context,
     run: Arc<RunState>,
+    /// The panic that left the span.
+    error: Option<ErrorInfo>,
     /// The span in the run of another process.
     joined: OpenSpan,
     _live: LiveContext,
@@ -153,10 +157,23 @@ impl OutermostSpan {
     /// The span has closed, and its run ends.
     pub(super) fn close(&self) {
         let run = self.run.get().and_then(|run| run.lock()?.take());
-        if let Some(OutermostRun { run, joined, .. }) = run {
+        if let Some(OutermostRun {
+            run, joined, error, ..
+        }) = run
+        {
             let end = run.clock.now();
+            let error = error.or_else(|| panic::unwinding().map(|panic| panic.error));
             joined.end_on_recording_thread(EndTime::At(end));
-            run.end(None, end);
+            run.end(error, end);
+        }
+    }
+
+    /// A panic left the span.
+    pub(super) fn unwind(&self, error: ErrorInfo) {
+        if let Some(mut place) = self.run.get().and_then(|run| run.lock())
+            && let Some(run) = place.as_mut()
+        {
+            run.error.get_or_insert(error);
         }
     }
 }
@@ -187,6 +204,7 @@ impl SurroundingSpan {
         *place = Some(OutermostRun {
             context: context.clone(),
             run,
+            error: None,
             joined,
             _live: LiveContext::begin(),
         });

@@ -1,8 +1,9 @@
 //! A recorded span of a library: what it says until it closes, and what is written then.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -16,7 +17,9 @@ use super::runs::LiveContext;
 use super::vocabulary::{CALL_IDS, MODELS, NAMED_TOOL, TOOLS, names_a_tool, shows_an_answer};
 use crate::disk;
 use crate::emit::context::Context;
+use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{LibraryCall, OpenSpan};
+use crate::emit::panic;
 use crate::emit::run_state::{EnclosingCall, RunState};
 use crate::format::{EventType, SpanId, SpanKind, Timestamp, names};
 use crate::loops;
@@ -42,10 +45,75 @@ pub(super) struct Shared {
     context: Context,
     metadata: &'static Metadata<'static>,
     names_a_tool: bool,
-    is_entered: AtomicBool,
+    visits: Visits,
     /// `None` when the span has closed.
     work: OwnLock<Option<OpenWork>>,
     _live: LiveContext,
+}
+
+/// A pause of a span's work before the last time that it was entered, from which on it was not polled but dropped: what is polled
+/// to its end is dropped at once.
+const MIN_PAUSE: Duration = Duration::from_millis(1);
+
+/// When a span was entered and left. A future is polled within its span, and dropped within it, too.
+#[derive(Debug)]
+struct Visits {
+    opened: Instant,
+    /// The thread was unwinding when the span was opened, or when it was entered the last time.
+    was_unwinding: AtomicBool,
+    entered: AtomicU32,
+    /// When it was left the last time, and how long that was before it was entered again, in nanoseconds.
+    left: AtomicU64,
+    pause: AtomicU64,
+}
+
+impl Visits {
+    fn begin() -> Self {
+        Self {
+            opened: Instant::now(),
+            was_unwinding: AtomicBool::new(std::thread::panicking()),
+            entered: AtomicU32::new(0),
+            left: AtomicU64::new(0),
+            pause: AtomicU64::new(0),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn since_left(&self) -> u64 {
+        self.now().saturating_sub(self.left.load(Ordering::Relaxed))
+    }
+
+    /// Whether it is the first time.
+    fn enter(&self) -> bool {
+        self.was_unwinding
+            .store(std::thread::panicking(), Ordering::Relaxed);
+        let is_first = self.entered.fetch_add(1, Ordering::Relaxed) == 0;
+        if !is_first {
+            self.pause.store(self.since_left(), Ordering::Relaxed);
+        }
+        is_first
+    }
+
+    fn leave(&self) {
+        self.left.store(self.now(), Ordering::Relaxed);
+    }
+
+    /// The panic that this thread unwinds from since the span was opened or entered.
+    fn panic(&self) -> Option<ErrorInfo> {
+        let is_new = !self.was_unwinding.load(Ordering::Relaxed);
+        is_new.then(panic::unwinding).flatten().map(|panic| panic.error)
+    }
+
+    /// Whether the work within the span seems to have been dropped while it waited: it is entered once more for that, a while after
+    /// it was left, and closes at once.
+    fn seem_given_up(&self) -> bool {
+        let pause = Duration::from_nanos(self.pause.load(Ordering::Relaxed));
+        let closes_at_once = Duration::from_nanos(self.since_left()) < MIN_PAUSE;
+        self.entered.load(Ordering::Relaxed) > 1 && pause >= MIN_PAUSE && closes_at_once
+    }
 }
 
 /// What is known of an open span.
@@ -69,6 +137,8 @@ struct OpenWork {
     reply: Option<String>,
     finish_reason: Option<String>,
     last_error: Option<String>,
+    /// The panic that left the span.
+    panic: Option<ErrorInfo>,
     follows_from: Vec<SpanId>,
     logs: Vec<(Timestamp, Map<String, Value>)>,
 }
@@ -119,6 +189,7 @@ impl LibrarySpan {
             reply: None,
             finish_reason: None,
             last_error: None,
+            panic: None,
             follows_from: Vec::new(),
             logs: Vec::new(),
             attributes,
@@ -148,7 +219,7 @@ impl LibrarySpan {
             context: within,
             metadata,
             names_a_tool: names_a_tool(metadata),
-            is_entered: AtomicBool::new(false),
+            visits: Visits::begin(),
             work: OwnLock::new(process, Some(work)),
             _live: LiveContext::begin(),
         }))
@@ -190,9 +261,17 @@ impl LibrarySpan {
     /// The span is entered.
     pub(super) fn enter(&self) {
         // A span is entered at every poll of its future; the first time is when its work began.
-        if !self.0.is_entered.swap(true, Ordering::Relaxed) {
+        if self.0.visits.enter() {
             let now = self.0.context.run.clock.now();
             self.edit(|work| work.first_enter = Some(now));
+        }
+    }
+
+    /// The span is left: at the end of a poll, or by a panic.
+    pub(super) fn leave(&self) {
+        self.0.visits.leave();
+        if let Some(panic) = self.0.visits.panic() {
+            self.edit(|work| work.panic = Some(panic));
         }
     }
 
@@ -277,8 +356,15 @@ impl LibrarySpan {
     /// The span has closed, and is written. On a thread that is recording.
     pub(super) fn close(&self, has_content: bool) {
         let work = self.0.work.lock().and_then(|mut work| work.take());
-        if let Some(work) = work {
-            work.close(&self.0.context, self.0.metadata, has_content);
+        if let Some(mut work) = work {
+            let visits = &self.0.visits;
+            work.panic = work.panic.or_else(|| visits.panic());
+            work.close(
+                &self.0.context,
+                self.0.metadata,
+                has_content,
+                visits.seem_given_up(),
+            );
         }
     }
 }
@@ -328,7 +414,13 @@ impl OpenWork {
         }
     }
 
-    fn close(mut self, context: &Context, metadata: &'static Metadata<'static>, has_content: bool) {
+    fn close(
+        mut self,
+        context: &Context,
+        metadata: &'static Metadata<'static>,
+        has_content: bool,
+        is_given_up: bool,
+    ) {
         let run = Arc::clone(&context.run);
         let limits = ForeignLimits {
             max_message_bytes: run.max_message_bytes,
@@ -340,13 +432,25 @@ impl OpenWork {
         let name = display_name(&self.attributes, metadata);
         let event_type = disk::event_type(&name, self.attributes.as_map());
         self.event_type = event_type;
-        let failure = failure(
-            &self.attributes,
-            event_type,
-            metadata.fields(),
-            self.reply.is_some(),
-            self.last_error.as_deref(),
-        );
+        // A panic is how it ended, whatever was said of it before.
+        let panic = self.panic.take().map(|error| Failure {
+            error,
+            is_inferred: false,
+        });
+        if let Some(panic) = &panic {
+            let class = Value::from(&*panic.error.error_type);
+            self.attributes.set(names::SENT_ERROR_TYPE.written(), class);
+        }
+        let failure = panic.or_else(|| {
+            failure(
+                &self.attributes,
+                event_type,
+                metadata.fields(),
+                self.reply.is_some(),
+                self.last_error.as_deref(),
+                is_given_up,
+            )
+        });
         let end = self.end(event_type, &run);
         let same_call = self.same_call(event_type);
         if event_type == EventType::LlmCall
