@@ -32,10 +32,14 @@ pub(crate) const FURTHER: &str = "…";
 /// Longest name and longest text that are kept, in columns.
 const MAX_TEXT_COLUMNS: usize = 200;
 /// The attributes that name the conversation of a run, the most certain first.
-const SESSION_KEYS: [&str; 4] = [
+const SESSION_KEYS: [&str; 8] = [
     "gen_ai.conversation.id",
     "session.id",
     "langfuse.session.id",
+    "langsmith.trace.session_id",
+    "langsmith.metadata.thread_id",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
     "thread_id",
 ];
 /// The tag that holds the commit of the program.

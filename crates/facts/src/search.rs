@@ -339,7 +339,7 @@ fn rows_at(steps: &IndexedSteps, places: &[u64]) -> BTreeSet<(u32, usize)> {
 fn rows_like(steps: &IndexedSteps, test: &StepTest) -> BTreeSet<(u32, usize)> {
     let rows = steps.timeline.rows.iter().enumerate();
     let like = rows.filter(|(_, row)| {
-        let Some((event_type, failed)) = steps.header(row) else {
+        let Some((event_type, outcome)) = steps.header(row) else {
             return false;
         };
         let name = match row.source {
@@ -350,7 +350,7 @@ fn rows_like(steps: &IndexedSteps, test: &StepTest) -> BTreeSet<(u32, usize)> {
             RowSource::InFlight(number) => steps.in_flight.get(number as usize).map(|call| call.name.clone()),
             RowSource::Run | RowSource::Promoted(_) => None,
         };
-        test.may_be_hit(event_type, failed, &name.unwrap_or_default())
+        test.may_be_hit(event_type, outcome.is_failure(), &name.unwrap_or_default())
     });
     like.map(|(at, row)| (row.number, at)).collect()
 }

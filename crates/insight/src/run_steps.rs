@@ -128,6 +128,7 @@ impl RunSteps {
             llm_calls: counts.llm_calls + self.started_as(EventType::LlmCall),
             tool_calls: counts.tool_calls + self.started_as(EventType::ToolCall),
             failed_calls: self.run.failed_calls,
+            unknown_calls: self.run.unknown_calls,
             in_flight: self.run.in_flight.len() as u64,
             errors: counts.errors,
             loop_warnings: counts.loop_warnings,

@@ -4,9 +4,11 @@ mod messages;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tracer_sdk::format::{ErrorPayload, Payload, Record, Usage};
+use tracer_sdk::format::{ErrorPayload, Outcome, Payload, Record, Usage};
 
 use crate::conversation::tool_message_content;
+use crate::step_kind::StepKind;
+use crate::steps::end_word;
 use crate::text;
 use crate::value_summary::{label, summarize, summarize_fields};
 
@@ -66,7 +68,18 @@ impl StepSummary {
         .to_owned()
     }
 
-    /// The summary of a record; messages of failures and evidence of loops are shown beside it.
+    /// The summary of a record; of a call of which no end was seen, it says so.
+    pub fn from_record(record: &Record, in_flight: bool) -> Self {
+        let mut summary = Self::from_payload(&record.payload);
+        let is_unknown =
+            StepKind::from(record.event_type()).is_call() && record.outcome() == Outcome::Unknown;
+        if is_unknown && !in_flight && summary.output.is_none() {
+            summary.output = Some(end_word(record, in_flight).to_owned());
+        }
+        summary
+    }
+
+    /// The summary of a payload; messages of failures and evidence of loops are shown beside it.
     pub fn from_payload(payload: &Payload) -> Self {
         match payload {
             Payload::LlmCall {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
+use tracer_sdk::format::{Outcome, Payload, Record, SpanRecord, Timestamp};
 use tracer_sdk::prices::{CallCost, Prices};
 
 use crate::line::Tone;
@@ -50,9 +50,35 @@ impl Step<'_> {
         }
     }
 
-    /// Its summary, after the number of attempts.
+    /// Its summary, after the number of attempts; of a call without a result it says so.
     pub fn summary(&self) -> StepSummary {
-        StepSummary::from_payload(&self.record.payload).preceded_by(self.attempt_words())
+        StepSummary::from_record(self.record, self.in_flight).preceded_by(self.attempt_words())
+    }
+
+    /// How it ended.
+    pub fn outcome(&self) -> Outcome {
+        self.record.outcome()
+    }
+
+    /// How it ended, in a word: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
+    pub fn end_word(&self) -> &'static str {
+        end_word(self.record, self.in_flight)
+    }
+
+    /// The same where it says more than its kind does: of what ended well, and of errors, it says nothing.
+    pub fn notable_end_word(&self) -> Option<&'static str> {
+        let is_notable = self.in_flight || self.outcome() != Outcome::Ok || self.record.is_waiting();
+        (is_notable && self.kind() != StepKind::Error).then(|| self.end_word())
+    }
+
+    /// The tone of that word.
+    pub fn end_tone(&self) -> Tone {
+        match self.outcome() {
+            _ if self.in_flight => Tone::Active,
+            Outcome::Failed | Outcome::Cancelled => Tone::Bad,
+            Outcome::Unknown => Tone::Warning,
+            Outcome::Ok => Tone::Good,
+        }
     }
 
     /// Its name: of the model, the tool, the span.
@@ -82,6 +108,17 @@ impl Step<'_> {
     /// Has failed, or is an error.
     pub fn failed(&self) -> bool {
         step_summary::failed(self.record)
+    }
+}
+
+/// How the step of a record ended, in a word: see [`Step::end_word`].
+pub fn end_word(record: &Record, in_flight: bool) -> &'static str {
+    if in_flight {
+        "in flight"
+    } else if record.is_waiting() {
+        "waiting"
+    } else {
+        record.outcome().as_str()
     }
 }
 

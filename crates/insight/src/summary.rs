@@ -1,7 +1,9 @@
 //! One factual sentence about a run, composed by rules: did it work, and if not, where and why.
 
+use serde_json::Value;
 use tracer_sdk::format::{ErrorPayload, Payload, error_type};
 
+use crate::failure_cause::last_answer::{self, AnswerProblem};
 use crate::loops;
 use crate::status::RunStatus;
 use crate::step_summary;
@@ -52,7 +54,10 @@ pub fn sentence(
         RunStatus::Ok if steps.is_empty() && damaged => {
             return "Ended ok, its metadata says; no step can be read.".to_owned();
         }
-        RunStatus::Ok => totals.map_or_else(|| ended_ok(steps), ended_ok_after_many),
+        RunStatus::Ok => match last(steps, waits) {
+            Some(step) => waiting(step),
+            None => ended_ok_or_refused(steps, totals),
+        },
         RunStatus::Damaged => {
             return "Damaged: this is what can be read of it.".to_owned();
         }
@@ -94,6 +99,34 @@ pub fn cause<'a>(status: RunStatus, steps: &'a [Step<'a>]) -> Option<&'a Step<'a
     }
 }
 
+/// Whether a step waits for a person, and nothing was called after it.
+fn waits(step: &Step<'_>) -> bool {
+    step.record.is_waiting()
+}
+
+fn waiting(step: &Step<'_>) -> String {
+    let asked = step.record.meta.get("waiting").and_then(Value::as_str);
+    let asked = text::one_line(asked.unwrap_or_default(), MAX_MESSAGE_CHARS);
+    ended(&format!("Waiting for a person at {}", reference(step)), &asked)
+}
+
+/// What a run that ended ok came to: an answer that was refused, blocked or malformed is the reason for what it lacks.
+fn ended_ok_or_refused(steps: &[Step<'_>], totals: Option<&Totals>) -> String {
+    let sentence = totals.map_or_else(|| ended_ok(steps), ended_ok_after_many);
+    match last_answer::problem(steps).filter(AnswerProblem::is_withheld) {
+        Some(found) => format!(
+            "{sentence} {}",
+            ended(&withheld(&found), found.detail.as_deref().unwrap_or_default())
+        ),
+        None => sentence,
+    }
+}
+
+/// `The model refused at #3 gpt-5`.
+fn withheld(found: &AnswerProblem<'_>) -> String {
+    format!("{} at {}", found.kind.words(), reference(found.step))
+}
+
 fn in_flight<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     last(steps, |step| step.in_flight)
 }
@@ -106,6 +139,12 @@ fn failed(steps: &[Step<'_>]) -> String {
     let after =
         last(steps, Step::is_call).map_or_else(String::new, |step| format!(" after {}", reference(step)));
     let Some(error) = error_of_the_run(steps) else {
+        if let Some(found) = last_answer::problem(steps).filter(AnswerProblem::is_withheld) {
+            return ended(
+                &format!("Failed; {}", withheld(&found)),
+                found.detail.as_deref().unwrap_or_default(),
+            );
+        }
         return match last(steps, |step| step.is_call() && step.failed()) {
             Some(call) => format!("Failed; the last failed call is {}", with_failure(call)),
             None if after.is_empty() => "Failed without saying why.".to_owned(),
@@ -116,7 +155,7 @@ fn failed(steps: &[Step<'_>]) -> String {
     match error_type::class(&error.error_type) {
         error_type::LOOP_ABORT => ended(&format!("Stopped by the loop guardrail{after}"), &message),
         error_type::GUARDRAIL_EXCEEDED => ended(&format!("Stopped by a guardrail{after}"), &message),
-        "Cancelled" => format!("Cancelled{after}."),
+        class if error_type::is_cancellation(class) => format!("Cancelled{after}."),
         "panic" => ended(&format!("Panicked{after}"), &message),
         _ => match last(steps, |step| step.is_call() && caused(step, error)) {
             Some(call) => ended(&format!("Failed at {}", reference(call)), &failure_words(error)),

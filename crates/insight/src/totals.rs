@@ -1,6 +1,6 @@
 //! [`Totals`]: how many steps of each kind a run has, and their tokens.
 
-use tracer_sdk::format::{EventType, Payload, Usage};
+use tracer_sdk::format::{EventType, Outcome, Payload, Usage};
 use tracer_sdk::prices::CostSum;
 
 use crate::step_kind::StepKind;
@@ -18,6 +18,8 @@ pub struct Totals {
     pub tool_calls: u64,
     /// Model and tool calls that failed.
     pub failed_calls: u64,
+    /// Model and tool calls of which no end was seen.
+    pub unknown_calls: u64,
     /// Calls that have begun and not ended.
     pub in_flight: u64,
     /// Errors that were recorded for themselves.
@@ -35,7 +37,7 @@ impl Totals {
     pub fn of(steps: &[Step<'_>]) -> Self {
         let mut totals = Self::default();
         for step in steps {
-            totals.count(step.record.event_type(), step.failed());
+            totals.count(step.record.event_type(), step.outcome());
             totals.in_flight += u64::from(step.in_flight);
             if let Payload::LlmCall { usage, .. } = &step.record.payload {
                 add(&mut totals.tokens, usage);
@@ -46,7 +48,7 @@ impl Totals {
     }
 
     /// Counts a step; its tokens, and that it is in flight, are the caller's to add.
-    pub fn count(&mut self, event_type: EventType, failed: bool) {
+    pub fn count(&mut self, event_type: EventType, outcome: Outcome) {
         self.steps += 1;
         match event_type {
             EventType::LlmCall => self.llm_calls += 1,
@@ -55,7 +57,9 @@ impl Totals {
             EventType::LoopWarning => self.loop_warnings += 1,
             _ => {}
         }
-        self.failed_calls += u64::from(failed && StepKind::from(event_type).is_call());
+        let is_call = StepKind::from(event_type).is_call();
+        self.failed_calls += u64::from(is_call && outcome.is_failure());
+        self.unknown_calls += u64::from(is_call && outcome == Outcome::Unknown);
     }
 
     /// Adds the sums over other steps.
@@ -64,6 +68,7 @@ impl Totals {
         self.llm_calls += other.llm_calls;
         self.tool_calls += other.tool_calls;
         self.failed_calls += other.failed_calls;
+        self.unknown_calls += other.unknown_calls;
         self.in_flight += other.in_flight;
         self.errors += other.errors;
         self.loop_warnings += other.loop_warnings;
@@ -85,6 +90,9 @@ impl Totals {
         if self.failed_calls > 0 {
             let handled = if is_handled { " (handled)" } else { "" };
             words.push(text::counted(self.failed_calls, "failed call") + handled);
+        }
+        if self.unknown_calls > 0 {
+            words.push(text::counted(self.unknown_calls, "call") + " of unknown outcome");
         }
         if self.in_flight > 0 {
             words.push(format!("{} in flight", self.in_flight));

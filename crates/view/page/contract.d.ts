@@ -175,6 +175,7 @@ export interface Step {
   name: string;
   failed: boolean;
   in_flight: boolean;
+  outcome: "ok" | "failed" | "cancelled" | "unknown" | "waiting" | "in flight";
   start: string | null;
   end: string | null;
   offset_us: number | null;

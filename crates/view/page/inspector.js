@@ -90,7 +90,7 @@ export class Inspector {
   /** @param {Step} step */
   #head(step) {
     const facts = [
-      step.failed ? "failed" : step.in_flight ? "in flight" : step.kind === "llm" || step.kind === "tool" ? "ok" : "",
+      step.outcome !== "ok" || step.kind === "llm" || step.kind === "tool" ? step.outcome : "",
       step.duration_us ? duration(step.duration_us) : "",
       step.offset_us !== null && step.kind !== "run" ? `at +${duration(step.offset_us)}` : "",
       step.llm?.usage.total ? `${step.llm.usage.input ?? "?"}→${step.llm.usage.output ?? "?"} tokens` : "",

@@ -46,11 +46,6 @@ impl StepPage<'_> {
     /// Its kind, outcome, time and parent.
     fn head(&self, model_facts: &[String], width: usize) -> Vec<Line> {
         let step = self.step;
-        let (word, tone) = match (step.in_flight, step.failed()) {
-            (true, _) => ("in flight", Tone::Active),
-            (false, true) => ("failed", Tone::Bad),
-            (false, false) => ("ok", Tone::Good),
-        };
         let mut first = Line::of(step.kind().glyph(), step.kind().tone())
             .space(1)
             .with(step.name(), Tone::Strong)
@@ -58,8 +53,8 @@ impl StepPage<'_> {
                 format!("  step {} of {}", step.number, self.step_count),
                 Tone::Muted,
             );
-        if step.is_call() || step.failed() || step.in_flight {
-            first = first.space(2).with(word, tone);
+        if step.is_call() || step.failed() || step.notable_end_word().is_some() {
+            first = first.space(2).with(step.end_word(), step.end_tone());
         }
         let mut facts = Vec::new();
         facts.extend(step.offset.map(|offset| format!("+{}", units::duration(offset))));

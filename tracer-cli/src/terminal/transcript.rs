@@ -6,7 +6,7 @@ use tracer_insight::conversation::{
 };
 use tracer_insight::step_summary::StepSummary;
 use tracer_insight::value_summary;
-use tracer_sdk::format::{ErrorPayload, Payload};
+use tracer_sdk::format::{ErrorPayload, Outcome, Payload};
 
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::step_summary;
@@ -160,6 +160,13 @@ fn heading(step: &Step<'_>, width: usize) -> Line {
         .space(1)
         .with(step.name(), tone)
         .with(format!("  #{}", step.number), Tone::Muted)
+        .with(
+            match step.outcome() {
+                Outcome::Unknown if !step.in_flight => format!("  {}", step.end_word()),
+                _ => String::new(),
+            },
+            Tone::Warning,
+        )
         .with(
             step.attempt_words()
                 .map_or_else(String::new, |attempts| format!("  {attempts}")),

@@ -65,6 +65,8 @@ pub(crate) enum CauseKind {
     EmptyAnswer,
     /// The model refused.
     Refused,
+    /// The model's call of a tool could not be read, or was none that it was offered.
+    MalformedCall,
     /// The last answer was cut at the limit of output tokens.
     CutAnswer,
     /// A part of the log cannot be read.
@@ -152,6 +154,7 @@ impl CauseKind {
             Self::NoAnswer => ("no_answer", "Ended without an answer"),
             Self::EmptyAnswer => ("empty_answer", "The last answer is empty"),
             Self::Refused => ("refused", "The model refused"),
+            Self::MalformedCall => ("malformed_call", "The model's call of a tool was malformed"),
             Self::CutAnswer => (
                 "cut_answer",
                 "The last answer was cut at the limit of output tokens",

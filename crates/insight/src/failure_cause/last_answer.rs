@@ -16,30 +16,56 @@ const CUT: [&str; 6] = [
     "incomplete",
     "modelcontextwindowexceeded",
 ];
-const FILTERED: [&str; 7] = [
+const FILTERED: [&str; 15] = [
     "contentfilter",
     "contentfiltered",
     "safety",
     "recitation",
     "blocklist",
+    "blocked",
     "prohibitedcontent",
+    "spii",
+    "jailbreak",
+    "modelarmor",
+    "imagesafety",
+    "imageprohibitedcontent",
+    "imagerecitation",
     "guardrailintervened",
+    "errortoxic",
 ];
-const REFUSED: [&str; 1] = ["refusal"];
+const REFUSED: [&str; 2] = ["refusal", "refused"];
+const MALFORMED: [&str; 6] = [
+    "malformedfunctioncall",
+    "malformedtooluse",
+    "malformedmodeloutput",
+    "malformedresponse",
+    "unexpectedtoolcall",
+    "toomanytoolcalls",
+];
 const ASKS_FOR_TOOLS: [&str; 4] = ["toolcalls", "tooluse", "functioncall", "toolcall"];
 
 /// Something wrong with the last answer.
 #[derive(Debug)]
-pub(super) struct AnswerProblem<'a> {
-    pub(super) kind: CauseKind,
+pub(crate) struct AnswerProblem<'a> {
+    pub(crate) kind: CauseKind,
     /// The model call.
-    pub(super) step: &'a Step<'a>,
-    /// The tool that was asked for, where nothing followed; the words of a refusal.
-    pub(super) detail: Option<String>,
+    pub(crate) step: &'a Step<'a>,
+    /// The tool that was asked for, where nothing followed; the words of a refusal; why a prompt was blocked.
+    pub(crate) detail: Option<String>,
+}
+
+impl AnswerProblem<'_> {
+    /// Whether the provider or the model kept the answer back, or could not give it: the reason for what the run lacks.
+    pub(crate) fn is_withheld(&self) -> bool {
+        matches!(
+            self.kind,
+            CauseKind::Refused | CauseKind::ContentFilter | CauseKind::MalformedCall
+        )
+    }
 }
 
 /// What is wrong with the last answer; nothing when it cannot be known, or when its call failed.
-pub(super) fn problem<'a>(steps: &'a [Step<'a>]) -> Option<AnswerProblem<'a>> {
+pub(crate) fn problem<'a>(steps: &'a [Step<'a>]) -> Option<AnswerProblem<'a>> {
     let is_model = |step: &&Step<'_>| step.record.event_type() == EventType::LlmCall;
     let step = steps.iter().filter(is_model).max_by_key(|step| step.number)?;
     if step.failed() || step.in_flight {
@@ -65,10 +91,17 @@ pub(super) fn problem<'a>(steps: &'a [Step<'a>]) -> Option<AnswerProblem<'a>> {
         _ => None,
     });
     if refusal.is_some() || is_one_of(&REFUSED) {
-        return found(CauseKind::Refused, refusal);
+        return found(CauseKind::Refused, refusal.or_else(|| reason_text(response)));
     }
-    if is_one_of(&FILTERED) {
-        return found(CauseKind::ContentFilter, None);
+    let blocked = response
+        .pointer("/promptFeedback/blockReason")
+        .and_then(Value::as_str);
+    if blocked.is_some() || is_one_of(&FILTERED) {
+        let reason = blocked.or(finish_reason.as_deref()).map(str::to_owned);
+        return found(CauseKind::ContentFilter, reason_text(response).or(reason));
+    }
+    if is_one_of(&MALFORMED) {
+        return found(CauseKind::MalformedCall, reason_text(response).or(finish_reason));
     }
     if is_one_of(&CUT) {
         return found(CauseKind::CutAnswer, None);
@@ -97,6 +130,18 @@ pub(super) fn problem<'a>(steps: &'a [Step<'a>]) -> Option<AnswerProblem<'a>> {
         return found(CauseKind::EmptyAnswer, None);
     }
     None
+}
+
+/// What the provider says of the reason.
+fn reason_text(response: &Value) -> Option<String> {
+    const PLACES: [&str; 4] = [
+        "/promptFeedback/blockReasonMessage",
+        "/candidates/0/finishMessage",
+        "/stop_details/explanation",
+        "/incomplete_details/message",
+    ];
+    let text = PLACES.iter().find_map(|place| response.pointer(place)?.as_str());
+    text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
 /// Whether a tool was run before, or asked for in an earlier answer, after which the run went on.

@@ -2,7 +2,7 @@
 
 mod classify;
 mod kind;
-mod last_answer;
+pub(crate) mod last_answer;
 #[cfg(test)]
 mod tests;
 
@@ -122,8 +122,8 @@ fn of_failed_run(steps: &[Step<'_>]) -> FailureCause {
         let kind = match error_type::class(&error.error_type) {
             error_type::LOOP_ABORT => Some(CauseKind::GuardrailLoop),
             error_type::GUARDRAIL_EXCEEDED => Some(CauseKind::of_guardrail(&error.message)),
-            "Cancelled" | "CancelledError" | "KeyboardInterrupt" | "AbortError" => Some(CauseKind::Cancelled),
             "panic" => Some(CauseKind::Panic),
+            class if error_type::is_cancellation(class) => Some(CauseKind::Cancelled),
             _ => None,
         };
         if let Some(kind) = kind {

@@ -8,7 +8,9 @@ use std::collections::HashSet;
 use std::io;
 
 use serde_json::Value;
-use tracer_sdk::format::{EventType, Payload, Record, SpanId, SpanRecord, Tags, Timestamp, TraceId, Usage};
+use tracer_sdk::format::{
+    EventType, Outcome, Payload, Record, SpanId, SpanRecord, Tags, Timestamp, TraceId, Usage,
+};
 use tracer_sdk::prices::{CallCost, Prices};
 use tracer_sdk::read::{
     IndexedSpan, LogIndex, PromotedRecord, RecordError, RunDirectory, StartedSpan, read_live_file,
@@ -347,22 +349,23 @@ impl IndexedSteps {
         }
     }
 
-    /// The type of a row, and whether it failed, without reading it.
-    pub fn header(&self, row: &TimelineRow) -> Option<(EventType, bool)> {
+    /// The type of a row, and how it ended, without reading it.
+    pub fn header(&self, row: &TimelineRow) -> Option<(EventType, Outcome)> {
         match row.source {
-            RowSource::Run => Some((EventType::RunStart, false)),
+            RowSource::Run => Some((EventType::RunStart, Outcome::Ok)),
             RowSource::Span(position) => {
                 let span = self.index.span(position as usize)?;
-                Some((
-                    span.event_type,
-                    span.outcome.is_failure() || span.event_type == EventType::Error,
-                ))
+                Some((span.event_type, span.outcome))
             }
             RowSource::Promoted(number) => {
                 let promoted = self.promoted.get(number as usize)?;
-                Some((promoted.event_type, promoted.event_type == EventType::Error))
+                let is_error = promoted.event_type == EventType::Error;
+                let outcome = if is_error { Outcome::Failed } else { Outcome::Ok };
+                Some((promoted.event_type, outcome))
             }
-            RowSource::InFlight(number) => Some((self.in_flight.get(number as usize)?.event_type, false)),
+            RowSource::InFlight(number) => {
+                Some((self.in_flight.get(number as usize)?.event_type, Outcome::Ok))
+            }
         }
     }
 
@@ -371,7 +374,7 @@ impl IndexedSteps {
         let rows = self.timeline.rows.iter().filter(|row| row.number > 0);
         rows.filter(|row| {
             self.header(row)
-                .is_some_and(|(event_type, failed)| wanted(event_type, failed))
+                .is_some_and(|(event_type, outcome)| wanted(event_type, outcome.is_failure()))
         })
         .collect()
     }
@@ -385,10 +388,10 @@ impl IndexedSteps {
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         for row in self.timeline.rows.iter().filter(|row| row.number > 0) {
-            let Some((event_type, failed)) = self.header(row) else {
+            let Some((event_type, outcome)) = self.header(row) else {
                 continue;
             };
-            totals.count(event_type, failed);
+            totals.count(event_type, outcome);
             match row.source {
                 RowSource::InFlight(_) => totals.in_flight += 1,
                 RowSource::Span(position) => {

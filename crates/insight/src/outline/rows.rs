@@ -161,8 +161,8 @@ pub(super) fn title(step: &Step<'_>) -> MarkedText {
     let mut facts = Vec::new();
     if step.in_flight {
         facts.push("not ended".to_owned());
-    } else if step.failed() && step.kind() != StepKind::Error {
-        facts.push("failed".to_owned());
+    } else {
+        facts.extend(step.notable_end_word().map(str::to_owned));
     }
     facts.extend(
         step.duration

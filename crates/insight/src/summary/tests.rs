@@ -1,7 +1,7 @@
 //! The exact sentences.
 
 use serde_json::json;
-use tracer_sdk::format::Usage;
+use tracer_sdk::format::{OtherMarks, Usage};
 
 use super::*;
 use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
@@ -244,4 +244,97 @@ fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
 fn neighbouring_numbers_are_joined() {
     assert_eq!(text::step_ranges(&[4, 5, 6, 9]), "#4–#6, #9");
     assert_eq!(text::step_ranges(&[]), "");
+}
+
+#[test]
+fn a_call_without_a_result_has_not_failed() {
+    let mut sources = Sample::new()
+        .step(tool("answer", &json!({"time": "6:40"}), &json!(null)))
+        .sources();
+    let marks = |is_waiting| OtherMarks {
+        is_unknown: true,
+        is_waiting,
+        ..OtherMarks::default()
+    };
+    let sentence_of = |sources: &[steps::StepSource]| {
+        let steps = steps::steps(sources, None);
+        let shown = steps[0].summary().output;
+        (
+            sentence(RunStatus::Ok, &steps, None, None, false),
+            shown,
+            steps[0].failed(),
+        )
+    };
+    sources[0].record.marks = Some(Box::new(marks(false)));
+    let unknown = ("Ended ok: answer.".to_owned(), Some("unknown".to_owned()), false);
+    assert_eq!(sentence_of(&sources), unknown);
+    sources[0].record.marks = Some(Box::new(marks(true)));
+    sources[0]
+        .record
+        .meta
+        .insert("waiting".to_owned(), json!("Send it?"));
+    let waiting = (
+        "Waiting for a person at #1 answer: Send it?".to_owned(),
+        Some("waiting".to_owned()),
+        false,
+    );
+    assert_eq!(sentence_of(&sources), waiting);
+}
+
+/// A model call that answered this and stopped for this reason.
+fn withheld(response: serde_json::Value, reason: Option<&str>) -> Sample {
+    let mut payload = llm("Why?", "", Usage::default());
+    if let Payload::LlmCall {
+        response: answer,
+        stop_reason,
+        ..
+    } = &mut payload
+    {
+        *answer = response;
+        *stop_reason = reason.map(str::to_owned);
+    }
+    Sample::new().step(payload)
+}
+
+#[test]
+fn an_answer_that_was_withheld_is_the_reason() {
+    let refusal =
+        json!({"choices": [{"message": {"role": "assistant", "refusal": "I can't help with that."}}]});
+    let blocked = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}});
+    let malformed = json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed function call: print(1)"}]});
+    let cases = [
+        (
+            refusal,
+            None,
+            "The model refused at #1 demo-model: I can't help with that.",
+        ),
+        (
+            json!({"role": "assistant", "content": []}),
+            Some("refusal"),
+            "The model refused at #1 demo-model.",
+        ),
+        (
+            blocked,
+            Some("PROHIBITED_CONTENT"),
+            "Blocked by a content filter at #1 demo-model: PROHIBITED_CONTENT.",
+        ),
+        (
+            json!("It is"),
+            Some("content_filter"),
+            "Blocked by a content filter at #1 demo-model: content_filter.",
+        ),
+        (
+            malformed,
+            Some("MALFORMED_FUNCTION_CALL"),
+            "The model's call of a tool was malformed at #1 demo-model: Malformed function call: print(1).",
+        ),
+    ];
+    for (response, reason, expected) in cases {
+        let sample = withheld(response, reason);
+        assert_eq!(
+            summary(RunStatus::Ok, &sample),
+            format!("Ended ok: demo-model. {expected}")
+        );
+        assert_eq!(summary(RunStatus::Failed, &sample), format!("Failed; {expected}"));
+    }
 }

@@ -37,6 +37,8 @@ pub(crate) struct StepJson {
     name: String,
     failed: bool,
     in_flight: bool,
+    /// How it ended: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
+    outcome: &'static str,
     start: Option<String>,
     end: Option<String>,
     /// From the start of the run, in microseconds.
@@ -96,6 +98,7 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         name: steps::name(record),
         failed: step_summary::failed(record),
         in_flight: read.in_flight,
+        outcome: steps::end_word(record, read.in_flight),
         start: Some(record.ts.clone()),
         end: span.and_then(|span| Some(span.end_time.as_ref()?.text().to_owned())),
         offset_us: start
@@ -139,6 +142,7 @@ fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
         name: display_name(run.name()),
         failed: false,
         in_flight: true,
+        outcome: "in flight",
         start: run.started().map(|started| started.to_string()),
         end: None,
         offset_us: Some(0),

@@ -54,7 +54,8 @@ impl OpenRun {
         let payload = &read.record.payload;
         let summary = match read.record.event_type() {
             EventType::RunStart => StepSummary::default(),
-            _ => StepSummary::from_payload(payload).preceded_by(self.steps.attempt_words(row)),
+            _ => StepSummary::from_record(&read.record, read.in_flight)
+                .preceded_by(self.steps.attempt_words(row)),
         };
         let failure = step_summary::failure(payload).map(|error| {
             text::one_line(

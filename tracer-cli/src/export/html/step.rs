@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, Speaker, part_label};
+use tracer_insight::line::Tone;
 use tracer_sdk::format::{ErrorPayload, Payload};
 
 use super::value;
@@ -37,6 +38,15 @@ pub(super) fn markup(step: &Step<'_>, total: Option<u64>, evidence: &StepNumbers
     }
 }
 
+/// The class of the word for how it ended.
+fn end_class(step: &Step<'_>) -> &'static str {
+    match step.end_tone() {
+        Tone::Bad => "failed",
+        Tone::Active => "running",
+        _ => "muted",
+    }
+}
+
 fn kind(step: &Step<'_>) -> &'static str {
     match step.kind() {
         StepKind::Llm => "kind-llm",
@@ -68,8 +78,8 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
         span.what {
             span.glyph aria-hidden="true" { (step.kind().glyph()) } " "
             span.name { (name) } " "
-            @if step.failed() { span.failed { "failed " } }
-            @if step.in_flight { span.running { "in flight " } }
+            @if step.failed() && step.kind() == StepKind::Error { span.failed { "failed " } }
+            @if let Some(word) = step.notable_end_word() { span.(end_class(step)) { (word) " " } }
             span.muted { (summary) }
         }
         @if let Some((tokens, shown)) = tokens {

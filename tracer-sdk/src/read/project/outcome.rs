@@ -48,6 +48,7 @@ pub(super) fn span_outcome<S: SpanView>(
         is_waiting: true,
     };
     if span.status_code() == StatusCode::Error
+        || event_type == EventType::Error
         || status == Some(RecordedStatus::Error.as_str())
         || fits(FAILURES)
         || (event_type == EventType::ToolCall && has_failed_exit(facts))

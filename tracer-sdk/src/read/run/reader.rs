@@ -11,8 +11,8 @@ use super::scan::{RunScan, locate};
 use super::sums::{SpanSums, SummedSpans};
 use super::tally::Tally;
 use crate::format::{
-    Counts, EventType, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord, Tags,
-    TraceId, Usage,
+    Counts, EventType, Outcome, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord,
+    Tags, TraceId, Usage,
 };
 #[cfg(feature = "prices")]
 use crate::prices::{CallGroups, CallPriceKey};
@@ -75,6 +75,8 @@ pub struct RunReader {
     pub records_by_type: BTreeMap<EventType, u64>,
     /// Number of model and tool calls that failed.
     pub failed_calls: u64,
+    /// Number of model and tool calls whose outcome is unknown.
+    pub unknown_calls: u64,
     /// The tokens of all model calls together.
     pub tokens: Usage,
     /// The model calls by what decides their price: what they cost is computed from them. Feature `prices`.
@@ -215,11 +217,12 @@ impl RunReader {
             *records_by_type.entry(event_type).or_default() += 1;
         }
         let is_call = |event_type| matches!(event_type, EventType::LlmCall | EventType::ToolCall);
-        let failed_calls = order
-            .spans()
-            .iter()
-            .filter(|entry| is_call(entry.event_type()) && entry.outcome().is_failure())
-            .count() as u64;
+        let calls_with = |is_it: fn(Outcome) -> bool| {
+            let calls = order.spans().iter().filter(|entry| is_call(entry.event_type()));
+            calls.filter(|entry| is_it(entry.outcome())).count() as u64
+        };
+        let failed_calls = calls_with(Outcome::is_failure);
+        let unknown_calls = calls_with(|outcome| outcome == Outcome::Unknown);
         let span_count = order.spans().len();
         let has_a_record_for_each_span = !has_repeats && duplicates.is_empty();
         let mut records = RecordStream::new(order, same_calls, scan.lines);
@@ -253,6 +256,7 @@ impl RunReader {
             span_count,
             records_by_type,
             failed_calls,
+            unknown_calls,
             tokens: tally.tokens.usage(),
             #[cfg(feature = "prices")]
             model_calls,

@@ -4,6 +4,7 @@ mod against_baseline;
 mod assertions;
 mod evidence;
 mod incomplete;
+mod outcomes;
 mod preflight;
 mod promises;
 mod stopping;

@@ -28,7 +28,6 @@ use crate::read::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_
 
 /// What has to be known of a call to find the others that it is.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct CallFacts {
     pub(crate) place: LinePlace,
     pub(crate) span_id: SpanId,
