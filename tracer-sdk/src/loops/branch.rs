@@ -25,11 +25,11 @@ pub(crate) fn is_agent<'a>(text: impl Fn(&str) -> Option<&'a str>) -> bool {
 /// The spans of a run, as far as its branches need them.
 #[derive(Debug, Default)]
 pub(super) struct SpanTree {
-    spans: Vec<Span>,
+    spans: Vec<BranchSpan>,
 }
 
 #[derive(Debug)]
-struct Span {
+struct BranchSpan {
     id: u64,
     parent: Option<u64>,
     start: Option<Timestamp>,
@@ -62,7 +62,7 @@ impl SpanTree {
             Payload::LlmCall { .. } => None,
             _ => return,
         };
-        self.spans.push(Span {
+        self.spans.push(BranchSpan {
             id: number(&record.event_id),
             parent: record.parent_id.as_deref().map(number),
             start: record.ts.parse().ok(),
@@ -73,7 +73,7 @@ impl SpanTree {
 
     /// For each span with this parent the span with which its branch began; the root's own branch has none.
     pub(super) fn branches(&self) -> Branches {
-        let mut by_parent: HashMap<Option<u64>, Vec<&Span>> = HashMap::new();
+        let mut by_parent: HashMap<Option<u64>, Vec<&BranchSpan>> = HashMap::new();
         for span in self.spans.iter().filter(|span| span.holds.is_some()) {
             by_parent.entry(span.parent).or_default().push(span);
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::parse::{KeyAttributes, ParsedSpan, read_span};
 use super::project::{
-    SpanView, UNKNOWN_PROVIDER, has_failed, is_replayed, model, provider, response_model, usage,
+    SpanView, UNKNOWN_PROVIDER, is_replayed, model, outcome, provider, response_model, usage,
 };
 use crate::format::{EventType, Timestamp, Usage};
 use crate::prices::{CallCost, CallPriceKey, Prices};
@@ -34,7 +34,7 @@ impl CallToPrice {
             usage: usage(&facts),
             at: span.times().0,
             is_replayed: is_replayed(span.attributes()),
-            has_failed: has_failed(&span, &facts, EventType::LlmCall),
+            has_failed: outcome(&span, &facts, EventType::LlmCall).is_failure(),
         })
     }
 

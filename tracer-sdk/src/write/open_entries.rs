@@ -12,10 +12,7 @@ pub(crate) type OpenEntries = HashMap<SpanId, OpenEntry, BuildHasherDefault<IdHa
 
 /// A timed span that has started and not ended.
 #[derive(Debug, Clone)]
-#[cfg_attr(
-    feature = "tracing",
-    expect(clippy::struct_excessive_bools, reason = "each is found out for itself")
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is found out for itself")]
 pub(crate) struct OpenEntry {
     pub(crate) parent: SpanId,
     pub(crate) name: Cow<'static, str>,

@@ -21,7 +21,7 @@ pub(crate) use classify::child_type;
 pub(crate) use classify::span_type;
 #[cfg(feature = "prices")]
 pub(crate) use marks::is_replayed;
-pub(crate) use outcome::{has_failed, outcome};
+pub(crate) use outcome::outcome;
 #[cfg(feature = "prices")]
 pub(crate) use payload::{UNKNOWN_PROVIDER, model, provider, response_model};
 pub(crate) use payload::{display_name, promoted_type};

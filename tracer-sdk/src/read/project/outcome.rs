@@ -77,15 +77,6 @@ pub(super) fn span_outcome<S: SpanView>(
     }
 }
 
-/// Whether a span failed.
-pub(crate) fn has_failed<S: SpanView>(
-    span: &S,
-    facts: &SpanFacts<'_, S::Attributes>,
-    event_type: EventType,
-) -> bool {
-    outcome(span, facts, event_type).is_failure()
-}
-
 /// Whether the program of a tool exited with another code than 0. An outline has no negative numbers, which are none.
 pub(super) fn has_failed_exit(attributes: &impl Lookup) -> bool {
     let text = attributes.text_at(EXIT_CODE);
