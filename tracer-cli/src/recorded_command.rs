@@ -133,7 +133,7 @@ pub(crate) fn not_started(error: StartError) -> CliError {
 pub(crate) fn announce(recording: &Recording, session: &mut Session) {
     if !recording.added_options().is_empty() {
         let options = quoted_words(recording.added_options());
-        let note = format!("tracer: added {options} (--no-otel leaves the command as it is)");
+        let note = format!("tracer: added {options} (--no-otel and --no-proxy leave the command as it is)");
         session.ui.remark(note);
     }
     for notice in recording.notices() {

@@ -217,18 +217,17 @@ fn print_environment(args: &Args, session: &mut Session) -> Result<CommandOutcom
     };
     let parent = (!args.per_trace).then_some("00-TRACE_ID-SPAN_ID-01");
     let mut environment = ChildEnvironment::of_run(&session.data_dir()?, parent, &inherited);
-    let mut options = Vec::new();
     let program = Program::of_command(&args.command, &directory);
-    if !args.no_otel {
-        environment.extend(ChildEnvironment::of_otlp(&inherited, &endpoints));
-        options = codex_options(&program, &args.command, &endpoints);
+    let endpoints = (!args.no_otel).then_some(&endpoints);
+    if let Some(endpoints) = endpoints {
+        environment.extend(ChildEnvironment::of_otlp(&inherited, endpoints));
     }
+    let mut base_urls = Vec::new();
     if !args.no_proxy && !args.per_trace {
-        environment.extend(ChildEnvironment::of_models(
-            &inherited,
-            model_base_urls(&program, &inherited, "http://127.0.0.1:PROXY_PORT/r/TOKEN"),
-        ));
+        base_urls = model_base_urls(&program, &inherited, "http://127.0.0.1:PROXY_PORT/r/TOKEN");
+        environment.extend(ChildEnvironment::of_models(&inherited, base_urls.clone()));
     }
+    let options = codex_options(&program, &args.command, &inherited, endpoints, &base_urls);
     for variable in &environment.variables {
         session.ui.plain(&variable.assignment())?;
     }

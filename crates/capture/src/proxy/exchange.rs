@@ -140,6 +140,8 @@ impl Exchange {
     }
 }
 
+/// The headers in which providers name a request.
+const REQUEST_ID_HEADERS: [&str; 2] = ["request-id", "x-request-id"];
 /// The class of the error of a call whose client hung up.
 const ABORTED: &str = "aborted";
 /// The most that is unpacked of an answer, in bytes.
@@ -250,6 +252,10 @@ pub(super) fn model_span(
         asked.stream || call.answer.chunks > 0,
     ));
     attributes.extend(facts.id.as_deref().map(|id| attribute("gen_ai.response.id", id)));
+    let request_id = REQUEST_ID_HEADERS
+        .iter()
+        .find_map(|wanted| exchange.headers.iter().find(|(name, _)| name == wanted));
+    attributes.extend(request_id.map(|(_, id)| attribute(names::REQUEST_ID.written(), id.as_str())));
     attributes.extend(
         facts
             .model

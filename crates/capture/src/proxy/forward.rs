@@ -161,7 +161,8 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
     let path = head.uri.path().to_owned();
     let (route, rest) = forwarder.admit(&head.headers, &path)?;
     if head.headers.contains_key(header::UPGRADE) {
-        forwarder.reports.send(ExchangeReport::RefusedUpgrade);
+        let path = format!("{}{rest}", route.provider.segment);
+        forwarder.reports.send(ExchangeReport::RefusedUpgrade(path));
         return Err(ForwardRefusal::WebSocket);
     }
     if headers::is_signed(&head.headers) {

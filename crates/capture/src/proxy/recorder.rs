@@ -1,5 +1,6 @@
 //! The thread that turns exchanges into spans: reading bodies and writing files never holds up a request.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,7 @@ use super::ProxyCounters;
 use super::exchange::{Exchange, ModelCall};
 use super::run_groups::RunGroups;
 use crate::exchange::ExchangeSink;
-use crate::model_api::is_auxiliary;
+use crate::model_api::{ModelApi, is_auxiliary};
 use crate::{OtlpSink, Refused};
 
 /// What went through a proxy.
@@ -26,11 +27,13 @@ use crate::{OtlpSink, Refused};
 pub struct ProxySummary {
     /// Model calls that were recorded.
     pub model_calls: u64,
+    /// Those of them that a run counts as model calls: all but embeddings.
+    pub counted_calls: u64,
     /// Requests of APIs that are not known: passed on, and recorded without content.
     pub other_requests: u64,
     /// Those of them that ask for something, but of an API that is not known.
     pub unknown_requests: u64,
-    /// Requests to open a `WebSocket`, which were refused.
+    /// Requests to open a `WebSocket`, which were refused, of clients that did not ask the same by a request then.
     pub refused_upgrades: u64,
     /// Requests that are signed for the provider's address, such as Bedrock's, which were refused.
     pub refused_signed: u64,
@@ -94,7 +97,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) enum ExchangeReport {
     Exchange(Box<Exchange>),
-    RefusedUpgrade,
+    /// Of the path with the provider's segment before it.
+    RefusedUpgrade(String),
     RefusedSigned,
     /// Nothing comes any more.
     End,
@@ -147,6 +151,7 @@ impl ExchangeRecorder {
             runs,
             sink,
             exchanges,
+            refused_upgrades: HashMap::new(),
             summary: ProxySummary::default(),
         };
         let thread = thread::Builder::new()
@@ -170,6 +175,8 @@ struct ExchangeRecorderState {
     runs: RunGroups,
     sink: Arc<dyn OtlpSink>,
     exchanges: Option<Box<dyn ExchangeSink>>,
+    /// How many were refused of each path that no call has come by since.
+    refused_upgrades: HashMap<String, u64>,
     summary: ProxySummary,
 }
 
@@ -189,7 +196,9 @@ impl ExchangeRecorderState {
                     drop(exchange);
                     waiting.fetch_sub(size, Ordering::Relaxed);
                 }
-                Ok(ExchangeReport::RefusedUpgrade) => self.summary.refused_upgrades += 1,
+                Ok(ExchangeReport::RefusedUpgrade(path)) => {
+                    *self.refused_upgrades.entry(path).or_default() += 1;
+                }
                 Ok(ExchangeReport::RefusedSigned) => self.summary.refused_signed += 1,
                 Ok(ExchangeReport::End) | Err(RecvTimeoutError::Disconnected) => break,
                 // As long as an answer is on its way, nothing is idle.
@@ -202,6 +211,7 @@ impl ExchangeRecorderState {
         }
         let spans = self.runs.finish();
         self.write(spans);
+        self.summary.refused_upgrades = self.refused_upgrades.values().sum();
         self.summary
     }
 
@@ -211,6 +221,10 @@ impl ExchangeRecorderState {
         }
         let Some(api) = exchange.api else {
             self.summary.other_requests += 1;
+            // They ask whether somebody is there, and tell a reader nothing.
+            if matches!(exchange.method.as_str(), "HEAD" | "OPTIONS") {
+                return;
+            }
             let is_unknown = exchange.method == "POST" && !is_auxiliary(&exchange.path);
             self.summary.unknown_requests += u64::from(is_unknown);
             let spans = self.runs.spans(exchange, None);
@@ -218,6 +232,10 @@ impl ExchangeRecorderState {
             return;
         };
         self.summary.model_calls += 1;
+        self.summary.counted_calls += u64::from(api != ModelApi::Embeddings);
+        // A client that was refused a WebSocket for this has lost nothing.
+        self.refused_upgrades
+            .remove(&format!("{}{}", exchange.segment, exchange.path));
         if exchange.is_cut && exchange.request.is_empty() {
             self.summary.without_content += 1;
         }

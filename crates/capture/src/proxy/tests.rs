@@ -425,6 +425,57 @@ fn only_the_recorded_program_gets_through() {
 }
 
 #[test]
+fn a_refused_websocket_that_is_asked_again_is_no_loss() {
+    let proxied = Proxied::answered_with(ANSWER);
+    let upgrade = "connection: upgrade\r\nupgrade: websocket\r\n";
+    let answer = proxied.ask("/chat/completions", upgrade, "");
+    assert!(answer.starts_with("HTTP/1.1 426"), "{answer}");
+    proxied.ask("/chat/completions", "", QUESTION);
+    proxied.ask("/realtime", upgrade, "");
+    let (summary, _) = proxied.finish();
+    assert_eq!((summary.refused_upgrades, summary.model_calls), (1, 1));
+}
+
+#[test]
+fn a_request_for_the_head_alone_is_no_step() {
+    let proxied = Proxied::before(|stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    });
+    let (host, path) = proxied
+        .base
+        .strip_prefix("http://")
+        .and_then(|url| url.split_once('/'))
+        .unwrap();
+    let mut stream = proxied.connect();
+    let request = format!("HEAD /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(answer.starts_with(b"HTTP/1.1 200"));
+    let (summary, spans) = proxied.finish();
+    assert_eq!((summary.other_requests, summary.unknown_requests), (1, 0));
+    assert_eq!(spans.len(), 0);
+}
+
+#[test]
+fn the_id_of_a_request_is_kept_beside_that_of_its_answer() {
+    let proxied = Proxied::before(|stream| {
+        let length = ANSWER.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nRequest-Id: req_1\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let _ = stream.write_all(format!("{head}{ANSWER}").as_bytes());
+    });
+    proxied.ask("/chat/completions", "", QUESTION);
+    let (_, spans) = proxied.finish();
+    assert_eq!(
+        attribute(&spans[0], "gen_ai.response.id"),
+        Some(json!("chatcmpl-1"))
+    );
+    assert_eq!(attribute(&spans[0], "tracer.request_id"), Some(json!("req_1")));
+}
+
+#[test]
 fn what_is_no_model_call_has_no_content() {
     let proxied = Proxied::answered_with("{\"data\":\"private\"}");
     proxied.ask("/files", "", "private upload");

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::environment::{ChildEnvironment, Inherited};
-use super::program::{Program, ProgramKind};
-use crate::proxy::{self, ModelProxy, ProxyContext, ProxyError, ProxyHooks, ProxyStatistics};
+use super::program::Program;
+use crate::proxy::{self, ModelProxy, ProxyContext, ProxyError, ProxyHooks, ProxyStatistics, ProxySummary};
 use crate::sink::OtlpSink;
 
 /// The proxy, on a port of its own.
@@ -15,29 +15,25 @@ pub(super) struct ModelSource {
 }
 
 /// The variables that lead a program's calls of models to a proxy at `base`, with their values: of every provider that has
-/// an address, but of those whose calls would come by in part only.
+/// an address.
 ///
 /// ```
 /// use std::path::Path;
 /// use tracer_capture::record::{Inherited, Program, model_base_urls};
 ///
-/// let program = Program::of_command(&["codex".into()], Path::new("."));
+/// let program = Program::of_command(&["ollama".into()], Path::new("."));
 /// let urls = model_base_urls(&program, &Inherited::default(), "http://127.0.0.1:1/r/TOKEN");
 /// assert!(urls.contains(&("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/r/TOKEN/anthropic".to_owned())));
-/// assert!(urls.iter().all(|(name, _)| *name != "OPENAI_BASE_URL")); // Codex opens a WebSocket
+/// assert!(urls.iter().all(|(name, _)| *name != "OLLAMA_HOST")); // where its own server listens
 /// ```
 #[must_use]
 pub fn model_base_urls(program: &Program, inherited: &Inherited, base: &str) -> Vec<(&'static str, String)> {
     let variable = |name: &str| inherited.get(name).map(str::to_owned);
     let urls = proxy::base_urls(variable, base).into_iter();
-    let is_past_codex = |name: &str| program.kind == ProgramKind::Codex && name.starts_with(PAST_CODEX);
     let is_of_server = |name: &str| program.name == "ollama" && name == OLLAMA_SERVER;
-    urls.filter(|(name, _)| !is_past_codex(name) && !is_of_server(name))
-        .collect()
+    urls.filter(|(name, _)| !is_of_server(name)).collect()
 }
 
-/// Of Codex only the REST calls would come by, after seven attempts at a `WebSocket`; its logs have the calls.
-const PAST_CODEX: &str = "OPENAI_";
 /// The variable that tells Ollama's server where to listen, too.
 const OLLAMA_SERVER: &str = "OLLAMA_HOST";
 
@@ -76,6 +72,11 @@ impl ModelSource {
         ChildEnvironment::of_models(inherited, self.base_urls.clone())
     }
 
+    /// The variables that lead the command here, with their values.
+    pub(super) fn base_urls(&self) -> &[(&'static str, String)] {
+        &self.base_urls
+    }
+
     /// What the user should know before the command starts.
     pub(super) fn notices(&self) -> Vec<String> {
         self.proxy.unusable().iter().map(ToString::to_string).collect()
@@ -86,9 +87,9 @@ impl ModelSource {
         self.proxy.statistics()
     }
 
-    /// Ends it, and says what the user should know of it.
-    pub(super) fn stop(self) -> Vec<String> {
-        self.proxy.shut_down().notes()
+    /// Ends it, and says what went through.
+    pub(super) fn stop(self) -> ProxySummary {
+        self.proxy.shut_down()
     }
 }
 

@@ -1,6 +1,5 @@
 //! [`OtlpSource`]: the receiver of OTLP as something that a recorded command is pointed at, and that sees what it does.
 
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -9,9 +8,7 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 
-use super::codex::codex_options;
 use super::environment::{ChildEnvironment, Inherited, NamedEndpoints, OtlpEndpoints};
-use super::program::Program;
 use crate::server::{OtlpServer, ServerError, ServerOptions, Upstream};
 use crate::sink::{Accepted, OtlpSink, Refused};
 
@@ -79,9 +76,9 @@ impl OtlpSource {
         ChildEnvironment::of_otlp(inherited, &self.endpoints)
     }
 
-    /// Options that lead the command here, to be put behind its program; most programs need none.
-    pub(super) fn options(&self, program: &Program, command: &[OsString]) -> Vec<OsString> {
-        codex_options(program, command, &self.endpoints)
+    /// Where it listens.
+    pub(super) fn endpoints(&self) -> &OtlpEndpoints {
+        &self.endpoints
     }
 
     /// What has arrived so far.

@@ -1,5 +1,6 @@
 //! [`Recording`]: the run of a command, from before it starts until what it sent is on the disk.
 
+use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use tracer_insight::run_preview::RunPreview;
-use tracer_insight::units;
+use tracer_insight::{text, units};
 use tracer_sdk::format::{ForkOrigin, RUNS_FOLDER, Timestamp, TraceId};
 use tracer_sdk::read::{RunStatus, RunStore};
 use tracer_sdk::settings::Settings;
 
 use super::child::{Exit, Survivor, survivors};
+use super::codex::codex_options;
 use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, RUN_PARENT, Variable};
 use super::findings::EnvironmentFindings;
 use super::model_source::ModelSource;
@@ -290,14 +292,19 @@ impl Recording {
         }
         let parent = identity.as_ref().map(RunIdentity::traceparent);
         environment.extend(ChildEnvironment::of_run(data_dir, parent.as_deref(), inherited));
-        let mut added = Vec::new();
         if let Some(receiver) = &receiver {
             environment.extend(receiver.environment(inherited));
-            added = receiver.options(&program, &options.command);
         }
         if let Some(models) = &models {
             environment.extend(models.environment(inherited));
         }
+        let added = codex_options(
+            &program,
+            &options.command,
+            inherited,
+            receiver.as_ref().map(OtlpSource::endpoints),
+            models.as_ref().map(ModelSource::base_urls).unwrap_or_default(),
+        );
         Ok(Self {
             options,
             collector,
@@ -381,7 +388,7 @@ impl Recording {
         if let Some(receiver) = self.receiver.take() {
             receiver.stop();
         }
-        let notes = self.models.take().map(ModelSource::stop).unwrap_or_default();
+        let went_through = self.models.take().map(ModelSource::stop).unwrap_or_default();
         let ended = self.collector.end_run(&ending(end));
         let summary = self.collector.close();
         let mut recorded = self.read_back(&summary);
@@ -389,7 +396,11 @@ impl Recording {
             Err(error) => Some(error.to_string()),
             Ok(()) => summary.last_error,
         };
-        recorded.notes = notes;
+        recorded.notes = went_through.notes();
+        let counted = recorded.model_calls;
+        recorded
+            .notes
+            .extend(difference(went_through.counted_calls, counted));
         recorded.kept = self.kept.as_ref().map(KeptHandle::read).unwrap_or_default();
         recorded.survivors = survivors;
         recorded.unforwarded = received.unforwarded;
@@ -475,6 +486,23 @@ impl Recording {
             .map(|variable| (variable.name, variable.value.as_str()))
             .collect()
     }
+}
+
+/// A sentence for a run that counts other model calls than the proxy saw; none of a run that the proxy saw nothing of, whose
+/// calls are what the program reports.
+fn difference(on_the_wire: u64, counted: u64) -> Option<String> {
+    let why = match on_the_wire.cmp(&counted) {
+        _ if on_the_wire == 0 => return None,
+        Ordering::Equal => return None,
+        Ordering::Less => "the others went past it, or are reported twice under names that do not agree",
+        Ordering::Greater => {
+            "the others could not be written, or are taken for calls that were reported before"
+        }
+    };
+    let saw = text::counted(on_the_wire, "model call");
+    Some(format!(
+        "the proxy saw {saw}, and the run counts {counted}: {why}"
+    ))
 }
 
 fn identity(options: &RecordOptions, hooks: &RecordingHooks) -> RunIdentity {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde_json::{Map, Value};
 use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanRecord, StoredTime, Timestamp, names};
 use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
-use tracer_sdk::read::model_without_version;
+use tracer_sdk::read::normal_model_name;
 
 use super::attributes::{number, text};
 use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, message};
@@ -19,6 +19,8 @@ use super::marks::call_type;
 const TOLERANCE_US: i64 = 50_000;
 /// So much text of log records is held while they are joined; what is beyond stays a span of its own.
 const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
+/// The event by which somebody lets a tool run, or refuses it.
+const DECISION: &str = "tool_decision";
 const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 const REASONING_TOKENS: &str = "gen_ai.usage.reasoning.output_tokens";
 
@@ -34,6 +36,7 @@ struct CallSource {
     call_id: Option<String>,
     prompt_id: Option<String>,
     query_source: Option<String>,
+    /// Its model or its tool, in the normal form of names.
     model: Option<String>,
     output_tokens: Option<u64>,
     /// Those of the output that are no answer.
@@ -152,6 +155,7 @@ pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
     }
     sources.sort_by_key(|one| (one.start, one.id));
     join_duplicates(&mut plan, &sources);
+    join_decisions(&mut plan, &sources);
     join_content(&mut plan, &sources);
     join_starts(&mut plan, &sources);
     if plan.is_empty() {
@@ -246,8 +250,8 @@ fn read_source(span: &SpanRecord, call: Option<EventType>, held: &mut usize) -> 
             .map(str::to_owned)
     };
     let event = find(&[FROM_LOG]);
-    let call_id = match call {
-        Some(EventType::ToolCall) => find(&[
+    let call_id = match (call, event.as_deref()) {
+        (Some(EventType::ToolCall), _) | (_, Some(DECISION)) => find(&[
             "gen_ai.tool.call.id",
             "gen_ai.tool.call_id",
             "tool_use_id",
@@ -268,7 +272,8 @@ fn read_source(span: &SpanRecord, call: Option<EventType>, held: &mut usize) -> 
             "gen_ai.response.model",
             "model",
             "gen_ai.tool.name",
-        ]),
+        ])
+        .map(|name| normal_model_name(&name)),
         output_tokens: number(attributes, OUTPUT_TOKENS).or(number(attributes, "output_tokens")),
         reasoning_tokens: number(attributes, REASONING_TOKENS),
         arguments: arguments(attributes).filter(|_| call == Some(EventType::ToolCall)),
@@ -389,6 +394,13 @@ fn adds(event: &str, attributes: &Map<String, Value>) -> Map<String, Value> {
         "api_refusal" => {
             set("gen_ai.response.finish_reasons", serde_json::json!(["refusal"]));
         }
+        DECISION => {
+            for key in ["decision", "source"] {
+                if let Some(word) = text(attributes, key) {
+                    set(&format!("{DECISION}.{key}"), word.into());
+                }
+            }
+        }
         _ => {}
     }
     if !adds.is_empty() {
@@ -431,7 +443,7 @@ fn join_duplicates(plan: &mut JoinPlan, sources: &[CallSource]) {
         let id = logged.call_id.as_deref();
         let result = id
             .and_then(|id| results.get(id))
-            .filter(|_| logged.event.as_deref() == Some("tool_decision"));
+            .filter(|_| logged.event.as_deref() == Some(DECISION));
         if let Some(result) = result {
             plan.put(logged.id, *result);
             continue;
@@ -468,17 +480,10 @@ fn is_same_call(span: &CallSource, logged: &CallSource) -> bool {
         && logged.start.microseconds_since(span.end) <= TOLERANCE_US;
     span.call == logged.call
         && (span.call_id.is_none() || logged.call_id.is_none())
-        && is_same_model(span.model.as_deref(), logged.model.as_deref())
+        && span.model.is_some()
+        && span.model == logged.model
         && has_same_output(span, logged)
         && overlaps
-}
-
-/// Whether two names are one model's: some records name the model that was asked, others the version of it that answered.
-fn is_same_model(one: Option<&str>, other: Option<&str>) -> bool {
-    let (Some(one), Some(other)) = (one, other) else {
-        return false;
-    };
-    model_without_version(one).eq_ignore_ascii_case(model_without_version(other))
 }
 
 /// Whether two records count the same output, reasoning included or not: the Gemini CLI's spans leave it out.
@@ -486,6 +491,26 @@ fn has_same_output(span: &CallSource, logged: &CallSource) -> bool {
     let with_reasoning = || Some(span.output_tokens?.saturating_add(logged.reasoning_tokens?));
     span.output_tokens == logged.output_tokens
         || logged.output_tokens.is_some() && with_reasoning() == logged.output_tokens
+}
+
+/// That a tool was let run belongs to its call.
+fn join_decisions(plan: &mut JoinPlan, sources: &[CallSource]) {
+    let tools = sources
+        .iter()
+        .filter(|one| one.call == Some(EventType::ToolCall) && !plan.dropped.contains(&one.id));
+    let by_id: HashMap<&str, SpanId> = tools
+        .filter_map(|one| Some((one.call_id.as_deref()?, one.id)))
+        .collect();
+    for decision in sources
+        .iter()
+        .filter(|one| one.call.is_none() && one.event.as_deref() == Some(DECISION))
+    {
+        let tool = decision.call_id.as_deref().and_then(|id| by_id.get(id));
+        if let Some(tool) = tool {
+            plan.put(decision.id, *tool);
+            plan.add(*tool, decision.adds.clone());
+        }
+    }
 }
 
 /// Prompts and answers that were logged by themselves belong to the call that they name, or to the next one.
@@ -498,7 +523,7 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
     let mut detailed = HashSet::new();
     for record in sources
         .iter()
-        .filter(|one| one.call.is_none() && !one.adds.is_empty())
+        .filter(|one| one.call.is_none() && !one.adds.is_empty() && one.event.as_deref() != Some(DECISION))
     {
         let by_id = || {
             calls
@@ -571,28 +596,6 @@ fn join_starts(plan: &mut JoinPlan, sources: &[CallSource]) {
                 }
             }
             _ => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_of_a_model_are_one_model() {
-        for (one, other, expected) in [
-            (Some("gpt-4"), Some("gpt-4"), true),
-            (Some("gpt-4"), Some("GPT-4-2026-01-31"), true),
-            (Some("gemini-3-flash-001"), Some("gemini-3-flash"), true),
-            (Some("gpt-4"), Some("gpt-4-mini"), false),
-            // A single digit belongs to the name.
-            (Some("claude-4"), Some("claude"), false),
-            (Some("gpt-4"), None, false),
-            (None, None, false),
-        ] {
-            assert_eq!(is_same_model(one, other), expected, "{one:?} {other:?}");
-            assert_eq!(is_same_model(other, one), expected, "{other:?} {one:?}");
         }
     }
 }

@@ -130,13 +130,18 @@ fn codex_gets_its_options_and_the_user_hears_of_it() {
     assert!(
         outcome
             .stdout
-            .ends_with("-c otel.log_user_prompt=true exec hello\n")
+            .contains("-c otel.log_user_prompt=true -c openai_base_url=\"http://127.0.0.1:"),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.stdout.ends_with("/openai/v1\" exec hello\n"),
+        "{outcome:?}"
     );
     outcome.says("tracer: added -c");
     let run = recorder.run();
     let arguments = run.run.spans[0].attributes["tracer.argv"].as_str().unwrap();
     assert_eq!(arguments, r#"["./codex","exec","hello"]"#, "as the user wrote it");
-    let plain = recorder.record_with(&["--no-otel"], &["./codex", "exec", "hello"]);
+    let plain = recorder.record_with(&["--no-otel", "--no-proxy"], &["./codex", "exec", "hello"]);
     assert_eq!(plain.stdout, "exec hello\n");
 }
 

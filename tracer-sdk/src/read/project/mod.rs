@@ -6,6 +6,7 @@ mod first_chunk;
 mod flat;
 mod marks;
 mod messages;
+mod model_name;
 mod outcome;
 mod payload;
 mod same_call;
@@ -21,11 +22,11 @@ pub(crate) use classify::child_type;
 pub(crate) use classify::span_type;
 #[cfg(feature = "prices")]
 pub(crate) use marks::is_replayed;
+pub use model_name::normal_model_name;
 pub(crate) use outcome::outcome;
 #[cfg(feature = "prices")]
 pub(crate) use payload::{UNKNOWN_PROVIDER, model, provider, response_model};
 pub(crate) use payload::{display_name, promoted_type};
-pub use same_call::model_without_version;
 pub(crate) use same_call::{
     Ancestor, CallFacts, KeptNames, PackedCalls, RepeatableTypes, SameCalls, is_own_call,
 };

@@ -23,7 +23,7 @@ enum AgentEventKind {
     Request,
     /// Something that belongs to the record of a call, or a step of the agent.
     Other,
-    /// One of very many, which say nothing that the others do not.
+    /// One of very many, which say nothing that the others do not, or of how the agent itself was started.
     Noise,
 }
 
@@ -112,8 +112,10 @@ fn kind(agent: CodingAgent, name: &str, attributes: &Map<String, Value>) -> Agen
         }
         (
             CodingAgent::Codex,
-            "websocket_event" | "websocket_connect" | "websocket_request" | "startup_phase",
-        ) => AgentEventKind::Noise,
+            "websocket_event" | "websocket_connect" | "websocket_request" | "startup_phase" | "turn_ttft",
+        )
+        | (CodingAgent::GeminiCli, "config" | "startup_stats" | "ripgrep_fallback")
+        | (CodingAgent::ClaudeCode, "plugin_loaded" | "hook_registered") => AgentEventKind::Noise,
         _ => AgentEventKind::Other,
     }
 }

@@ -307,6 +307,36 @@ fn a_call_that_is_logged_and_sent_counts_once() {
 }
 
 #[test]
+fn what_was_let_run_is_part_of_its_call_and_set_up_is_no_step() {
+    let bench = Bench::new();
+    let mut records = claude_session();
+    records.push(claude("plugin_loaded", 1, 8, &[("plugin_name", "p")]));
+    bench
+        .collector
+        .accept_logs(logs("claude-code", CLAUDE, records))
+        .unwrap();
+    bench.collector.close();
+    let run = loaded(&bench, CodingAgent::ClaudeCode, "session-1");
+    let names: Vec<&str> = run.spans.iter().map(|span| span.name.as_str()).collect();
+    assert!(
+        !names.contains(&"tool_decision") && !names.contains(&"plugin_loaded"),
+        "{names:?}"
+    );
+    let tool = run
+        .spans
+        .iter()
+        .find(|span| span.name == "execute_tool Bash")
+        .unwrap();
+    assert_eq!(tool.attributes["tool_decision.decision"], "accept");
+    let refused = payloads(&run, EventType::ToolCall);
+    assert_eq!(
+        refused.len(),
+        2,
+        "what somebody refused is a call that failed: {refused:?}"
+    );
+}
+
+#[test]
 fn codex_completes_twice_and_is_counted_once() {
     let bench = Bench::new();
     let event = |name: &str, at_ms: u64, pairs: &[(&str, &str)]| {

@@ -16,6 +16,7 @@ use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::classify::{has_answer, has_arguments, has_prompt, has_result, is_of_the_format, source_text};
+use super::model_name::normal_model_name;
 use super::outcome::{has_reply, outcome};
 use super::payload::tool_name;
 use super::tokens::{fill_usage, usage};
@@ -25,6 +26,9 @@ use crate::format::names;
 use crate::format::{EventType, Outcome, SpanId, Timestamp, Usage};
 use crate::read::log::{IndexEntry, KeptBytes, KeptCursor, LinePlace};
 use crate::read::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
+
+/// The [`names::SOURCE`] of what the proxy saw.
+const PROXY: &str = "proxy";
 
 /// What has to be known of a call to find the others that it is.
 #[derive(Debug, Clone)]
@@ -41,18 +45,20 @@ pub(crate) struct CallFacts {
     /// When it was made, in microseconds after 1970.
     start: i64,
     end: i64,
-    /// Hash of the model's or the tool's name; 0 where it is not known.
+    /// Hash of the tool's name or of the model's, in its normal form; 0 where it is not known.
     name: u64,
     /// Hash of the name of the model that answered; that of the requested one where it is not known. Some instrumentations
     /// know the one, some the other.
     answered_by: u64,
-    /// Hash of the requested model's name without its version: some answers name the version, `-001` or a date, alone.
-    unversioned: u64,
     /// Hash of the ID of the response or the call; 0 where it is not known.
     id: u64,
+    /// Hash of the ID that the provider gave the request, where that is known beside the response's; else 0.
+    request_id: u64,
     /// Hash of what names the instrumentation that recorded it.
     source: u64,
     is_own: bool,
+    /// Whether the proxy saw it, below a span that the program named.
+    is_on_the_wire: bool,
     is_mcp: bool,
     /// Whether it was derived from messages: nobody saw it run.
     is_derived: bool,
@@ -76,27 +82,29 @@ impl CallFacts {
             EventType::LlmCall => usage(&facts),
             _ => Usage::default(),
         };
-        let (name, answered_by, unversioned, id, richness) = match event_type {
+        let is_of_proxy = facts.text_at(names::SOURCE.written()) == Some(PROXY);
+        let mut request_id = 0;
+        let (name, answered_by, id, richness) = match event_type {
             EventType::LlmCall => {
-                let model = source_text(MODEL, &facts).or_else(|| source_text(RESPONSE_MODEL, &facts));
-                let model = model
-                    .as_deref()
-                    .map(|model| model.rsplit("::").next().unwrap_or(model));
                 let answered_by = source_text(RESPONSE_MODEL, &facts);
+                let model = source_text(MODEL, &facts).or_else(|| answered_by.clone());
+                let model = model.as_deref();
                 let answered_by = answered_by.as_deref().or(model);
                 let id = source_text(RESPONSE_ID, &facts);
+                request_id = hash(facts.text_at(names::REQUEST_ID.written()));
                 let mut richness =
                     8 * u8::from(has_prompt(span, &facts)) + 8 * u8::from(has_answer(span, &facts));
                 richness += 4 * u8::from(usage != Usage::default());
                 richness += 2 * u8::from(id.is_some());
                 richness += 32 * u8::from(has_reply(span, &facts));
-                let unversioned = hash(model.map(model_without_version));
+                // The wire knows best when a call was made, of which model, and what came back.
+                richness += 64 * u8::from(is_of_proxy);
                 // Who called knows only the model that it asked.
                 let asked = facts.text_at(names::CLIENT_MODEL.written()).or(model);
+                let of_model = |model: Option<&str>| hash(model.map(normal_model_name).as_deref());
                 (
-                    hash(asked),
-                    hash(answered_by),
-                    unversioned,
+                    of_model(asked),
+                    of_model(answered_by),
                     hash(id.as_deref()),
                     richness,
                 )
@@ -115,7 +123,7 @@ impl CallFacts {
                     8 * u8::from(has_arguments(span, &facts)) + 8 * u8::from(has_result(span, &facts));
                 // What was derived from messages gives way to what was recorded.
                 richness += 32 * u8::from(!facts.has(names::DERIVED.written()));
-                (hash(Some(name)), 0, 0, hash(id), richness)
+                (hash(Some(name)), 0, hash(id), richness)
             }
             _ => return None,
         };
@@ -142,10 +150,11 @@ impl CallFacts {
             end: end.map_or(start, Timestamp::unix_microseconds).max(start),
             name,
             answered_by,
-            unversioned,
             id,
+            request_id,
             source: source.finish(),
             is_own,
+            is_on_the_wire: is_of_proxy && !facts.says(names::INFERRED.written()),
             is_mcp: facts.says("mcp.method.name"),
             is_derived,
             richness: richness + u8::from(is_own),
@@ -155,6 +164,9 @@ impl CallFacts {
 
 /// What of a call is kept in bits.
 mod kept {
+    /// The ID of its request is known.
+    pub(super) const HAS_REQUEST_ID: u8 = 1;
+    pub(super) const ON_THE_WIRE: u8 = 2;
     pub(super) const OWN: u8 = 4;
     pub(super) const MCP: u8 = 8;
     pub(super) const DERIVED: u8 = 16;
@@ -205,6 +217,8 @@ impl CallFacts {
         let is_same_parent = self.parent == entry.parent_span_id();
         let other_parent = self.parent.filter(|_| !is_same_parent);
         let flags = [
+            (self.request_id != 0, kept::HAS_REQUEST_ID),
+            (self.is_on_the_wire, kept::ON_THE_WIRE),
             (self.is_own, kept::OWN),
             (self.is_mcp, kept::MCP),
             (self.is_derived, kept::DERIVED),
@@ -226,11 +240,11 @@ impl CallFacts {
         }
         bytes.push_signed(self.start.wrapping_sub(entry.start().unix_microseconds()));
         bytes.push_signed(self.end.wrapping_sub(self.start));
-        for hash in [self.name, self.answered_by, self.unversioned, self.source] {
+        for hash in [self.name, self.answered_by, self.source] {
             names.write(hash, bytes);
         }
-        if self.id != 0 {
-            bytes.push_hash(self.id);
+        for id in [self.id, self.request_id].into_iter().filter(|id| *id != 0) {
+            bytes.push_hash(id);
         }
     }
 
@@ -254,8 +268,8 @@ impl CallFacts {
         };
         let start = entry.start().unix_microseconds().checked_add(cursor.signed()?)?;
         let end = start.checked_add(cursor.signed()?)?;
-        let [mut name, mut answered_by, mut unversioned, mut source] = [0; 4];
-        for hash in [&mut name, &mut answered_by, &mut unversioned, &mut source] {
+        let [mut name, mut answered_by, mut source] = [0; 3];
+        for hash in [&mut name, &mut answered_by, &mut source] {
             *hash = names.read(cursor)?;
         }
         Some(Self {
@@ -270,37 +284,20 @@ impl CallFacts {
             end,
             name,
             answered_by,
-            unversioned,
             id: if has(kept::HAS_ID) { cursor.hash()? } else { 0 },
+            request_id: if has(kept::HAS_REQUEST_ID) {
+                cursor.hash()?
+            } else {
+                0
+            },
             source,
             is_own: has(kept::OWN),
+            is_on_the_wire: has(kept::ON_THE_WIRE),
             is_mcp: has(kept::MCP),
             is_derived: has(kept::DERIVED),
             richness,
         })
     }
-}
-
-/// A model's name without its version: two records of one call may name the model that was asked, and the version of it that
-/// answered. A single digit belongs to the name.
-///
-/// ```
-/// use tracer_sdk::read::model_without_version;
-///
-/// assert_eq!(model_without_version("gemini-3-flash-001"), "gemini-3-flash");
-/// assert_eq!(model_without_version("gpt-4-2026-01-31"), "gpt-4");
-/// assert_eq!(model_without_version("claude-4"), "claude-4");
-/// ```
-#[must_use]
-pub fn model_without_version(model: &str) -> &str {
-    let mut name = model;
-    while let Some((rest, group)) = name.rsplit_once('-') {
-        if group.len() < 2 || !group.bytes().all(|byte| byte.is_ascii_digit()) {
-            break;
-        }
-        name = rest;
-    }
-    name
 }
 
 /// A hash that is never 0; letters count without their case.
@@ -392,7 +389,7 @@ impl SameCalls {
             for call in group.iter().filter(|call| call.span_id != counting.span_id) {
                 same.counted_in.insert(call.span_id, counting.span_id);
             }
-            if let Some(parent) = deeper_parent(first, others, &ancestor) {
+            if let Some(parent) = better_parent(first, others, &ancestor) {
                 same.parents.insert(first.place.line, parent);
             }
             for other in others {
@@ -467,34 +464,33 @@ impl SameCalls {
     }
 }
 
-/// The parent of a repeated recording that is deeper in the tree than the call's own: a proxy sees a call from outside, a
-/// library where it was made. `None` where the call's own is as deep, or around the other.
-fn deeper_parent(
+/// The place of a call in the tree, where that is not its own span's: that of the outermost of its spans that lie in each
+/// other, the deepest of those where they do not, as a proxy sees a call from outside and a library where it was made.
+fn better_parent(
     call: &CallFacts,
     others: &[&CallFacts],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
 ) -> Option<SpanId> {
     let is_one_of_them =
         |span: SpanId| span == call.span_id || others.iter().any(|other| other.span_id == span);
-    // The number of spans above; `None` where the call itself is among them.
-    let depth = |from: Option<SpanId>| {
-        let mut above = from;
-        let mut depth = 0;
-        while let Some(span) = above.filter(|_| depth < MAX_DEPTH) {
-            if is_one_of_them(span) {
-                return None;
-            }
+    // How many spans are above, without the call's own, and which is the nearest of them.
+    let place = |from: Option<SpanId>| {
+        let (mut nearest, mut above, mut depth) = (from, from, 0);
+        for _ in 0..MAX_DEPTH {
+            let Some(span) = above else { break };
             above = ancestor(span).and_then(|ancestor| ancestor.parent);
             depth += 1;
+            if is_one_of_them(span) {
+                (nearest, depth) = (above, 0);
+            }
         }
-        Some(depth)
+        (depth, nearest)
     };
-    let own = depth(call.parent)?;
-    let deepest = others
-        .iter()
-        .filter_map(|other| Some((depth(other.parent)?, other.parent?)));
-    deepest
-        .filter(|(depth, _)| *depth > own)
-        .max_by_key(|(depth, _)| *depth)
-        .map(|(_, parent)| parent)
+    let own = place(call.parent);
+    let places = others.iter().map(|other| place(other.parent));
+    let deepest = places
+        .filter(|place| place.0 > own.0)
+        .max_by_key(|(depth, _)| *depth);
+    let (_, parent) = deepest.unwrap_or(own);
+    parent.filter(|parent| Some(*parent) != call.parent)
 }

@@ -20,14 +20,16 @@ pub(super) fn groups(
     if facts.len() < 2 || facts.iter().all(|call| call.is_own) {
         return Vec::new();
     }
-    let mut sets = Sets((0..facts.len()).collect());
+    let mut sets = Sets::of(facts);
     join_nested(facts, ancestor, &mut sets);
     let of_type = |event_type| (0..facts.len()).filter(move |at| is_type(facts, *at, event_type));
     let by_id = |call: &CallFacts| (call.id != 0).then_some(call.id);
     join_across(facts, of_type(EventType::LlmCall), by_id, 0, &mut sets);
+    // Some know the ID of the answer, some that of the request.
+    let by_request = |call: &CallFacts| [call.request_id, call.id].into_iter().find(|id| *id != 0);
+    join_across(facts, of_type(EventType::LlmCall), by_request, 0, &mut sets);
     join_across(facts, of_type(EventType::ToolCall), by_id, TOLERANCE, &mut sets);
-    let models: [fn(&CallFacts) -> u64; 3] =
-        [|call| call.name, |call| call.answered_by, |call| call.unversioned];
+    let models: [fn(&CallFacts) -> u64; 2] = [|call| call.name, |call| call.answered_by];
     for model in models {
         let by_tokens = |call: &CallFacts| {
             let tokens = call.usage.completion_tokens.filter(|tokens| *tokens > 0)?;
@@ -77,7 +79,8 @@ pub(super) fn call_around(call: &CallFacts, ancestor: impl Fn(SpanId) -> Option<
     None
 }
 
-/// Joins calls that nest in each other, when they agree and the outer one has but one call of its kind in it.
+/// Joins calls that nest in each other, when they agree and the outer one has but one call of its kind in it that is no failed
+/// attempt.
 fn join_nested(facts: &[CallFacts], ancestor: impl Fn(SpanId) -> Option<Ancestor>, sets: &mut Sets) {
     // The calls within each call.
     let mut inner: HashMap<SpanId, Vec<usize>> = HashMap::new();
@@ -90,13 +93,30 @@ fn join_nested(facts: &[CallFacts], ancestor: impl Fn(SpanId) -> Option<Ancestor
         return;
     }
     for (outer_at, outer) in facts.iter().enumerate() {
-        let Some([inner_at]) = inner.get(&outer.span_id).map(Vec::as_slice) else {
-            continue;
-        };
-        if facts.get(*inner_at).is_some_and(|inner| nests_in(inner, outer)) {
-            sets.join(outer_at, *inner_at);
+        let held = inner.get(&outer.span_id).map(Vec::as_slice).unwrap_or_default();
+        if let Some(inner_at) = last_attempt(facts, held)
+            && facts.get(inner_at).is_some_and(|inner| nests_in(inner, outer))
+        {
+            sets.join_nested(outer_at, inner_at);
         }
     }
+}
+
+/// The only call of these; of those that the wire saw, the one behind failed attempts.
+fn last_attempt(facts: &[CallFacts], held: &[usize]) -> Option<usize> {
+    if let [only] = held {
+        return Some(*only);
+    }
+    let call = |at: &usize| facts.get(*at);
+    let last = held
+        .iter()
+        .max_by_key(|at| call(at).map(|call| (call.start, call.place)))?;
+    let mut others = held.iter().filter(|at| *at != last);
+    (held
+        .iter()
+        .all(|at| call(at).is_some_and(|call| call.is_on_the_wire))
+        && others.all(|at| call(at).is_some_and(|call| call.outcome == Outcome::Failed)))
+    .then_some(*last)
 }
 
 /// Whether an inner call is the outer one.
@@ -105,11 +125,14 @@ fn nests_in(inner: &CallFacts, outer: &CallFacts) -> bool {
     let tokens = |call: &CallFacts| call.usage.completion_tokens.map_or(0, |tokens| tokens + 1);
     let is_within =
         inner.start >= outer.start - TOLERANCE && inner.end <= outer.end.saturating_add(TOLERANCE);
+    // The request itself says in which span it was made.
+    let is_named = inner.is_on_the_wire && !outer.is_on_the_wire;
+    let is_one_model =
+        agree(inner.name, outer.name) || inner.answered_by != 0 && inner.answered_by == outer.answered_by;
+    let is_one_id = agree(inner.id, outer.id) || inner.request_id != 0 && inner.request_id == outer.id;
     !(inner.is_own && outer.is_own)
         && is_within
-        && (agree(inner.name, outer.name) || inner.answered_by != 0 && inner.answered_by == outer.answered_by)
-        && agree(inner.id, outer.id)
-        && agree(tokens(inner), tokens(outer))
+        && (is_named || is_one_model && is_one_id && agree(tokens(inner), tokens(outer)))
 }
 
 /// Joins calls of different instrumentations that share a key and overlap, each with the first of another one that is left.
@@ -157,10 +180,9 @@ fn join_across<K: std::hash::Hash + Eq>(
                 .filter(|(recorded_by, _)| *recorded_by & own == 0);
             let first = others
                 .filter_map(|(recorded_by, queue)| {
-                    while queue
-                        .front()
-                        .is_some_and(|other| other.end.saturating_add(tolerance) < call.start)
-                    {
+                    while queue.front().is_some_and(|other| {
+                        other.end.saturating_add(tolerance) < call.start || !sets.may_join(other.at, at)
+                    }) {
                         queue.pop_front();
                     }
                     Some((queue.front()?.start, *recorded_by))
@@ -281,13 +303,25 @@ struct UnpairedCall {
 }
 
 /// Disjoint sets of places.
-struct Sets(Vec<usize>);
+struct Sets {
+    up: Vec<usize>,
+    /// What recorded the members of each set, at the place of its root.
+    sources: Vec<Vec<u64>>,
+}
 
 impl Sets {
+    /// Each call by itself.
+    fn of(facts: &[CallFacts]) -> Self {
+        Self {
+            up: (0..facts.len()).collect(),
+            sources: facts.iter().map(|call| vec![call.source]).collect(),
+        }
+    }
+
     /// How many places each set has, at the place of its root.
     fn sizes(&mut self) -> Vec<usize> {
-        let mut sizes = vec![0; self.0.len()];
-        for at in 0..self.0.len() {
+        let mut sizes = vec![0; self.up.len()];
+        for at in 0..self.up.len() {
             if let Some(size) = sizes.get_mut(self.root(at)) {
                 *size += 1;
             }
@@ -297,20 +331,47 @@ impl Sets {
 
     fn root(&mut self, at: usize) -> usize {
         let mut root = at;
-        while let Some(up) = self.0.get(root).copied().filter(|up| *up != root) {
+        while let Some(up) = self.up.get(root).copied().filter(|up| *up != root) {
             root = up;
         }
         let mut at = at;
-        while let Some(up) = self.0.get_mut(at).filter(|up| **up != root) {
+        while let Some(up) = self.up.get_mut(at).filter(|up| **up != root) {
             at = std::mem::replace(up, root);
         }
         root
     }
 
-    fn join(&mut self, one: usize, other: usize) {
+    /// Whether two sets may be one call: each instrumentation recorded it once, or it was joined before.
+    fn may_join(&mut self, one: usize, other: usize) -> bool {
         let (one, other) = (self.root(one), self.root(other));
-        if let Some(up) = self.0.get_mut(one.max(other)) {
-            *up = one.min(other);
+        let sources = |at: usize| self.sources.get(at).map(Vec::as_slice).unwrap_or_default();
+        one == other || !sources(one).iter().any(|source| sources(other).contains(source))
+    }
+
+    /// Makes two sets one, where they may be.
+    fn join(&mut self, one: usize, other: usize) {
+        if self.may_join(one, other) {
+            self.join_nested(one, other);
+        }
+    }
+
+    /// Makes two sets one, whatever recorded them.
+    fn join_nested(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.root(one), self.root(other));
+        let (kept, moved) = (one.min(other), one.max(other));
+        if kept == moved {
+            return;
+        }
+        if let Some(up) = self.up.get_mut(moved) {
+            *up = kept;
+        }
+        let sources = self
+            .sources
+            .get_mut(moved)
+            .map(std::mem::take)
+            .unwrap_or_default();
+        if let Some(kept) = self.sources.get_mut(kept) {
+            kept.extend(sources);
         }
     }
 }

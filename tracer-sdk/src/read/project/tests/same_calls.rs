@@ -784,3 +784,163 @@ fn a_failed_call_that_two_recorded_is_one() {
         "{calls:?}"
     );
 }
+
+/// A model call that an instrumentation recorded, and one that the proxy did.
+fn by(scope: &str, more: Value) -> Value {
+    let mut stored = attributes(chat(more));
+    stored.insert("otel.scope.name".to_owned(), json!(scope));
+    if scope == "tracer.proxy" {
+        stored.insert("tracer.source".to_owned(), json!("proxy"));
+    }
+    Value::Object(stored)
+}
+
+/// How many model calls there are, and their output tokens.
+fn model_calls(records: &[Record]) -> (usize, u64) {
+    let calls = records.iter().filter(|record| record.event_type() == LlmCall);
+    let outputs: Vec<u64> = calls
+        .map(|record| serde_json::to_value(&record.payload).unwrap())
+        .map(|payload| payload["usage"]["completion_tokens"].as_u64().unwrap_or(0))
+        .collect();
+    (outputs.len(), outputs.iter().sum())
+}
+
+#[test]
+fn names_of_one_model_are_one_call() {
+    for (library, wire) in [
+        ("claude-opus-4-8[1m]", "claude-opus-4-8"),
+        ("openai/gpt-5-mini", "gpt-5-mini"),
+        ("openrouter/openai/gpt-5-mini:free", "openai/gpt-5-mini"),
+        ("us.anthropic.claude-sonnet-4-20250514-v1:0", "claude-sonnet-4"),
+        ("gpt-5-mini-latest", "GPT-5-mini-2025-08-07"),
+    ] {
+        let tokens = |model: &str| json!({"gen_ai.request.model": model, "gen_ai.usage.output_tokens": 7});
+        let records = run(vec![
+            span(2, 1, "chat", (1, 9), by("library", tokens(library))),
+            span(3, 1, "POST", (2, 8), by("tracer.proxy", tokens(wire))),
+        ]);
+        assert_eq!(model_calls(&records), (1, 7), "{library}, {wire}");
+    }
+}
+
+#[test]
+fn a_size_is_the_model_and_no_variant() {
+    let tokens = |model: &str| json!({"gen_ai.request.model": model, "gen_ai.usage.output_tokens": 7});
+    let records = run(vec![
+        span(2, 1, "chat", (1, 9), by("library", tokens("llama3:3b"))),
+        span(3, 1, "POST", (2, 8), by("tracer.proxy", tokens("llama3:8b"))),
+    ]);
+    assert_eq!(model_calls(&records), (2, 14));
+}
+
+#[test]
+fn a_request_id_joins_what_nothing_else_does() {
+    let records = run(vec![
+        span(
+            2,
+            1,
+            "llm_request",
+            (1, 9),
+            by(
+                "agent",
+                json!({"gen_ai.request.model": "opus", "gen_ai.response.id": "req_1"}),
+            ),
+        ),
+        span(
+            3,
+            1,
+            "POST",
+            (2, 8),
+            by(
+                "tracer.proxy",
+                json!({
+                    "gen_ai.request.model": "claude-opus-4-8", "gen_ai.response.id": "msg_1", "tracer.request_id": "req_1",
+                    "gen_ai.usage.output_tokens": 7,
+                }),
+            ),
+        ),
+    ]);
+    assert_eq!(model_calls(&records), (1, 7));
+}
+
+#[test]
+fn a_request_within_a_call_is_that_call_whatever_its_names() {
+    let library = |model: &str| {
+        by(
+            "library",
+            json!({"gen_ai.request.model": model, "gen_ai.response.id": "chatcmpl-own"}),
+        )
+    };
+    let wire = |more: Value| {
+        let mut stored = attributes(by(
+            "tracer.proxy",
+            json!({"gen_ai.request.model": "gpt-5-mini", "gen_ai.response.id": "r", "gen_ai.usage.output_tokens": 7}),
+        ));
+        stored.extend(attributes(more));
+        Value::Object(stored)
+    };
+    // A deployment's name, an ID that the library made up.
+    let within = run(vec![
+        span(2, 1, "chat", (1, 9), library("my-deployment")),
+        span(3, 2, "POST", (2, 8), wire(json!({}))),
+    ]);
+    assert_eq!(model_calls(&within), (1, 7));
+    let agent = "0000000000000001";
+    let call = within
+        .iter()
+        .find(|record| record.event_type() == LlmCall)
+        .unwrap();
+    assert_eq!(
+        call.parent_id.as_deref(),
+        Some(agent),
+        "it is where the library made it"
+    );
+    // A place that was inferred says nothing of which call it is.
+    let inferred = run(vec![
+        span(2, 1, "chat", (1, 9), library("my-deployment")),
+        span(3, 2, "POST", (2, 8), wire(json!({"tracer.inferred": "parent"}))),
+    ]);
+    assert_eq!(model_calls(&inferred).0, 2);
+}
+
+#[test]
+fn the_last_attempt_within_a_call_is_that_call() {
+    let wire = |more: Value| by("tracer.proxy", more);
+    let failed = |number: u64, times: (u64, u64)| {
+        let attempt = json!({"error.type": "429", "http.response.status_code": 429});
+        let mut span = span(number, 2, "POST", times, wire(attempt));
+        span.status_code = StatusCode::Error;
+        span
+    };
+    let tokens = json!({"gen_ai.usage.output_tokens": 7, "gen_ai.response.id": "r"});
+    let records = run(vec![
+        span(2, 1, "chat", (1, 9), by("library", tokens.clone())),
+        failed(3, (2, 3)),
+        failed(4, (4, 5)),
+        span(5, 2, "POST", (6, 8), wire(tokens)),
+    ]);
+    let attempts: Vec<bool> = records
+        .iter()
+        .filter(|record| record.event_type() == LlmCall)
+        .map(|record| record.meta.contains_key("attempt_of"))
+        .collect();
+    assert_eq!(attempts, [true, true, false]);
+    assert_eq!(model_calls(&records), (3, 7));
+}
+
+#[test]
+fn an_instrumentation_recorded_each_call_once() {
+    // The ID joins the first two; the tokens, which all have, must not add the third.
+    let tokens = |scope: &str, more: Value| {
+        let mut stored = attributes(by(scope, json!({"gen_ai.usage.output_tokens": 7})));
+        stored.extend(attributes(more));
+        Value::Object(stored)
+    };
+    let id = json!({"gen_ai.response.id": "r"});
+    let records = run(vec![
+        span(2, 1, "chat", (1, 9), tokens("library", id.clone())),
+        span(3, 1, "POST", (2, 8), tokens("tracer.proxy", id)),
+        span(4, 1, "chat", (1, 9), tokens("library", json!({}))),
+    ]);
+    assert_eq!(model_calls(&records), (2, 14));
+}
