@@ -14,7 +14,8 @@ use crate::exchange::{IncomingRequest, kept_query};
 use crate::model_api::ModelApi;
 
 /// Members of a request that say nothing to the model.
-const IGNORED: [&str; 15] = [
+const IGNORED: [&str; 16] = [
+    "client_metadata",
     "extra_headers",
     "keep_alive",
     "labels",
@@ -32,7 +33,12 @@ const IGNORED: [&str; 15] = [
     "background",
 ];
 /// Members that say nothing to the model, wherever they are.
-const IGNORED_ANYWHERE: [&str; 2] = ["cache_control", "cacheControl"];
+const IGNORED_ANYWHERE: [&str; 3] = [
+    "cache_control",
+    "cacheControl",
+    // Codex's: when a message was written, and in which turn.
+    "internal_chat_message_metadata_passthrough",
+];
 /// Members whose values are identifiers, whatever their shape.
 const IDENTIFIERS: [&str; 7] = [
     "call_id",
@@ -330,6 +336,10 @@ mod tests {
         for more in [
             json!({"user": "u", "metadata": {"a": 1}, "stream_options": {"include_usage": true}, "store": false}),
             json!({"temperature": null, "service_tier": "auto", "prompt_cache_key": "k"}),
+            json!({"client_metadata": {"turn_id": "01a21d0a"}}),
+            json!({"messages": [
+                {"content": "hi", "role": "user", "internal_chat_message_metadata_passthrough": {"create_time": 1.5}},
+            ]}),
             json!({"messages": [{"content": "hi", "role": "user", "cache_control": {"type": "ephemeral"}}]}),
         ] {
             let mut with = plain.clone();

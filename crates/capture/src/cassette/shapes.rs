@@ -38,6 +38,8 @@ static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?:[a-z]{2,12}[_-](?:tool-|run-)?)?[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
         r"|[0-7][0-9A-HJKMNP-TV-Z]{25}",
         r"|[0-9a-f]{32}",
+        // Codex begins what a command printed with it.
+        r"|Chunk ID: [0-9a-f]{6}",
         r")\b",
     ))
 });
@@ -218,6 +220,7 @@ mod tests {
             "8c6ff5f4-4f0c-4d3e-9d0f-2f0a3a1b2c3d",
             "01ARZ3NDEKTSV4RRFFQ69G5FAV",
             "0123456789abcdef0123456789abcdef",
+            "Chunk ID: 79aafe",
         ] {
             assert_eq!(
                 marked(&format!("see {id}."), &[]),
