@@ -47,16 +47,18 @@ fn exception(class: &str, message: &str) -> Value {
 
 #[test]
 fn an_unknown_outcome_is_no_failure() {
-    let unknown = || (tool(), "UNSET", json!([]));
+    // Only messages show the calls, and none has a result.
+    let derived = |mut attributes: Value| {
+        attributes["tracer.derived"] = json!(true);
+        (attributes, "UNSET", json!([]))
+    };
+    let unknown = || derived(tool());
     let tools = [unknown(), unknown(), unknown()];
     for check in [ENDS_OK, CALLED] {
         assert_eq!(decided(check, &json!({}), &tools), Verdict::Pass, "{check}");
     }
     // Without arguments, only the results say whether they repeat each other.
-    let bare = || {
-        let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"});
-        (attributes, "UNSET", json!([]))
-    };
+    let bare = || derived(json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}));
     let tools = [bare(), bare(), bare()];
     assert_eq!(decided(NO_LOOPS, &json!({}), &tools), Verdict::Inconclusive);
 }
