@@ -32,6 +32,7 @@ const PROXY: &str = "proxy";
 
 /// What has to be known of a call to find the others that it is.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct CallFacts {
     pub(crate) place: LinePlace,
     pub(crate) span_id: SpanId,
