@@ -22,6 +22,12 @@ const CALL_ID: &str = "gen_ai.tool.call.id";
 
 /// A shorter text is in many questions by chance, in bytes.
 const MIN_TEXT_BYTES: usize = 4;
+/// A text that is as long is in no other question by chance, in bytes.
+const TELLING_BYTES: usize = 40;
+/// Calls without a result that may be asking a question, the latest ones.
+const MAX_ASKING: usize = 64;
+/// So much earlier than the end of the answer may a client act on it, in nanoseconds.
+const TOLERANCE: u64 = 50_000_000;
 
 /// Calls of the Responses API that the program runs; the provider runs every other.
 const RUN_BY_PROGRAM: [&str; 6] = [
@@ -125,18 +131,15 @@ impl DerivedTools {
         !self.waiting.is_empty()
     }
 
-    /// The latest call without a result whose arguments have a text that is in `question`: what a model is asked then is
-    /// asked by that tool.
-    pub(super) fn asking_for(&self, question: &str) -> Option<SpanId> {
-        let latest_first = self.waiting.iter().rev();
-        latest_first
-            .filter(|call| {
-                is_any_text(&call.arguments, &|text| {
-                    text.len() >= MIN_TEXT_BYTES && question.contains(text)
-                })
-            })
-            .map(|call| call.span_id)
-            .next()
+    /// The only call without a result that asks `question`, of a request that arrived at `arrived`: one of its arguments is the
+    /// question, or a long part of it; or a part of it where `said`, what the request says in all, has the tool's name or another
+    /// argument, too. Of several that might nobody knows which it was.
+    pub(super) fn asking_for(&self, question: &str, said: &str, arrived: u64) -> Option<SpanId> {
+        let latest_first = self.waiting.iter().rev().take(MAX_ASKING);
+        let mut asking = latest_first
+            .filter(|call| call.asked <= arrived.saturating_add(TOLERANCE) && asks(call, question, said));
+        let only = asking.next()?;
+        asking.next().is_none().then_some(only.span_id)
     }
 
     /// The spans of the calls whose results a request brings, which arrived at `arrived`.
@@ -187,17 +190,42 @@ impl DerivedTools {
     }
 }
 
-/// Whether a text within a value is as asked for; arguments may be JSON text.
-fn is_any_text(value: &Value, is_it: &dyn Fn(&str) -> bool) -> bool {
+/// Whether a call with these arguments asks a question, of a request that says `said` in all.
+fn asks(call: &AwaitedTool, question: &str, said: &str) -> bool {
+    let mut texts = Vec::new();
+    collect_texts(&call.arguments, &mut texts);
+    texts.retain(|text| text.len() >= MIN_TEXT_BYTES);
+    let name = letters(&call.name);
+    let names_tool = !name.is_empty() && letters(said).contains(&name);
+    let is_another = |text: &String| {
+        texts
+            .iter()
+            .any(|other| other != text && said.contains(other.as_str()))
+    };
+    texts.iter().any(|text| {
+        text.trim() == question.trim()
+            || question.contains(text.as_str())
+                && (text.len() >= TELLING_BYTES || names_tool || is_another(text))
+    })
+}
+
+/// The texts anywhere in a value.
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) => match embedded_json(text) {
-            Some(inner) => is_any_text(&inner, is_it),
-            None => is_it(text),
+            Some(inner) => collect_texts(&inner, texts),
+            None => texts.push(text.clone()),
         },
-        Value::Array(items) => items.iter().any(|item| is_any_text(item, is_it)),
-        Value::Object(map) => map.values().any(|item| is_any_text(item, is_it)),
-        _ => false,
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(map) => map.values().for_each(|item| collect_texts(item, texts)),
+        _ => {}
     }
+}
+
+/// The letters and digits of a text, small.
+fn letters(text: &str) -> String {
+    let kept = text.chars().filter(|char| char.is_alphanumeric());
+    kept.flat_map(char::to_lowercase).collect()
 }
 
 /// The class and the message of a result that says that its tool failed.
@@ -487,14 +515,25 @@ mod tests {
         let answer = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
             {"id": "call_1", "function": {"name": "research", "arguments": "{\"topic\":\"the fjords of Norway\",\"n\":\"a\"}"}},
             {"id": "call_2", "function": {"name": "research", "arguments": "{\"topic\":\"the lakes of Sweden\"}"}}]}}]});
-        ask(&mut tools, &answer, 100);
-        let of = |question: &str| tools.asking_for(question);
+        ask(&mut tools, &answer, 100_000_000);
+        let of = |question: &str| tools.asking_for(question, question, 200_000_000);
         let (fjords, lakes) = (
             of("Research the fjords of Norway, please."),
             of("Research the lakes of Sweden"),
         );
         assert!(fjords.is_some() && lakes.is_some() && fjords != lakes);
         assert_eq!(of("A question of its own, with the letter a"), None);
+        // Each place is in a question about it; that a tool was given it says nothing.
+        assert_eq!(of("Where are the fjords of Norway?"), None);
+        let earlier = tools.asking_for("Research the lakes of Sweden", "Research the lakes of Sweden", 1);
+        assert_eq!(earlier, None, "it was asked before the tool was");
+        ask(&mut tools, &answer, 150_000_000);
+        let of_two = tools.asking_for(
+            "Research the lakes of Sweden",
+            "Research the lakes of Sweden",
+            200_000_000,
+        );
+        assert_eq!(of_two, None, "one of two that ask the same");
     }
 
     #[test]

@@ -387,12 +387,22 @@ fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
                 )
             })
         }
+        // A stream whose end has come is whole, whoever closed the connection then.
+        (ExchangeEnd::ClientGone, Some(status))
+            if status < 400 && call.answer.chunks > 0 && call.answer.is_complete =>
+        {
+            None
+        }
         (end, status) => Some(failure_of_end(end, status)),
     }
 }
 
 fn failure_of_end(end: &ExchangeEnd, status: Option<u16>) -> (String, String) {
     match (end, status) {
+        // A refusal whose body the client left is that refusal.
+        (ExchangeEnd::ClientGone, Some(status)) if status >= 400 => {
+            (status.to_string(), format!("HTTP status {status}"))
+        }
         (ExchangeEnd::ClientGone, _) => (ABORTED.to_owned(), "the client hung up".to_owned()),
         (ExchangeEnd::BrokenOff(reason), _) => (UPSTREAM_FAILED.to_owned(), reason.clone()),
         (ExchangeEnd::Whole, Some(status)) => (status.to_string(), format!("HTTP status {status}")),

@@ -4,7 +4,7 @@
 //! inferred, and marked as that.
 
 use opentelemetry_proto::tonic::trace::v1::Span;
-use tracer_insight::conversation::{answer_messages, offered_tools, prompt_messages};
+use tracer_insight::conversation::{Message, MessagePart, answer_messages, offered_tools, prompt_messages};
 use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names;
 
@@ -18,8 +18,11 @@ use crate::runs::random_span_id;
 
 /// The number of the conversation that a call belongs to, from 1.
 const THREAD: &str = "tracer.thread";
-/// The name of the span around the calls of a conversation that is not the run's main one.
+/// The name of the span around the calls of a conversation that a tool waits for.
 const SUB_AGENT: &str = "sub-agent";
+
+/// What a request says is looked through so far, in bytes; a text that goes beyond it is taken whole.
+const MAX_SAID_BYTES: usize = 16 * 1024;
 
 /// What is known of the calls of a run.
 #[derive(Debug)]
@@ -28,8 +31,6 @@ pub(super) struct ProxiedRun {
     threads: Threads,
     /// Where the calls of each conversation are, by its number.
     places: Vec<ThreadPlace>,
-    /// The first conversation that offers tools.
-    main: Option<ThreadNumber>,
     tools: DerivedTools,
 }
 
@@ -47,7 +48,7 @@ struct SubAgent {
     span_id: SpanId,
     parent: SpanId,
     /// The tool that the conversation works for.
-    tool: Option<SpanId>,
+    tool: SpanId,
     start: u64,
     end: u64,
 }
@@ -58,7 +59,6 @@ impl ProxiedRun {
             context,
             threads: Threads::default(),
             places: Vec::new(),
-            main: None,
             tools: DerivedTools::default(),
         }
     }
@@ -91,12 +91,12 @@ impl ProxiedRun {
         let mut spans = self.tools.settle(&self.context, &messages, arrived);
         let settled: Vec<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
         let is_settled = |tool: SpanId| settled.contains(&tool.to_bytes().as_slice());
-        let sub_agents = self.ended_sub_agents(|tool| tool.is_some_and(is_settled));
+        let sub_agents = self.ended_sub_agents(is_settled);
         spans.extend(sub_agents);
         let has_thread = api != ModelApi::Embeddings && !history.is_empty();
         let thread = has_thread.then(|| {
             let known = self.threads.continued_by(&history);
-            let thread = known.unwrap_or_else(|| self.begin(&history, call, arrived));
+            let thread = known.unwrap_or_else(|| self.begin(&history, &messages, call, arrived));
             self.threads.note_request(thread, &history);
             thread
         });
@@ -131,35 +131,39 @@ impl ProxiedRun {
         spans
     }
 
-    /// Begins a conversation: the first one with tools is the run's own; of another one the calls are in a span of their
-    /// own, in the tool that waits for it.
-    fn begin(&mut self, history: &RequestHistory, call: &ModelCall, arrived: u64) -> ThreadNumber {
+    /// Begins a conversation. One that a tool waits for is in that tool, and where it offers tools, its calls are in a span of
+    /// their own; all others stand side by side.
+    fn begin(
+        &mut self,
+        history: &RequestHistory,
+        messages: &[Message],
+        call: &ModelCall,
+        arrived: u64,
+    ) -> ThreadNumber {
         let thread = self.threads.begin();
         let root = self.context.root_span_id;
+        let tool = self
+            .tools
+            .asking_for(&history.question, &said_in(messages), arrived);
         let offers_tools = !offered_tools(&call.request, None).is_empty();
-        let tool = self.tools.asking_for(&history.question);
-        let parent = tool.unwrap_or(root);
-        let is_main = offers_tools && self.main.is_none();
-        if is_main {
-            self.main = Some(thread);
-        }
-        let place = if offers_tools && !is_main {
-            let span_id = random_span_id();
-            ThreadPlace {
-                parent: span_id,
-                sub_agent: Some(SubAgent {
-                    span_id,
-                    parent,
-                    tool,
-                    start: arrived,
-                    end: arrived,
-                }),
+        let place = match tool {
+            Some(tool) if offers_tools => {
+                let span_id = random_span_id();
+                ThreadPlace {
+                    parent: span_id,
+                    sub_agent: Some(SubAgent {
+                        span_id,
+                        parent: tool,
+                        tool,
+                        start: arrived,
+                        end: arrived,
+                    }),
+                }
             }
-        } else {
-            ThreadPlace {
-                parent,
+            _ => ThreadPlace {
+                parent: tool.unwrap_or(root),
                 sub_agent: None,
-            }
+            },
         };
         self.places.push(place);
         thread
@@ -175,7 +179,7 @@ impl ProxiedRun {
     }
 
     /// The spans of the sub-agents that have ended, by the tool that they work for.
-    fn ended_sub_agents(&mut self, has_ended: impl Fn(Option<SpanId>) -> bool) -> Vec<Span> {
+    fn ended_sub_agents(&mut self, has_ended: impl Fn(SpanId) -> bool) -> Vec<Span> {
         let context = self.context;
         let ended = self.places.iter_mut().filter_map(|place| {
             let sub_agent = place.sub_agent.take_if(|sub_agent| has_ended(sub_agent.tool))?;
@@ -183,6 +187,21 @@ impl ProxiedRun {
         });
         ended.collect()
     }
+}
+
+/// What a request says in all, as far as it is looked through.
+fn said_in(messages: &[Message]) -> String {
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    let mut said = String::new();
+    for part in parts {
+        if let MessagePart::Text(text) = part
+            && said.len() < MAX_SAID_BYTES
+        {
+            said.push_str(text);
+            said.push('\n');
+        }
+    }
+    said
 }
 
 fn sub_agent_span(context: &ProxyContext, sub_agent: &SubAgent) -> Span {

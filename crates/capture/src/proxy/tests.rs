@@ -323,6 +323,52 @@ fn a_client_that_hangs_up_stops_the_upstream() {
 }
 
 #[test]
+fn a_stream_that_is_left_after_its_end_is_whole() {
+    let (gone, is_gone) = mpsc::channel();
+    let proxied = Proxied::before(move |stream| {
+        stream.write_all(CHUNKED).unwrap();
+        stream.write_all(&chunk(FIRST_CHUNK)).unwrap();
+        stream.write_all(&chunk(b"data: [DONE]\n\n")).unwrap();
+        // The connection stays open, as that of a server that keeps it alive.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < deadline {
+            if stream.write_all(&chunk(b": \n\n")).is_err() {
+                let _ = gone.send(());
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    let mut stream = proxied.send("/chat/completions", "", QUESTION);
+    read_until(&mut stream, "[DONE]");
+    drop(stream);
+    is_gone
+        .recv_timeout(Duration::from_secs(10))
+        .expect("the upstream connection is closed");
+    let (_, spans) = proxied.finish();
+    assert_eq!(attribute(&spans[0], "tracer.error_type"), None);
+    assert_answered(&spans[0], "A");
+}
+
+#[test]
+fn conversations_that_no_tool_waits_for_stand_side_by_side() {
+    let call = json!({"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Oslo\"}"}});
+    let asks = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let question = |text: &str| with_tools(&json!([{"role": "user", "content": text}]));
+    let answers = vec![
+        answering(&asks),
+        answering(&json!({"role": "assistant", "content": "7 C"})),
+    ];
+    let proxied = Proxied::answered_in_turn(answers);
+    proxied.ask("/chat/completions", "", &question("Weather in Oslo?"));
+    proxied.ask("/chat/completions", "", &question("Weather in Oslo and Paris?"));
+    let (_, spans) = proxied.finish();
+    let root = context().root_span_id.to_bytes();
+    assert!(spans.iter().all(|span| span.parent_span_id == root), "{spans:?}");
+    assert!(spans.iter().all(|span| span.name != "sub-agent"));
+}
+
+#[test]
 fn a_broken_answer_is_broken_for_the_client_too() {
     let proxied = Proxied::before(|stream| {
         stream.write_all(CHUNKED).unwrap();

@@ -306,6 +306,13 @@ pub(super) fn fill(payload: &mut Payload, own_name: &str, other: &SpanRecord) {
                 ..
             },
         ) => {
+            // What the model asked for says which argument is which; some libraries report the bare value alone.
+            if other.attributes.contains_key(names::DERIVED.written())
+                && other_args.is_object()
+                && !args.is_object()
+            {
+                args.clone_from(&other_args);
+            }
             for (known, other) in [(args, other_args), (result, other_result)] {
                 if is_null(known) {
                     *known = other;

@@ -58,7 +58,8 @@ pub(crate) struct CallFacts {
     /// Hash of what names the instrumentation that recorded it.
     source: u64,
     is_own: bool,
-    /// Whether the proxy saw it, below a span that the program named.
+    is_of_proxy: bool,
+    /// Whether the proxy saw it, and its place was not inferred.
     is_on_the_wire: bool,
     is_mcp: bool,
     /// Whether it was derived from messages: nobody saw it run.
@@ -155,6 +156,7 @@ impl CallFacts {
             request_id,
             source: source.finish(),
             is_own,
+            is_of_proxy,
             is_on_the_wire: is_of_proxy && !facts.says(names::INFERRED.written()),
             is_mcp: facts.says("mcp.method.name"),
             is_derived,
@@ -167,7 +169,7 @@ impl CallFacts {
 mod kept {
     /// The ID of its request is known.
     pub(super) const HAS_REQUEST_ID: u8 = 1;
-    pub(super) const ON_THE_WIRE: u8 = 2;
+    pub(super) const OF_PROXY: u8 = 2;
     pub(super) const OWN: u8 = 4;
     pub(super) const MCP: u8 = 8;
     pub(super) const DERIVED: u8 = 16;
@@ -219,8 +221,9 @@ impl CallFacts {
         let other_parent = self.parent.filter(|_| !is_same_parent);
         let flags = [
             (self.request_id != 0, kept::HAS_REQUEST_ID),
-            (self.is_on_the_wire, kept::ON_THE_WIRE),
-            (self.is_own, kept::OWN),
+            // No recorder's own call is the proxy's: both bits are a call of the proxy whose place was inferred.
+            (self.is_of_proxy, kept::OF_PROXY),
+            (self.is_own || self.is_of_proxy && !self.is_on_the_wire, kept::OWN),
             (self.is_mcp, kept::MCP),
             (self.is_derived, kept::DERIVED),
             (is_same_parent, kept::SAME_PARENT),
@@ -292,8 +295,9 @@ impl CallFacts {
                 0
             },
             source,
-            is_own: has(kept::OWN),
-            is_on_the_wire: has(kept::ON_THE_WIRE),
+            is_own: has(kept::OWN) && !has(kept::OF_PROXY),
+            is_of_proxy: has(kept::OF_PROXY),
+            is_on_the_wire: has(kept::OF_PROXY) && !has(kept::OWN),
             is_mcp: has(kept::MCP),
             is_derived: has(kept::DERIVED),
             richness,
@@ -367,6 +371,34 @@ impl RepeatableTypes {
     }
 }
 
+/// A call that a library reports around the request that the proxy saw.
+struct GroupPlace {
+    name: u64,
+    /// When the library says that it began.
+    reported: i64,
+    /// When the request was made.
+    made: i64,
+    parent: SpanId,
+}
+
+impl GroupPlace {
+    fn of(call: &CallFacts, others: &[&CallFacts], parent: Option<&SpanId>) -> Option<Self> {
+        let reported = others.iter().filter(|other| !other.is_of_proxy);
+        let is_model_call = call.is_of_proxy && call.event_type == EventType::LlmCall;
+        Some(Self {
+            name: call.name,
+            reported: reported
+                .map(|other| other.start)
+                .min()
+                .filter(|_| is_model_call)?,
+            made: call.start,
+            parent: *parent?,
+        })
+    }
+}
+
+/// Reports of calls that are looked at for the place of a failed attempt.
+const MAX_AROUND: usize = 16;
 /// Spans above one that are looked at for its place.
 const MAX_DEPTH: usize = 64;
 
@@ -374,6 +406,7 @@ impl SameCalls {
     /// Finds them. `ancestor` gives what is known of a span of the run, call or not.
     pub(crate) fn find(facts: &[CallFacts], ancestor: impl Fn(SpanId) -> Option<Ancestor>) -> Self {
         let mut same = Self::default();
+        let mut placed = Vec::new();
         for mut group in pairs::groups(facts, &ancestor) {
             // The one that says most; among equals, and of the two sides of a protocol, the outer one.
             let is_protocol = group.iter().all(|call| call.is_mcp);
@@ -396,10 +429,41 @@ impl SameCalls {
             for other in others {
                 same.calls.insert(other.place.line, (first.place, first.span_id));
             }
+            placed.extend(GroupPlace::of(first, others, same.parents.get(&first.place.line)));
             let others = others.iter().map(|other| other.place).collect();
             same.repeats.insert(first.place.line, others);
         }
+        same.place_attempts(facts, placed, &ancestor);
         same
+    }
+
+    /// Puts each failed request that nothing else reports, and that names no place, where the call is that was its next attempt:
+    /// the only one whose report by a library it lies in, of the same model.
+    fn place_attempts(
+        &mut self,
+        facts: &[CallFacts],
+        mut placed: Vec<GroupPlace>,
+        ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+    ) {
+        placed.sort_by_key(|group| group.reported);
+        let is_root = |span: SpanId| ancestor(span).is_none_or(|ancestor| ancestor.parent.is_none());
+        for call in facts {
+            let is_alone = call.is_of_proxy
+                && call.outcome == Outcome::Failed
+                && self.call_of(call.place.line).is_none()
+                && self.repeats_of(call.place.line).is_empty();
+            if !is_alone || call.is_on_the_wire && !call.parent.is_some_and(is_root) {
+                continue;
+            }
+            let begun = placed.partition_point(|group| group.reported <= call.start);
+            let latest_first = placed.get(..begun).unwrap_or_default().iter().rev();
+            let mut around = latest_first
+                .take(MAX_AROUND)
+                .filter(|group| group.name == call.name && call.end <= group.made);
+            if let (Some(only), None) = (around.next(), around.next()) {
+                self.parents.insert(call.place.line, only.parent);
+            }
+        }
     }
 
     /// Whether no call is recorded more than once.

@@ -944,3 +944,65 @@ fn an_instrumentation_recorded_each_call_once() {
     ]);
     assert_eq!(model_calls(&records), (2, 14));
 }
+
+#[test]
+fn a_bare_argument_is_the_one_that_the_model_asked_for() {
+    let records = run(vec![
+        span(
+            2,
+            1,
+            "get_weather",
+            (1, 9),
+            json!({
+                "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "get_weather", "gen_ai.tool.call.id": "call_1",
+                "gen_ai.tool.call.arguments": r#"{"city":"Oslo"}"#, "tracer.derived": true, "tracer.source": "proxy",
+            }),
+        ),
+        span(
+            3,
+            1,
+            "get_weather",
+            (2, 3),
+            json!({"openinference.span.kind": "TOOL", "tool.name": "get_weather", "input.value": "Oslo", "tool_call.id": "call_1"}),
+        ),
+    ]);
+    assert_eq!(calls(&records), [(2, Unknown, Some(3)), (3, ToolCall, None)]);
+    assert_eq!(payload(&records, 3)["args"], json!({"city": "Oslo"}));
+}
+
+#[test]
+fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
+    let failed = |number: u64, times: (u64, u64)| {
+        let mut span = span(
+            number,
+            1,
+            "POST",
+            times,
+            by("tracer.proxy", json!({"error.type": "429"})),
+        );
+        span.status_code = StatusCode::Error;
+        span
+    };
+    let id = json!({"gen_ai.response.id": "r", "gen_ai.usage.output_tokens": 7});
+    let records = run(vec![
+        span(
+            2,
+            1,
+            "invoke_agent",
+            (1, 20),
+            json!({"gen_ai.operation.name": "invoke_agent"}),
+        ),
+        span(3, 2, "chat", (2, 9), by("library", id.clone())),
+        failed(4, (3, 4)),
+        span(5, 1, "POST", (6, 8), by("tracer.proxy", id)),
+        failed(6, (11, 12)),
+    ]);
+    let agent = |number: u64| {
+        let record = records
+            .iter()
+            .find(|record| record.event_id == format!("{number:016x}"));
+        record.unwrap().parent_id.as_deref() == Some("0000000000000002")
+    };
+    assert!(agent(4) && agent(5));
+    assert!(!agent(6), "it is within no report");
+}
