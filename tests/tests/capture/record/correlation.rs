@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use super::TRACER;
 
-/// Runs one of the programs of the folder with Python, which says whether what `tracer` tells is right.
+/// Runs one of the programs of the folder with Python, which says whether what `tracer` shows is right.
 fn is_right(arguments: &[&str]) {
     let interop = Path::new(env!("CARGO_MANIFEST_DIR")).join("interop");
     let folder = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn is_right(arguments: &[&str]) {
 #[case("schema_as_tool")]
 #[case("retry_inside_span")]
 #[case("args_of_the_span")]
-fn calls_are_told_as_they_were_made(#[case] program: &str) {
+fn calls_are_shown_as_they_were_made(#[case] program: &str) {
     is_right(&["check.py", program]);
 }
 
