@@ -262,6 +262,8 @@ impl Received {
             ),
             (collected.ignored_logs, "log record", "about no agent ignored"),
             (rejected, "span or log record", "rejected"),
+            (collected.differing, "span", "left out (the ID is a duplicate)"),
+            (collected.repaired, "value", "repaired or left out"),
             (self.served.refused_requests, "request", "refused"),
             (
                 collected.recorded_elsewhere,

@@ -5,6 +5,8 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 
+use crate::otlp::Repairs;
+
 /// What takes decoded OTLP. Implementations are called from many threads and return when everything that they accepted
 /// is on the disk: what was acknowledged is never lost.
 pub trait OtlpSink: Send + Sync + 'static {
@@ -21,6 +23,9 @@ pub trait OtlpSink: Send + Sync + 'static {
     ///
     /// [`Refused`] when nothing of it was taken and the sender should try again.
     fn accept_logs(&self, logs: Vec<ResourceLogs>) -> Result<Accepted, Refused>;
+
+    /// Counts what of an accepted request was repaired or left out.
+    fn note_repairs(&self, _repairs: &Repairs) {}
 }
 
 /// What became of an accepted request: OTLP's partial success.
@@ -31,6 +36,19 @@ pub struct Accepted {
     pub rejected: u64,
     /// Why they were rejected, or a warning where none was. Never a value of the request.
     pub message: Option<String>,
+}
+
+impl Accepted {
+    /// With a further reason or warning.
+    pub(crate) fn also(&mut self, message: &str) {
+        match &mut self.message {
+            Some(known) => {
+                known.push_str("; ");
+                known.push_str(message);
+            }
+            None => self.message = Some(message.to_owned()),
+        }
+    }
 }
 
 /// Why nothing of a request was taken; the sender tries again.

@@ -77,8 +77,8 @@ impl Capture {
         let collector = RunCollector::open(options).unwrap();
         for document in OtlpFile::new(File::open(&self.file).unwrap()) {
             let accepted = match document.unwrap() {
-                FileContent::Spans(spans) => collector.accept_spans(spans),
-                FileContent::Logs(logs) => collector.accept_logs(logs),
+                FileContent::Spans(spans) => collector.accept_spans(spans.resources),
+                FileContent::Logs(logs) => collector.accept_logs(logs.resources),
                 content => panic!("{content:?}"),
             };
             assert_eq!(accepted.unwrap().rejected, 0, "{}", self.name());

@@ -161,8 +161,14 @@ fn import_file(
     for document in OtlpFile::new(source) {
         progress.step();
         let accepted = match document {
-            Ok(FileContent::Spans(spans)) => collector.accept_spans(spans),
-            Ok(FileContent::Logs(logs)) => collector.accept_logs(logs),
+            Ok(FileContent::Spans(spans)) => {
+                collector.note_repairs(&spans.repairs);
+                collector.accept_spans(spans.resources)
+            }
+            Ok(FileContent::Logs(logs)) => {
+                collector.note_repairs(&logs.repairs);
+                collector.accept_logs(logs.resources)
+            }
             Ok(_) => continue,
             Err(error) => {
                 unreadable += 1;
@@ -229,6 +235,9 @@ fn show(
     }
     let lines: Vec<Line> = files.iter().map(file_line).collect();
     session.ui.lines(&lines)?;
+    for note in summary.notes() {
+        session.ui.remark(note);
+    }
     if summary.ignored_traces > 0 {
         let traces = text::counted(summary.ignored_traces, "trace");
         let note = format!("{traces} without a model call, a tool call or an agent ignored");

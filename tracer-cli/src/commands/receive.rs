@@ -74,6 +74,10 @@ pub(crate) enum ReceiveLine<'a> {
         duplicates: u64,
         /// Spans and log records that can never be taken.
         rejected: u64,
+        /// Spans with the ID of another one that differs from them; they were left out.
+        differing: u64,
+        /// Values that were not as OTLP writes them, and were repaired or left out.
+        repaired: u64,
         /// Traces without a model call, a tool call or an agent.
         ignored_traces: u64,
         /// Log records that say nothing about an agent.
@@ -207,6 +211,8 @@ fn ended(args: &Args, received: &Received, session: &mut Session) -> Result<(), 
             spans: collected.spans,
             duplicates: collected.duplicates,
             rejected: collected.rejected,
+            differing: collected.differing,
+            repaired: collected.repaired,
             ignored_traces: collected.ignored_traces,
             ignored_logs: collected.ignored_logs,
             refused_requests: received.served.refused_requests,

@@ -222,6 +222,37 @@ impl RunMeta {
         self.additive_count(UNATTACHED)
     }
 
+    /// How many tool calls of an imported run ran in parallel, though each names another one as its parent.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// assert_eq!(capture(|| ()).meta.parallel_calls(), 0);
+    /// ```
+    #[must_use]
+    pub fn parallel_calls(&self) -> u64 {
+        self.imported_count("parallel_calls")
+    }
+
+    /// How long before the root the first span of an imported run began, as their clocks differ, in milliseconds.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// assert_eq!(capture(|| ()).meta.began_before_root_ms(), 0);
+    /// ```
+    #[must_use]
+    pub fn began_before_root_ms(&self) -> u64 {
+        self.imported_count("began_before_root_ms")
+    }
+
+    fn imported_count(&self, key: &str) -> u64 {
+        let imported = self.additional.get("imported");
+        imported
+            .and_then(|imported| imported.get(key)?.as_u64())
+            .unwrap_or(0)
+    }
+
     fn additive_count(&self, key: &str) -> u64 {
         self.additional.get(key).and_then(Value::as_u64).unwrap_or(0)
     }

@@ -28,6 +28,10 @@ use crate::write::log::{Batch, SpanLog};
 use crate::write::meta_file::{MetaFile, replace_text, write_unread};
 use crate::write::meta_text::MetaText;
 
+/// So long before the root may a span begin until the clocks are said to differ, in microseconds.
+const CLOCK_TOLERANCE_US: i64 = 1_000_000;
+/// The attribute of a root that holds when it began as it was sent.
+const SOURCE_START: &str = "tracer.source_start";
 /// How often the end of a run is written again, because others who share its log were late.
 const MAX_READINGS: usize = 8;
 
@@ -168,6 +172,8 @@ pub struct Appended {
     pub duplicates: u64,
     /// Spans with the ID of another one that is there, which stays.
     pub differing: u64,
+    /// The ID of the first of these.
+    pub first_differing: Option<SpanId>,
 }
 
 /// The additive key of `meta.json` that says how the run came here.
@@ -179,6 +185,12 @@ struct ImportedMeta {
     /// Spans that came again with another content.
     #[serde(default, skip_serializing_if = "is_default")]
     differing_spans: u64,
+    /// Tool calls that ran beside the one that they name as their parent, and these.
+    #[serde(default, skip_serializing_if = "is_default")]
+    parallel_calls: u64,
+    /// How long before the root the first span began, where that is more than clocks are read apart.
+    #[serde(default, skip_serializing_if = "is_default")]
+    began_before_root_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -543,6 +555,9 @@ impl RunWriter {
                 let is_same = known.fingerprint.is_none_or(|known| known == span.fingerprint);
                 appended.duplicates += u64::from(is_same);
                 appended.differing += u64::from(!is_same);
+                if !is_same {
+                    appended.first_differing.get_or_insert(span.record.span_id);
+                }
                 continue;
             }
             if self.known.joined.contains(&span.record.span_id) {
@@ -932,6 +947,7 @@ impl RunWriter {
         if self.phase != RunPhase::Running {
             return Ok(());
         }
+        self.cover_early_spans(root)?;
         self.log.lock_to_end();
         let completed = self.write_end(root, name);
         self.log.unlock();
@@ -948,6 +964,52 @@ impl RunWriter {
         self.phase = RunPhase::Completed;
         self.rules.forget_unfinished(self.trace_id);
         Ok(())
+    }
+
+    /// Lets the root begin with the first span, where that was long before: the clocks of two machines differ, and the run
+    /// would be shorter than what is in it.
+    fn cover_early_spans(&mut self, root: SpanId) -> Result<(), ImportError> {
+        let (Some(facts), Some(first)) = (self.known.parentless.get(&root), self.known.first_start) else {
+            return Ok(());
+        };
+        let early_us = facts.start.microseconds_since(first);
+        if early_us <= CLOCK_TOLERANCE_US {
+            return Ok(());
+        }
+        let duration_ms = u64::try_from(facts.end.microseconds_since(first) / 1_000).ok();
+        self.rewrite(|span| {
+            if span.span_id == root {
+                let sent = span.start_time.text().to_owned();
+                span.attributes.entry(SOURCE_START).or_insert_with(|| sent.into());
+                span.start_time = first.into();
+                span.duration_ms = duration_ms;
+            }
+            true
+        })?;
+        self.imported.began_before_root_ms = u64::try_from(early_us / 1_000).unwrap_or(0);
+        Ok(())
+    }
+
+    /// Notes how many tool calls ran in parallel, though each names another one as its parent; the run's description says so
+    /// when it is completed.
+    ///
+    /// ```
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// run.note_parallel(2);
+    /// run.complete(span.span_id, "weather")?;
+    /// assert_eq!(tracer_sdk::read::LoadedRun::read(run.directory())?.meta.parallel_calls(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn note_parallel(&mut self, calls: u64) {
+        self.imported.parallel_calls = calls;
     }
 
     fn write_end(&mut self, root: SpanId, name: &str) -> Result<(), ImportError> {

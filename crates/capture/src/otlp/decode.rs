@@ -7,6 +7,8 @@ use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 use prost::Message;
 
 use super::json::{self, JsonError};
+use super::protobuf;
+use super::repairs::Repairs;
 
 /// How a request is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,6 +57,9 @@ pub enum DecodeError {
     /// The protobuf is malformed.
     #[error("the protobuf is no OTLP request: {0}")]
     Protobuf(#[from] prost::DecodeError),
+    /// The JSON is an object of another kind.
+    #[error("the JSON is no OTLP request: it has neither resourceSpans nor resourceLogs")]
+    Foreign,
     /// Logs came where spans are expected.
     #[error("the request holds logs, not spans: send logs to /v1/logs")]
     LogsAmongSpans,
@@ -68,7 +73,17 @@ pub enum DecodeError {
     NoIds(usize),
 }
 
-/// Decodes the request of `/v1/traces`. No bytes are a request without spans.
+/// A request: what it holds by resource, and what of it was repaired or left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Decoded<T> {
+    /// The spans or the log records of each resource.
+    pub resources: Vec<T>,
+    /// What was not as OTLP writes it.
+    pub repairs: Repairs,
+}
+
+/// Decodes the request of `/v1/traces`. No bytes are a request without spans. A value that is wrong costs itself alone.
 ///
 /// ```
 /// use tracer_capture::otlp::{Encoding, decode_spans};
@@ -77,7 +92,7 @@ pub enum DecodeError {
 ///     "traceId": "5B8EFFF798038103D269B633813FC60C", "span_id": "eee19b7ec3c1b174",
 ///     "name": "chat", "kind": "SPAN_KIND_CLIENT", "startTimeUnixNano": 1544712660000000000
 /// }]}]}]}"#;
-/// let spans = decode_spans(Encoding::Json, body)?;
+/// let spans = decode_spans(Encoding::Json, body)?.resources;
 /// let span = &spans[0].scope_spans[0].spans[0];
 /// assert_eq!((span.name.as_str(), span.kind, span.span_id.len()), ("chat", 3, 8));
 /// # Ok::<(), tracer_capture::otlp::DecodeError>(())
@@ -86,10 +101,10 @@ pub enum DecodeError {
 /// # Errors
 ///
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
-pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<Vec<ResourceSpans>, DecodeError> {
+pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<Decoded<ResourceSpans>, DecodeError> {
     let decoded = match encoding {
-        Encoding::Protobuf => ExportTraceServiceRequest::decode(body).map_err(DecodeError::from),
-        Encoding::Json => json::read_spans(body).map_err(DecodeError::from),
+        Encoding::Protobuf => decode_protobuf::<ExportTraceServiceRequest>(&protobuf::SPANS, body),
+        Encoding::Json => json::read::<ExportTraceServiceRequest>(body).map_err(DecodeError::from),
     };
     // What is wrong is looked for only after it went wrong.
     let are_logs = || match encoding {
@@ -99,14 +114,21 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<Vec<ResourceSpans
         Encoding::Json => json::has_key(body, &["resourceLogs", "resource_logs"]),
     };
     match decoded {
-        Ok(request) if request.resource_spans.is_empty() && encoding == Encoding::Json && are_logs() => {
-            Err(DecodeError::LogsAmongSpans)
-        }
-        Ok(request) => {
-            let (spans, with_ids) = counts(&request.resource_spans);
+        Ok((_, repairs)) if repairs.values > 0 && are_logs() => Err(DecodeError::LogsAmongSpans),
+        Ok((request, repairs)) => {
+            let resources = request.resource_spans;
+            let (spans, with_ids) = counts(&resources);
             match spans {
-                0 => Ok(request.resource_spans),
-                _ if with_ids > 0 => Ok(request.resource_spans),
+                _ if with_ids > 0 => Ok(Decoded { resources, repairs }),
+                0 => without_items(
+                    encoding,
+                    body,
+                    Decoded { resources, repairs },
+                    &["resourceSpans", "resource_spans"],
+                    are_logs()
+                        .then_some(DecodeError::LogsAmongSpans)
+                        .filter(|_| encoding == Encoding::Json),
+                ),
                 _ if are_logs() => Err(DecodeError::LogsAmongSpans),
                 _ => Err(DecodeError::NoIds(spans)),
             }
@@ -116,15 +138,15 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<Vec<ResourceSpans
     }
 }
 
-/// Decodes the request of `/v1/logs`. No bytes are a request without logs.
+/// Decodes the request of `/v1/logs`. No bytes are a request without logs. A value that is wrong costs itself alone.
 ///
 /// # Errors
 ///
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
-pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<Vec<ResourceLogs>, DecodeError> {
+pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<Decoded<ResourceLogs>, DecodeError> {
     let decoded = match encoding {
-        Encoding::Protobuf => ExportLogsServiceRequest::decode(body).map_err(DecodeError::from),
-        Encoding::Json => json::read_logs(body).map_err(DecodeError::from),
+        Encoding::Protobuf => decode_protobuf::<ExportLogsServiceRequest>(&protobuf::LOGS, body),
+        Encoding::Json => json::read::<ExportLogsServiceRequest>(body).map_err(DecodeError::from),
     };
     let are_spans = || match encoding {
         Encoding::Protobuf => {
@@ -133,13 +155,61 @@ pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<Vec<ResourceLogs>,
         Encoding::Json => json::has_key(body, &["resourceSpans", "resource_spans"]),
     };
     match decoded {
-        Ok(request) if request.resource_logs.is_empty() && encoding == Encoding::Json && are_spans() => {
-            Err(DecodeError::SpansAmongLogs)
+        Ok((_, repairs)) if repairs.values > 0 && are_spans() => Err(DecodeError::SpansAmongLogs),
+        Ok((request, repairs)) => {
+            let has_records = has_records(&request);
+            let resources = request.resource_logs;
+            let decoded = Decoded { resources, repairs };
+            if has_records {
+                return Ok(decoded);
+            }
+            without_items(
+                encoding,
+                body,
+                decoded,
+                &["resourceLogs", "resource_logs"],
+                are_spans().then_some(DecodeError::SpansAmongLogs),
+            )
         }
-        Ok(request) => Ok(request.resource_logs),
         Err(_) if are_spans() => Err(DecodeError::SpansAmongLogs),
         Err(error) => Err(error),
     }
+}
+
+/// A request that holds nothing: an empty one, or none at all.
+fn without_items<T>(
+    encoding: Encoding,
+    body: &[u8],
+    decoded: Decoded<T>,
+    keys: &[&str],
+    of_another_path: Option<DecodeError>,
+) -> Result<Decoded<T>, DecodeError> {
+    if let Some(error) = of_another_path {
+        return Err(error);
+    }
+    if decoded.repairs.values > 0 {
+        return Err(JsonError::of_repairs(decoded.repairs).into());
+    }
+    if encoding == Encoding::Json && json::has_any_key(body) && !json::has_key(body, keys) {
+        return Err(DecodeError::Foreign);
+    }
+    Ok(decoded)
+}
+
+fn decode_protobuf<T: Message + Default>(
+    schema: &protobuf::Schema,
+    body: &[u8],
+) -> Result<(T, Repairs), DecodeError> {
+    T::decode(body)
+        .map(|request| (request, Repairs::default()))
+        .or_else(|error| {
+            let (repaired, repairs) = protobuf::repaired(schema, body).ok_or_else(|| error.clone())?;
+            // Where nothing is left, the first error says why.
+            match T::decode(repaired.as_slice()) {
+                Ok(request) if request.encoded_len() > 0 => Ok((request, repairs)),
+                _ => Err(error.into()),
+            }
+        })
 }
 
 /// How many spans there are, and how many of them have IDs.
@@ -210,10 +280,10 @@ mod tests {
     #[test]
     fn an_empty_body_is_an_empty_request() {
         for encoding in [Encoding::Protobuf, Encoding::Json] {
-            assert!(decode_spans(encoding, b"").unwrap().is_empty());
-            assert!(decode_logs(encoding, b"").unwrap().is_empty());
+            assert_eq!(decode_spans(encoding, b"").unwrap(), Decoded::default());
+            assert_eq!(decode_logs(encoding, b"").unwrap(), Decoded::default());
         }
-        assert!(decode_spans(Encoding::Json, b" {} ").unwrap().is_empty());
+        assert_eq!(decode_spans(Encoding::Json, b" {} ").unwrap(), Decoded::default());
     }
 
     #[test]
@@ -251,6 +321,103 @@ mod tests {
         let spans = &mut request.resource_spans[0].scope_spans[0].spans;
         spans.push(Span::default());
         let decoded = decode_spans(Encoding::Protobuf, &request.encode_to_vec()).unwrap();
-        assert_eq!(counts(&decoded), (2, 1));
+        assert_eq!(counts(&decoded.resources), (2, 1));
+    }
+
+    #[test]
+    fn an_object_of_another_kind_is_refused() {
+        for body in [
+            r#"{"hello": "world"}"#,
+            r#"{"spans": []}"#,
+            r#"{"resourceMetrics": []}"#,
+            "[1, 2]",
+            r#""text""#,
+        ] {
+            assert!(decode_spans(Encoding::Json, body.as_bytes()).is_err(), "{body}");
+            assert!(decode_logs(Encoding::Json, body.as_bytes()).is_err(), "{body}");
+        }
+        for body in [r#"{"resourceSpans": []}"#, r#"{"resource_spans": null}"#] {
+            assert_eq!(
+                decode_spans(Encoding::Json, body.as_bytes()).unwrap(),
+                Decoded::default()
+            );
+        }
+    }
+
+    #[test]
+    fn a_text_without_utf8_costs_itself() {
+        let mut request = one_span();
+        let span = &mut request.resource_spans[0].scope_spans[0].spans[0];
+        span.name = "a@@b".to_owned();
+        span.attributes
+            .push(opentelemetry_proto::tonic::common::v1::KeyValue {
+                key: "note".to_owned(),
+                value: Some(AnyValue {
+                    value: Some(Value::StringValue("c@@d".repeat(100))),
+                }),
+                ..Default::default()
+            });
+        let mut body = request.encode_to_vec();
+        for position in 0..body.len() - 1 {
+            if body[position..].starts_with(b"@@") {
+                body[position] = 0xff;
+                body[position + 1] = b'-';
+            }
+        }
+        assert!(ExportTraceServiceRequest::decode(body.as_slice()).is_err());
+        let decoded = decode_spans(Encoding::Protobuf, &body).unwrap();
+        let span = &decoded.resources[0].scope_spans[0].spans[0];
+        assert_eq!(
+            (span.name.as_str(), span.span_id.as_slice()),
+            ("a\u{fffd}-b", &[2; 8][..])
+        );
+        let note = Value::StringValue("c\u{fffd}-d".repeat(100));
+        assert_eq!(span.attributes[0].value.clone().unwrap().value, Some(note));
+        assert_eq!(
+            decoded.repairs.to_string(),
+            "2 values were repaired or left out; the first: `name` is no UTF-8"
+        );
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_costs_itself() {
+        let mut value = AnyValue {
+            value: Some(Value::BoolValue(true)),
+        };
+        for _ in 0..1000 {
+            let values = vec![value];
+            let array = opentelemetry_proto::tonic::common::v1::ArrayValue { values };
+            value = AnyValue {
+                value: Some(Value::ArrayValue(array)),
+            };
+        }
+        let mut request = one_span();
+        request.resource_spans[0].scope_spans[0].spans[0].attributes.push(
+            opentelemetry_proto::tonic::common::v1::KeyValue {
+                key: "deep".to_owned(),
+                value: Some(value),
+                ..Default::default()
+            },
+        );
+        let decoded = decode_spans(Encoding::Protobuf, &request.encode_to_vec()).unwrap();
+        assert_eq!((counts(&decoded.resources), decoded.repairs.values), ((1, 1), 1));
+    }
+
+    #[test]
+    fn a_field_of_another_type_costs_itself() {
+        let mut request = one_span();
+        request.resource_spans[0].scope_spans[0].spans[0].name.clear();
+        let spans = &mut request.resource_spans[0].scope_spans[0].spans;
+        let mut span = spans.remove(0).encode_to_vec();
+        // The name, field 5, as a number.
+        span.extend([0x28, 7]);
+        let wrap = |message: &[u8], tag: u8| [&[tag, u8::try_from(message.len()).unwrap()], message].concat();
+        let body = wrap(&wrap(&wrap(&span, 0x12), 0x12), 0x0a);
+        let decoded = decode_spans(Encoding::Protobuf, &body).unwrap();
+        assert_eq!(counts(&decoded.resources), (1, 1));
+        assert_eq!(
+            decoded.repairs.to_string(),
+            "1 value was repaired or left out: `name` is of another type"
+        );
     }
 }

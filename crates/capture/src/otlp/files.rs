@@ -6,7 +6,7 @@ use flate2::bufread::MultiGzDecoder;
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 
-use super::decode::{DecodeError, Encoding, decode_logs, decode_spans};
+use super::decode::{DecodeError, Decoded, Encoding, decode_logs, decode_spans};
 use super::json;
 
 /// The largest document of a file, in bytes: a line, a message, or the file when it is one document.
@@ -21,9 +21,9 @@ const HEAD_BYTES: u64 = 64 * 1024;
 #[non_exhaustive]
 pub enum FileContent {
     /// Spans.
-    Spans(Vec<ResourceSpans>),
+    Spans(Decoded<ResourceSpans>),
     /// Log records.
-    Logs(Vec<ResourceLogs>),
+    Logs(Decoded<ResourceLogs>),
     /// Metrics, which no run needs.
     Metrics,
 }
@@ -380,32 +380,18 @@ fn read_at_most(reader: &mut (impl Read + ?Sized), limit: usize, bytes: &mut Vec
 
 fn content(encoding: Encoding, bytes: &[u8], place: DocumentPlace) -> Result<FileContent, FileError> {
     match decode_spans(encoding, bytes) {
-        Ok(spans) if !spans.is_empty() => return Ok(FileContent::Spans(spans)),
+        Ok(spans) => Ok(FileContent::Spans(spans)),
         Err(DecodeError::LogsAmongSpans) => {
             let logs = decode_logs(encoding, bytes);
-            return logs
-                .map(FileContent::Logs)
-                .map_err(|source| FileError::Malformed { place, source });
+            logs.map(FileContent::Logs)
+                .map_err(|source| FileError::Malformed { place, source })
         }
-        Err(DecodeError::NoIds(_)) if encoding == Encoding::Protobuf => {
-            return Err(FileError::Foreign { place });
-        }
-        Err(source) => return Err(FileError::Malformed { place, source }),
-        Ok(_) => {}
-    }
-    // Without spans: which list is there, even if it is empty?
-    match encoding {
-        Encoding::Protobuf => Ok(FileContent::Spans(Vec::new())),
-        Encoding::Json if json::has_key(bytes, &["resourceSpans", "resource_spans"]) => {
-            Ok(FileContent::Spans(Vec::new()))
-        }
-        Encoding::Json if json::has_key(bytes, &["resourceLogs", "resource_logs"]) => {
-            Ok(FileContent::Logs(Vec::new()))
-        }
-        Encoding::Json if json::has_key(bytes, &["resourceMetrics", "resource_metrics"]) => {
+        Err(DecodeError::Foreign) if json::has_key(bytes, &["resourceMetrics", "resource_metrics"]) => {
             Ok(FileContent::Metrics)
         }
-        Encoding::Json => Err(FileError::Foreign { place }),
+        Err(DecodeError::Foreign) => Err(FileError::Foreign { place }),
+        Err(DecodeError::NoIds(_)) if encoding == Encoding::Protobuf => Err(FileError::Foreign { place }),
+        Err(source) => Err(FileError::Malformed { place, source }),
     }
 }
 

@@ -5,10 +5,13 @@ mod decode;
 pub mod encode;
 pub mod files;
 mod json;
+mod protobuf;
+mod repairs;
 
 pub use compression::{Compression, DecompressError};
-pub use decode::{DecodeError, Encoding, decode_logs, decode_spans};
+pub use decode::{DecodeError, Decoded, Encoding, decode_logs, decode_spans};
 pub use json::JsonError;
+pub use repairs::Repairs;
 
 #[cfg(test)]
 mod official_examples;

@@ -56,7 +56,9 @@ fn example(name: &str) -> Vec<u8> {
 
 #[test]
 fn the_example_of_traces_is_understood() {
-    let spans = decode_spans(Encoding::Json, &example("trace.json")).unwrap();
+    let spans = decode_spans(Encoding::Json, &example("trace.json"))
+        .unwrap()
+        .resources;
     let scope = &spans[0].scope_spans[0];
     assert_eq!(scope.scope.as_ref().unwrap().name, "my.library");
     let span = &scope.spans[0];
@@ -70,14 +72,16 @@ fn the_example_of_traces_is_understood() {
     let request = ExportTraceServiceRequest {
         resource_spans: spans.clone(),
     };
-    let again = decode_spans(Encoding::Protobuf, &request.encode_to_vec()).unwrap();
+    let again = decode_spans(Encoding::Protobuf, &request.encode_to_vec())
+        .unwrap()
+        .resources;
     assert_eq!(again, spans);
 }
 
 #[test]
 fn the_examples_of_logs_and_events_are_understood() {
     for (name, event) in [("logs.json", ""), ("events.json", "browser.page_view")] {
-        let logs = decode_logs(Encoding::Json, &example(name)).unwrap();
+        let logs = decode_logs(Encoding::Json, &example(name)).unwrap().resources;
         let record = &logs[0].scope_logs[0].log_records[0];
         assert_eq!(record.event_name, event);
         assert_ne!(record.time_unix_nano, 0);
@@ -90,15 +94,16 @@ fn the_examples_of_logs_and_events_are_understood() {
         let request = ExportLogsServiceRequest {
             resource_logs: logs.clone(),
         };
-        let again = decode_logs(Encoding::Protobuf, &request.encode_to_vec()).unwrap();
+        let again = decode_logs(Encoding::Protobuf, &request.encode_to_vec())
+            .unwrap()
+            .resources;
         assert_eq!(again, logs);
     }
 }
 
 #[test]
 fn an_example_of_another_signal_is_no_trace() {
-    // Metrics have no field that spans have; logs at the path of traces are a mistake of the sender.
-    let metrics = decode_spans(Encoding::Json, &example("metrics.json")).unwrap();
-    assert_eq!(metrics, Vec::new());
+    let metrics = decode_spans(Encoding::Json, &example("metrics.json"));
+    assert!(matches!(metrics, Err(super::DecodeError::Foreign)), "{metrics:?}");
     assert!(decode_spans(Encoding::Json, &example("logs.json")).is_err());
 }

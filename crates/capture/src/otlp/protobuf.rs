@@ -1,134 +1,192 @@
-//! Strings of a protobuf request that are no UTF-8, replaced: prost refuses the whole request for one of them.
+//! Protobuf that cannot be decoded as a whole: what is wrong with it is repaired or left out, field by field.
 
-use prost::encoding::{decode_varint, encode_varint};
+use std::cell::RefCell;
 
-/// The kind of a field of OTLP that holds strings, itself or within.
-#[derive(Debug, Clone, Copy)]
+use super::repairs::{Place, Repairs};
+
+/// So deep are messages read; the decoder goes no deeper than 100.
+const MAX_DEPTH: usize = 96;
+
+/// The fields of a message: number, name, and what they hold.
+pub(super) struct Schema(&'static [(u64, &'static str, Field)]);
+
 enum Field {
     Text,
-    Message(&'static Message),
+    Message(&'static Schema),
+    /// Anything else, by its wire type.
+    Other(u64),
 }
 
-/// The fields of a message that hold strings, by their numbers (opentelemetry-proto 1.9).
-#[derive(Debug)]
-pub(super) struct Message(&'static [(u64, Field)]);
+const VARINT: u64 = 0;
+const FIXED_64: u64 = 1;
+const LENGTH: u64 = 2;
+const FIXED_32: u64 = 5;
 
-/// The request of `/v1/traces`.
-pub(super) static TRACES: Message = Message(&[(1, Field::Message(&RESOURCE_SPANS))]);
-/// The request of `/v1/logs`.
-pub(super) static LOGS: Message = Message(&[(1, Field::Message(&RESOURCE_LOGS))]);
+use Field::{Message, Other, Text};
 
-static RESOURCE_SPANS: Message = Message(&[
-    (1, Field::Message(&RESOURCE)),
-    (2, Field::Message(&SCOPE_SPANS)),
-    (3, Field::Text),
-]);
-static SCOPE_SPANS: Message = Message(&[
-    (1, Field::Message(&SCOPE)),
-    (2, Field::Message(&SPAN)),
-    (3, Field::Text),
-]);
-static SPAN: Message = Message(&[
-    (3, Field::Text),
-    (5, Field::Text),
-    (9, Field::Message(&KEY_VALUE)),
-    (11, Field::Message(&EVENT)),
-    (13, Field::Message(&LINK)),
-    (15, Field::Message(&STATUS)),
-]);
-static EVENT: Message = Message(&[(2, Field::Text), (3, Field::Message(&KEY_VALUE))]);
-static LINK: Message = Message(&[(3, Field::Text), (4, Field::Message(&KEY_VALUE))]);
-static STATUS: Message = Message(&[(2, Field::Text)]);
-static RESOURCE_LOGS: Message = Message(&[
-    (1, Field::Message(&RESOURCE)),
-    (2, Field::Message(&SCOPE_LOGS)),
-    (3, Field::Text),
-]);
-static SCOPE_LOGS: Message = Message(&[
-    (1, Field::Message(&SCOPE)),
-    (2, Field::Message(&LOG_RECORD)),
-    (3, Field::Text),
-]);
-static LOG_RECORD: Message = Message(&[
-    (3, Field::Text),
-    (5, Field::Message(&ANY_VALUE)),
-    (6, Field::Message(&KEY_VALUE)),
-    (12, Field::Text),
-]);
-static RESOURCE: Message = Message(&[(1, Field::Message(&KEY_VALUE)), (3, Field::Message(&ENTITY))]);
-static ENTITY: Message = Message(&[
-    (1, Field::Text),
-    (2, Field::Text),
-    (3, Field::Text),
-    (4, Field::Text),
-]);
-static SCOPE: Message = Message(&[
-    (1, Field::Text),
-    (2, Field::Text),
-    (3, Field::Message(&KEY_VALUE)),
-]);
-static KEY_VALUE: Message = Message(&[(1, Field::Text), (2, Field::Message(&ANY_VALUE))]);
-static ANY_VALUE: Message = Message(&[
-    (1, Field::Text),
-    (5, Field::Message(&ARRAY)),
-    (6, Field::Message(&KEY_VALUE_LIST)),
-]);
-static ARRAY: Message = Message(&[(1, Field::Message(&ANY_VALUE))]);
-static KEY_VALUE_LIST: Message = Message(&[(1, Field::Message(&KEY_VALUE))]);
+pub(super) static SPANS: Schema = Schema(&[(1, "resourceSpans", Message(&RESOURCE_SPANS))]);
+pub(super) static LOGS: Schema = Schema(&[(1, "resourceLogs", Message(&RESOURCE_LOGS))]);
 
-/// Messages within each other, as prost limits them.
-const MAX_DEPTH: usize = 100;
+static RESOURCE_SPANS: Schema = Schema(&[
+    (1, "resource", Message(&RESOURCE)),
+    (2, "scopeSpans", Message(&SCOPE_SPANS)),
+    (3, "schemaUrl", Text),
+]);
+static SCOPE_SPANS: Schema = Schema(&[
+    (1, "scope", Message(&SCOPE)),
+    (2, "spans", Message(&SPAN)),
+    (3, "schemaUrl", Text),
+]);
+static SPAN: Schema = Schema(&[
+    (1, "traceId", Other(LENGTH)),
+    (2, "spanId", Other(LENGTH)),
+    (3, "traceState", Text),
+    (4, "parentSpanId", Other(LENGTH)),
+    (5, "name", Text),
+    (6, "kind", Other(VARINT)),
+    (7, "startTimeUnixNano", Other(FIXED_64)),
+    (8, "endTimeUnixNano", Other(FIXED_64)),
+    (9, "attributes", Message(&KEY_VALUE)),
+    (10, "droppedAttributesCount", Other(VARINT)),
+    (11, "events", Message(&EVENT)),
+    (12, "droppedEventsCount", Other(VARINT)),
+    (13, "links", Message(&LINK)),
+    (14, "droppedLinksCount", Other(VARINT)),
+    (15, "status", Message(&STATUS)),
+    (16, "flags", Other(FIXED_32)),
+]);
+static EVENT: Schema = Schema(&[
+    (1, "timeUnixNano", Other(FIXED_64)),
+    (2, "name", Text),
+    (3, "attributes", Message(&KEY_VALUE)),
+    (4, "droppedAttributesCount", Other(VARINT)),
+]);
+static LINK: Schema = Schema(&[
+    (1, "traceId", Other(LENGTH)),
+    (2, "spanId", Other(LENGTH)),
+    (3, "traceState", Text),
+    (4, "attributes", Message(&KEY_VALUE)),
+    (5, "droppedAttributesCount", Other(VARINT)),
+    (6, "flags", Other(FIXED_32)),
+]);
+static STATUS: Schema = Schema(&[(2, "message", Text), (3, "code", Other(VARINT))]);
+static RESOURCE_LOGS: Schema = Schema(&[
+    (1, "resource", Message(&RESOURCE)),
+    (2, "scopeLogs", Message(&SCOPE_LOGS)),
+    (3, "schemaUrl", Text),
+]);
+static SCOPE_LOGS: Schema = Schema(&[
+    (1, "scope", Message(&SCOPE)),
+    (2, "logRecords", Message(&LOG_RECORD)),
+    (3, "schemaUrl", Text),
+]);
+static LOG_RECORD: Schema = Schema(&[
+    (1, "timeUnixNano", Other(FIXED_64)),
+    (2, "severityNumber", Other(VARINT)),
+    (3, "severityText", Text),
+    (5, "body", Message(&ANY_VALUE)),
+    (6, "attributes", Message(&KEY_VALUE)),
+    (7, "droppedAttributesCount", Other(VARINT)),
+    (8, "flags", Other(FIXED_32)),
+    (9, "traceId", Other(LENGTH)),
+    (10, "spanId", Other(LENGTH)),
+    (11, "observedTimeUnixNano", Other(FIXED_64)),
+    (12, "eventName", Text),
+]);
+static RESOURCE: Schema = Schema(&[
+    (1, "attributes", Message(&KEY_VALUE)),
+    (2, "droppedAttributesCount", Other(VARINT)),
+    (3, "entityRefs", Message(&ENTITY_REF)),
+]);
+static ENTITY_REF: Schema = Schema(&[
+    (1, "schemaUrl", Text),
+    (2, "type", Text),
+    (3, "idKeys", Text),
+    (4, "descriptionKeys", Text),
+]);
+static SCOPE: Schema = Schema(&[
+    (1, "name", Text),
+    (2, "version", Text),
+    (3, "attributes", Message(&KEY_VALUE)),
+    (4, "droppedAttributesCount", Other(VARINT)),
+]);
+static KEY_VALUE: Schema = Schema(&[(1, "key", Text), (2, "value", Message(&ANY_VALUE))]);
+static ANY_VALUE: Schema = Schema(&[
+    (1, "stringValue", Text),
+    (2, "boolValue", Other(VARINT)),
+    (3, "intValue", Other(VARINT)),
+    (4, "doubleValue", Other(FIXED_64)),
+    (5, "arrayValue", Message(&ARRAY)),
+    (6, "kvlistValue", Message(&KEY_VALUE_LIST)),
+    (7, "bytesValue", Other(LENGTH)),
+]);
+static ARRAY: Schema = Schema(&[(1, "values", Message(&ANY_VALUE))]);
+static KEY_VALUE_LIST: Schema = Schema(&[(1, "values", Message(&KEY_VALUE))]);
 
-/// `bytes` of a message with each string as UTF-8, and how many strings were repaired; `None` where the bytes are no
-/// protobuf, or no string needs it.
-pub(super) fn with_valid_texts(message: &Message, bytes: &[u8]) -> Option<(Vec<u8>, u64)> {
-    let mut repaired = Vec::with_capacity(bytes.len());
-    let mut count = 0;
-    copy(message, bytes, &mut repaired, &mut count, 0)?;
-    (count > 0).then_some((repaired, count))
+/// The message with its texts as UTF-8, without what is nested too deep and what is no field, and how much that was; `None`
+/// when it is no message at all, or nothing was changed.
+pub(super) fn repaired(schema: &Schema, message: &[u8]) -> Option<(Vec<u8>, Repairs)> {
+    let repairs = RefCell::default();
+    let repaired = fields(schema, message, Place::new("the request", &repairs), 0)?;
+    let repairs = repairs.into_inner();
+    (repairs.values > 0).then_some((repaired, repairs))
 }
 
-fn copy(message: &Message, mut bytes: &[u8], out: &mut Vec<u8>, count: &mut u64, depth: usize) -> Option<()> {
-    if depth > MAX_DEPTH {
-        return None;
-    }
-    while !bytes.is_empty() {
-        let key = decode_varint(&mut bytes).ok()?;
-        encode_varint(key, out);
+fn fields(schema: &Schema, mut rest: &[u8], place: Place<'_>, depth: usize) -> Option<Vec<u8>> {
+    let mut repaired = Vec::with_capacity(rest.len());
+    while !rest.is_empty() {
+        let whole = rest;
+        let key = varint(&mut rest)?;
         let (number, wire_type) = (key >> 3, key & 7);
         let length = match wire_type {
-            0 => {
-                encode_varint(decode_varint(&mut bytes).ok()?, out);
-                continue;
+            VARINT => {
+                let before = rest.len();
+                let mut after = rest;
+                varint(&mut after)?;
+                before - after.len()
             }
-            1 => 8,
-            2 => usize::try_from(decode_varint(&mut bytes).ok()?).ok()?,
-            5 => 4,
+            FIXED_64 => 8,
+            LENGTH => usize::try_from(varint(&mut rest)?).ok()?,
+            FIXED_32 => 4,
             _ => return None,
         };
-        let (value, rest) = bytes.split_at_checked(length)?;
-        bytes = rest;
-        if wire_type != 2 {
-            out.extend_from_slice(value);
+        let value;
+        (value, rest) = rest.split_at_checked(length)?;
+        let known = schema.0.iter().find(|(known, ..)| *known == number);
+        let as_sent = whole.get(..whole.len() - rest.len()).unwrap_or_default();
+        let Some((_, name, field)) = known else {
+            repaired.extend_from_slice(as_sent);
             continue;
-        }
-        match message.0.iter().find(|(known, _)| *known == number) {
-            Some((_, Field::Message(within))) => {
-                let mut inner = Vec::with_capacity(value.len());
-                copy(within, value, &mut inner, count, depth + 1)?;
-                append(&inner, out);
+        };
+        let place = place.at(name);
+        match field {
+            Other(expected) if *expected == wire_type => repaired.extend_from_slice(as_sent),
+            Text if wire_type == LENGTH => {
+                let text = String::from_utf8_lossy(value);
+                if text.as_bytes() != value {
+                    place.note(|| format!("`{name}` is no UTF-8"));
+                }
+                write(key, text.as_bytes(), &mut repaired);
             }
-            Some((_, Field::Text)) if std::str::from_utf8(value).is_err() => {
-                *count += 1;
-                append(String::from_utf8_lossy(value).as_bytes(), out);
+            Message(_) if wire_type == LENGTH && depth >= MAX_DEPTH => {
+                place.note(|| format!("`{name}` is nested too deep"));
             }
-            _ => append(value, out),
+            Message(schema) if wire_type == LENGTH => match fields(schema, value, place, depth + 1) {
+                Some(message) => write(key, &message, &mut repaired),
+                None => place.note(|| format!("`{name}` is no message")),
+            },
+            _ => place.note(|| format!("`{name}` is of another type")),
         }
     }
-    Some(())
+    Some(repaired)
 }
 
-fn append(value: &[u8], out: &mut Vec<u8>) {
-    encode_varint(value.len() as u64, out);
-    out.extend_from_slice(value);
+fn write(key: u64, value: &[u8], repaired: &mut Vec<u8>) {
+    prost::encoding::encode_varint(key, repaired);
+    prost::encoding::encode_varint(value.len() as u64, repaired);
+    repaired.extend_from_slice(value);
+}
+
+fn varint(rest: &mut &[u8]) -> Option<u64> {
+    prost::encoding::decode_varint(rest).ok()
 }

@@ -9,6 +9,7 @@ use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 
 use super::environment::{ChildEnvironment, Inherited, NamedEndpoints, OtlpEndpoints};
+use crate::otlp::Repairs;
 use crate::server::{OtlpServer, ServerError, ServerOptions, Upstream};
 use crate::sink::{Accepted, OtlpSink, Refused};
 
@@ -148,5 +149,9 @@ impl OtlpSink for CountingSink {
         let accepted = self.sink.accept_logs(logs)?;
         self.counts.logs.fetch_add(count, Ordering::Relaxed);
         Ok(accepted)
+    }
+
+    fn note_repairs(&self, repairs: &Repairs) {
+        self.sink.note_repairs(repairs);
     }
 }

@@ -394,13 +394,14 @@ impl Recording {
         let mut recorded = self.read_back(&summary);
         recorded.error = match ended {
             Err(error) => Some(error.to_string()),
-            Ok(()) => summary.last_error,
+            Ok(()) => summary.last_error.clone(),
         };
         recorded.notes = went_through.notes();
         let counted = recorded.model_calls;
         recorded
             .notes
             .extend(difference(went_through.counted_calls, counted));
+        recorded.notes.extend(summary.notes());
         recorded.kept = self.kept.as_ref().map(KeptHandle::read).unwrap_or_default();
         recorded.survivors = survivors;
         recorded.unforwarded = received.unforwarded;

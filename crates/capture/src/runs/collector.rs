@@ -26,6 +26,7 @@ use super::marks::marks_run;
 use super::options::{CaptureError, CollectorOptions, CollectorSummary, Destination};
 use super::roots;
 use super::trace::Trace;
+use crate::otlp::Repairs;
 use crate::sink::{Accepted, OtlpSink, Refused};
 
 /// How often the collector looks which runs have ended.
@@ -565,13 +566,12 @@ impl RunCollector {
                 Err(ImportError::NotImported) => {
                     // The program records itself, and exports as well: its own records are the better ones.
                     state.summary.recorded_elsewhere += count;
-                    accepted.message =
-                        Some("spans of runs that are recorded here already were left out".to_owned());
+                    accepted.also("spans of runs that are recorded here already were left out");
                 }
                 Err(error) => {
                     state.summary.rejected += count;
                     accepted.rejected += count;
-                    accepted.message = Some(error.to_string());
+                    accepted.also(&error.to_string());
                 }
             }
             self.make_room(&mut state, trace_id);
@@ -612,7 +612,7 @@ impl RunCollector {
             let rejected = (before - spans.len()) as u64;
             taken.accepted.rejected += rejected;
             state.summary.rejected += rejected;
-            taken.accepted.message = Some(format!(
+            taken.accepted.also(&format!(
                 "a trace takes {} spans at the most",
                 self.options.max_spans_of_trace
             ));
@@ -638,6 +638,18 @@ impl RunCollector {
         state.summary.spans += appended.written;
         state.summary.duplicates += appended.duplicates;
         state.summary.differing += appended.differing;
+        if let Some(id) = appended.first_differing {
+            taken.accepted.rejected += appended.differing;
+            let spans = if appended.differing == 1 {
+                "span was"
+            } else {
+                "spans were"
+            };
+            taken.accepted.also(&format!(
+                "{} {spans} left out: {id} is a duplicate ID, of a span that differs from the one that came first",
+                appended.differing
+            ));
+        }
         if trace.run.phase() == RunPhase::Staged && self.is_run(&spans) {
             trace.run.promote(&first_name(&spans))?;
             self.note_run(state, trace_id);
@@ -742,10 +754,9 @@ impl OtlpSink for RunCollector {
         let mut accepted = self.take(self.group(imported))?;
         if rejected > 0 {
             self.state.lock().summary.rejected += rejected;
-            if accepted.rejected == 0 {
-                let hint = "spans without a trace ID of 16 bytes and a span ID of 8 bytes were rejected; were logs sent to the path of traces?";
-                accepted.message = Some(hint.to_owned());
-            }
+            accepted.also(
+                "spans without a trace ID of 16 bytes and a span ID of 8 bytes were rejected; were logs sent to the path of traces?",
+            );
             accepted.rejected += rejected;
         }
         Ok(accepted)
@@ -757,6 +768,10 @@ impl OtlpSink for RunCollector {
         let accepted = self.take(self.group(spans))?;
         self.state.lock().summary.ignored_logs += ignored;
         Ok(accepted)
+    }
+
+    fn note_repairs(&self, repairs: &Repairs) {
+        self.state.lock().summary.repaired += repairs.values;
     }
 }
 

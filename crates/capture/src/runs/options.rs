@@ -100,6 +100,8 @@ pub struct CollectorSummary {
     pub differing: u64,
     /// Spans and log records that can never be taken.
     pub rejected: u64,
+    /// Values that were not as OTLP writes them, and were repaired or left out.
+    pub repaired: u64,
     /// Log records that say nothing about an agent.
     pub ignored_logs: u64,
     /// Traces without a model call, a tool call or an agent, which were not kept.
@@ -110,6 +112,46 @@ pub struct CollectorSummary {
     pub pruned_runs: u64,
     /// Why the last thing failed that nobody waited for, such as completing a run.
     pub last_error: Option<String>,
+}
+
+impl CollectorSummary {
+    /// What was received and is not stored as it was sent, as one sentence each.
+    ///
+    /// ```
+    /// use tracer_capture::runs::CollectorSummary;
+    ///
+    /// let mut summary = CollectorSummary::default();
+    /// assert!(summary.notes().is_empty());
+    /// summary.repaired = 2;
+    /// assert_eq!(summary.notes(), ["2 received values were repaired or left out: they were not as OTLP writes them"]);
+    /// ```
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.repaired > 0 {
+            let values = if self.repaired == 1 {
+                "value was"
+            } else {
+                "values were"
+            };
+            notes.push(format!(
+                "{} received {values} repaired or left out: they were not as OTLP writes them",
+                self.repaired
+            ));
+        }
+        if self.differing > 0 {
+            let spans = if self.differing == 1 {
+                "span was"
+            } else {
+                "spans were"
+            };
+            notes.push(format!(
+                "{} received {spans} left out: duplicate IDs of spans that differ from them",
+                self.differing
+            ));
+        }
+        notes
+    }
 }
 
 /// Why a collector could not begin or end its work.

@@ -89,11 +89,13 @@ fn protobuf(
     if encoding == Encoding::Json {
         plain = match signal {
             Signal::Traces => {
-                let resource_spans = decode_spans(encoding, &plain).map_err(io::Error::other)?;
+                let resource_spans = decode_spans(encoding, &plain)
+                    .map_err(io::Error::other)?
+                    .resources;
                 ExportTraceServiceRequest { resource_spans }.encode_to_vec()
             }
             Signal::Logs => {
-                let resource_logs = decode_logs(encoding, &plain).map_err(io::Error::other)?;
+                let resource_logs = decode_logs(encoding, &plain).map_err(io::Error::other)?.resources;
                 ExportLogsServiceRequest { resource_logs }.encode_to_vec()
             }
             // The receiver does not read metrics.
@@ -148,7 +150,7 @@ mod tests {
     #[test]
     fn a_message_of_any_encoding_becomes_protobuf() {
         let json = Bytes::from_static(br#"{"resourceSpans":[{"schemaUrl":"x"}]}"#);
-        let spans = decode_spans(Encoding::Json, &json).unwrap();
+        let spans = decode_spans(Encoding::Json, &json).unwrap().resources;
         let expected = ExportTraceServiceRequest {
             resource_spans: spans,
         }

@@ -57,22 +57,26 @@ impl Intake {
             unpacked = compression.unpack(&bytes, self.limit, |part| reservation.grow(part))?;
             &unpacked
         };
-        let accepted = match signal {
+        let (mut accepted, repairs) = match signal {
             Signal::Traces => {
                 let spans = decode_spans(encoding, plain)?;
-                if spans.is_empty() {
+                if spans.resources.is_empty() {
                     return Ok(Accepted::default());
                 }
-                self.sink.accept_spans(spans)?
+                (self.sink.accept_spans(spans.resources)?, spans.repairs)
             }
             Signal::Logs | Signal::Metrics => {
                 let logs = decode_logs(encoding, plain)?;
-                if logs.is_empty() {
+                if logs.resources.is_empty() {
                     return Ok(Accepted::default());
                 }
-                self.sink.accept_logs(logs)?
+                (self.sink.accept_logs(logs.resources)?, logs.repairs)
             }
         };
+        if repairs.values > 0 {
+            self.sink.note_repairs(&repairs);
+            accepted.also(&repairs.to_string());
+        }
         Ok(accepted)
     }
 }

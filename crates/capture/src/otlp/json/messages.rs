@@ -13,22 +13,24 @@ use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
-use super::values::{Bytes, EnumNames, EnumValue, FieldName, FromJson, Id, ProtoScalar, Unsigned, read};
+use super::values::{
+    Bytes, EnumNames, EnumValue, FieldName, FromJson, Id, ProtoScalar, Time, Unsigned, Whole, read,
+};
+use crate::otlp::repairs::Place;
 
 /// Reads an object field by field. Both spellings of a name count; unknown fields are ignored.
 macro_rules! message {
-    ($message:ty, $($rest:tt)*) => { message!(@ $message, "an object", "a list of objects", $($rest)*); };
-    (@ $message:ty, $expected:literal, $list:literal,
+    ($message:ty,
      $($field:ident: $reader:ty = $name:literal $(| $other:literal)*,)*) => {
         impl FromJson for $message {
-            const EXPECTED: &'static str = $expected;
-            const LIST_EXPECTED: &'static str = $list;
+            const EXPECTED: &'static str = "an object";
+            const LIST_EXPECTED: &'static str = "a list of objects";
 
-            fn from_object<'de, A: MapAccess<'de>>(_: &'static str, mut object: A) -> Result<Self, A::Error> {
+            fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, mut object: A) -> Result<Self, A::Error> {
                 let mut message = Self::default();
                 while let Some(key) = object.next_key_seed(FieldName)? {
                     match key.as_ref() {
-                        $($name $(| $other)* => message.$field = read::<$reader, A>(&mut object, $name)?.into(),)*
+                        $($name $(| $other)* => message.$field = read::<$reader, A>(&mut object, place.at($name))?.into(),)*
                         _ => {
                             object.next_value::<IgnoredAny>()?;
                         }
@@ -65,8 +67,8 @@ message! { Span,
     flags: Unsigned = "flags",
     name: String = "name",
     kind: EnumValue<SpanKind> = "kind",
-    start_time_unix_nano: Unsigned = "startTimeUnixNano" | "start_time_unix_nano",
-    end_time_unix_nano: Unsigned = "endTimeUnixNano" | "end_time_unix_nano",
+    start_time_unix_nano: Time = "startTimeUnixNano" | "start_time_unix_nano",
+    end_time_unix_nano: Time = "endTimeUnixNano" | "end_time_unix_nano",
     attributes: Vec<KeyValue> = "attributes",
     dropped_attributes_count: Unsigned = "droppedAttributesCount" | "dropped_attributes_count",
     events: Vec<Event> = "events",
@@ -77,7 +79,7 @@ message! { Span,
 }
 
 message! { Event,
-    time_unix_nano: Unsigned = "timeUnixNano" | "time_unix_nano",
+    time_unix_nano: Time = "timeUnixNano" | "time_unix_nano",
     name: String = "name",
     attributes: Vec<KeyValue> = "attributes",
     dropped_attributes_count: Unsigned = "droppedAttributesCount" | "dropped_attributes_count",
@@ -114,8 +116,8 @@ message! { ScopeLogs,
 }
 
 message! { LogRecord,
-    time_unix_nano: Unsigned = "timeUnixNano" | "time_unix_nano",
-    observed_time_unix_nano: Unsigned = "observedTimeUnixNano" | "observed_time_unix_nano",
+    time_unix_nano: Time = "timeUnixNano" | "time_unix_nano",
+    observed_time_unix_nano: Time = "observedTimeUnixNano" | "observed_time_unix_nano",
     severity_number: EnumValue<SeverityNumber> = "severityNumber" | "severity_number",
     severity_text: String = "severityText" | "severity_text",
     body: Option<AnyValue> = "body",
@@ -147,10 +149,41 @@ message! { InstrumentationScope,
     dropped_attributes_count: Unsigned = "droppedAttributesCount" | "dropped_attributes_count",
 }
 
-message! { @ KeyValue, "an object with key and value",
-    r#"a list of objects such as {"key": "http.method", "value": {"stringValue": "GET"}}"#,
-    key: String = "key",
-    value: Option<AnyValue> = "value",
+impl FromJson for KeyValue {
+    const EXPECTED: &'static str = "an object with key and value";
+    const LIST_EXPECTED: &'static str =
+        r#"a list of objects such as {"key": "http.method", "value": {"stringValue": "GET"}}"#;
+
+    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, mut object: A) -> Result<Self, A::Error> {
+        let mut member = Self::default();
+        while let Some(key) = object.next_key_seed(FieldName)? {
+            match key.as_ref() {
+                "key" => member.key = read(&mut object, place.at("key"))?,
+                "value" => member.value = read(&mut object, place.at("value"))?,
+                _ => {
+                    object.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(member)
+    }
+
+    /// The keys and their values, as they are in other formats than OTLP.
+    fn list_from_object<'de, A: MapAccess<'de>>(
+        place: Place<'_>,
+        mut object: A,
+    ) -> Result<Vec<Self>, A::Error> {
+        place.mistyped("an object", Self::LIST_EXPECTED);
+        let mut members = Vec::new();
+        while let Some(key) = object.next_key_seed(FieldName)? {
+            members.push(Self {
+                key: key.into_owned(),
+                value: read(&mut object, place.at("value"))?,
+                ..Self::default()
+            });
+        }
+        Ok(members)
+    }
 }
 
 impl FromJson for AnyValue {
@@ -158,13 +191,13 @@ impl FromJson for AnyValue {
     const IS_NULL_KEPT: bool = true;
 
     /// A value without the object that names its type, as senders with encoders of their own write it.
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let value = match scalar {
             ProtoScalar::Bool(value) => Value::BoolValue(*value),
             ProtoScalar::Signed(number) => Value::IntValue(*number),
             ProtoScalar::Unsigned(number) => match i64::try_from(*number) {
                 Ok(number) => Value::IntValue(number),
-                Err(_) => Value::DoubleValue(f64::from_scalar(scalar)?),
+                Err(_) => Value::DoubleValue(f64::from_scalar(place, scalar)?),
             },
             ProtoScalar::Float(number) => Value::DoubleValue(*number),
             ProtoScalar::Text(text) => Value::StringValue((*text).to_owned()),
@@ -172,44 +205,65 @@ impl FromJson for AnyValue {
         Some(Self { value: Some(value) })
     }
 
-    fn from_list<'de, A: SeqAccess<'de>>(field: &'static str, list: A) -> Result<Self, A::Error> {
-        let values = Vec::from_list(field, list)?;
+    fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, list: A) -> Result<Self, A::Error> {
+        let values = Vec::from_list(place, list)?;
         Ok(Self {
             value: Some(Value::ArrayValue(ArrayValue { values })),
         })
     }
 
-    fn from_object<'de, A: MapAccess<'de>>(_: &'static str, mut object: A) -> Result<Self, A::Error> {
+    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, mut object: A) -> Result<Self, A::Error> {
         let mut value = None;
+        let mut plain = Vec::new();
         while let Some(key) = object.next_key_seed(FieldName)? {
             let read = match key.as_ref() {
                 "stringValue" | "string_value" => {
-                    read::<Option<String>, A>(&mut object, "stringValue")?.map(Value::StringValue)
+                    read::<Option<String>, A>(&mut object, place.at("stringValue"))?.map(Value::StringValue)
                 }
                 "boolValue" | "bool_value" => {
-                    read::<Option<bool>, A>(&mut object, "boolValue")?.map(Value::BoolValue)
+                    read::<Option<bool>, A>(&mut object, place.at("boolValue"))?.map(Value::BoolValue)
                 }
                 "intValue" | "int_value" => {
-                    read::<Option<i64>, A>(&mut object, "intValue")?.map(Value::IntValue)
+                    match read::<Option<Whole>, A>(&mut object, place.at("intValue"))? {
+                        Some(Whole::Int(number)) => Some(Value::IntValue(number)),
+                        Some(Whole::Double(number)) => Some(Value::DoubleValue(number)),
+                        None => None,
+                    }
                 }
                 "doubleValue" | "double_value" => {
-                    read::<Option<f64>, A>(&mut object, "doubleValue")?.map(Value::DoubleValue)
+                    read::<Option<f64>, A>(&mut object, place.at("doubleValue"))?.map(Value::DoubleValue)
                 }
-                "bytesValue" | "bytes_value" => read::<Option<Bytes>, A>(&mut object, "bytesValue")?
-                    .map(|bytes| Value::BytesValue(bytes.0)),
+                "bytesValue" | "bytes_value" => {
+                    read::<Option<Bytes>, A>(&mut object, place.at("bytesValue"))?
+                        .map(|bytes| Value::BytesValue(bytes.0))
+                }
                 "arrayValue" | "array_value" => {
-                    read::<Option<ArrayValue>, A>(&mut object, "arrayValue")?.map(Value::ArrayValue)
+                    read::<Option<ArrayValue>, A>(&mut object, place.at("arrayValue"))?.map(Value::ArrayValue)
                 }
                 "kvlistValue" | "kvlist_value" => {
-                    read::<Option<KeyValueList>, A>(&mut object, "kvlistValue")?.map(Value::KvlistValue)
+                    read::<Option<KeyValueList>, A>(&mut object, place.at("kvlistValue"))?
+                        .map(Value::KvlistValue)
+                }
+                name if name.ends_with("Value") || name.ends_with("_value") => {
+                    object.next_value::<IgnoredAny>()?;
+                    None
                 }
                 _ => {
-                    object.next_value::<IgnoredAny>()?;
+                    plain.push(KeyValue {
+                        value: read(&mut object, place)?,
+                        key: key.into_owned(),
+                        ..KeyValue::default()
+                    });
                     None
                 }
             };
             // `null` in one of them does not take away what another one holds.
             value = read.or(value);
+        }
+        if value.is_none() && !plain.is_empty() {
+            // An object without the one that names its type.
+            place.mistyped("an object of another kind", Self::EXPECTED);
+            value = Some(Value::KvlistValue(KeyValueList { values: plain }));
         }
         Ok(Self { value })
     }
@@ -221,16 +275,19 @@ macro_rules! listed {
         impl FromJson for $message {
             const EXPECTED: &'static str = r#"an object such as {"values": []}"#;
 
-            fn from_list<'de, A: SeqAccess<'de>>(field: &'static str, list: A) -> Result<Self, A::Error> {
-                let values = Vec::from_list(field, list)?;
+            fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, list: A) -> Result<Self, A::Error> {
+                let values = Vec::from_list(place, list)?;
                 Ok(Self { values })
             }
 
-            fn from_object<'de, A: MapAccess<'de>>(_: &'static str, mut object: A) -> Result<Self, A::Error> {
+            fn from_object<'de, A: MapAccess<'de>>(
+                place: Place<'_>,
+                mut object: A,
+            ) -> Result<Self, A::Error> {
                 let mut values = Vec::new();
                 while let Some(key) = object.next_key_seed(FieldName)? {
                     match key.as_ref() {
-                        "values" => values = read(&mut object, "values")?,
+                        "values" => values = read(&mut object, place.at("values"))?,
                         _ => {
                             object.next_value::<IgnoredAny>()?;
                         }

@@ -1,15 +1,26 @@
 //! Every odd encoding that senders use, and what is none.
 
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use rstest::rstest;
 
 use super::*;
+use crate::otlp::{Encoding, decode_spans};
 
 const TRACE_ID: [u8; 16] = [
     0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c,
 ];
 const SPAN_ID: [u8; 8] = [0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74];
+
+fn read_spans(body: &[u8]) -> Result<ExportTraceServiceRequest, JsonError> {
+    read(body).map(|(request, _)| request)
+}
+
+fn read_logs(body: &[u8]) -> Result<ExportLogsServiceRequest, JsonError> {
+    read(body).map(|(request, _)| request)
+}
 
 fn request(span: &str) -> String {
     format!(r#"{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{span}]}}]}}]}}"#)
@@ -35,6 +46,7 @@ fn value(json: &str) -> Option<Value> {
 #[case::lower(r#""traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174""#)]
 #[case::upper(r#""traceId": "5B8EFFF798038103D269B633813FC60C", "spanId": "EEE19B7EC3C1B174""#)]
 #[case::snake(r#""trace_id": "5b8efff798038103d269b633813fc60c", "span_id": "eee19b7ec3c1b174""#)]
+#[case::uuid(r#""traceId": "5b8efff7-9803-8103-d269-b633813fc60c", "spanId": "eee19b7e-c3c1b174""#)]
 #[case::base64(r#""traceId": "W47/95gDgQPSabYzgT/GDA==", "spanId": "7uGbfsPBsXQ=""#)]
 #[case::base64_of_addresses(r#""traceId": "W47_95gDgQPSabYzgT_GDA==", "spanId": "7uGbfsPBsXQ=""#)]
 fn ids_are_hexadecimal_or_base64(#[case] fields: &str) {
@@ -166,7 +178,7 @@ fn statuses_are_read(#[case] json: &str, #[case] code: i32) {
 #[case(r#"{"bytesValue": "AAH/"}"#, Some(Value::BytesValue(vec![0, 1, 255])))]
 #[case(r#"{"bytesValue": "AAH_"}"#, Some(Value::BytesValue(vec![0, 1, 255])))]
 #[case(r#"{"stringValue": "a", "intValue": null}"#, Some(Value::StringValue("a".to_owned())))]
-#[case(r#"{"valueOfTomorrow": {"deep": [1]}}"#, None)]
+#[case(r#"{"tomorrowValue": {"deep": [1]}}"#, None)]
 #[case("{}", None)]
 #[case("null", None)]
 #[case(r#""plain""#, Some(Value::StringValue("plain".to_owned())))]
@@ -244,32 +256,110 @@ fn libraries_of_2021_are_scopes() {
     );
 }
 
+/// What a span of these fields is read as, and what is said of it.
+fn repaired(fields: &str) -> (Span, String) {
+    let (mut request, repairs) =
+        read::<ExportTraceServiceRequest>(request(&format!("{{{fields}}}")).as_bytes()).unwrap();
+    let said = if repairs.values == 0 {
+        String::new()
+    } else {
+        repairs.to_string()
+    };
+    (
+        request
+            .resource_spans
+            .remove(0)
+            .scope_spans
+            .remove(0)
+            .spans
+            .remove(0),
+        said,
+    )
+}
+
 #[rstest]
-#[case::attributes_as_object(
-    r#""attributes": {"secret": 1}"#,
-    r#"`attributes` is an object, and must be a list of objects such as {"key""#
-)]
 #[case::id_as_number(
     r#""traceId": 12"#,
     "`traceId` is a number, and must be a text of hexadecimal digits"
 )]
 #[case::name_as_list(r#""name": ["secret"]"#, "`name` is a list, and must be a text")]
-#[case::time_as_date(
+#[case::time_as_day(
     r#""startTimeUnixNano": "2026-11-22""#,
     "`startTimeUnixNano` is a text, and must be a whole number or its text"
 )]
-#[case::bytes(
-    r#""attributes": [{"key": "k", "value": {"bytesValue": "secret!"}}]"#,
-    "`bytesValue` is a text, and must be a text in base64"
-)]
 #[case::status(r#""status": "secret""#, "`status` is a text, and must be an object")]
-fn errors_name_the_field_and_no_value(#[case] fields: &str, #[case] expected: &str) {
-    let error = read_spans(request(&format!("{{{fields}}}")).as_bytes())
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains(expected), "{error}");
-    assert!(error.contains(" at line 1 column "), "{error}");
-    assert!(!error.contains("secret"), "{error}");
+#[case::events(
+    r#""events": {"secret": []}"#,
+    "`events` is an object, and must be a list of objects"
+)]
+#[case::link(r#""links": ["secret"]"#, "`links` is a text, and must be an object")]
+fn a_bad_value_costs_itself_alone(#[case] fields: &str, #[case] expected: &str) {
+    let (span, said) = repaired(&format!(r#""traceState": "kept", {fields}"#));
+    let rest = Span {
+        trace_state: "kept".to_owned(),
+        ..Span::default()
+    };
+    assert_eq!(span, rest);
+    assert_eq!(said, format!("1 value was repaired or left out: {expected}"));
+}
+
+#[rstest]
+#[case::bytes(r#"{"bytesValue": "secret!"}"#, None)]
+#[case::boolean(r#"{"boolValue": "secret"}"#, None)]
+#[case::beyond_64_bits(r#"{"intValue": "99999999999999999999999"}"#, Some(Value::DoubleValue(1e23)))]
+#[case::number_beyond_64_bits(r#"{"intValue": 99999999999999999999999}"#, Some(Value::DoubleValue(1e23)))]
+#[case::fraction(r#"{"intValue": 1.5}"#, Some(Value::DoubleValue(1.5)))]
+#[case::infinity(r#"{"doubleValue": Infinity}"#, Some(Value::DoubleValue(f64::INFINITY)))]
+#[case::too_large(r#"{"doubleValue": -1e999}"#, Some(Value::DoubleValue(f64::NEG_INFINITY)))]
+#[case::text_as_number(r#"{"stringValue": 5}"#, Some(Value::StringValue("5".to_owned())))]
+fn a_bad_attribute_costs_itself_alone(#[case] json: &str, #[case] expected: Option<Value>) {
+    let (span, said) = repaired(&format!(
+        r#""name": "n", "attributes": [{{"key": "k", "value": {json}}}, {{"key": "l", "value": {{"boolValue": true}}}}]"#
+    ));
+    let values: Vec<_> = span
+        .attributes
+        .into_iter()
+        .map(|member| member.value.and_then(|value| value.value))
+        .collect();
+    assert_eq!(values, [expected, Some(Value::BoolValue(true))]);
+    assert!(said.starts_with("1 value was repaired or left out: "), "{said}");
+    assert!(!said.contains("secret"), "{said}");
+}
+
+#[test]
+fn not_a_number_may_be_bare() {
+    let (span, _) = repaired(r#""attributes": [{"key": "k", "value": {"doubleValue": NaN}}]"#);
+    let value = span.attributes[0].value.clone().unwrap().value;
+    assert!(
+        matches!(value, Some(Value::DoubleValue(number)) if number.is_nan()),
+        "{value:?}"
+    );
+}
+
+#[test]
+fn attributes_may_be_an_object() {
+    let listed = span(
+        r#""attributes": [{"key": "a", "value": {"intValue": 1}}, {"key": "b", "value": {"stringValue": "x"}},
+        {"key": "c", "value": {"kvlistValue": {"values": [{"key": "d", "value": {"arrayValue": {"values": [{"boolValue": true}]}}}]}}}]"#,
+    );
+    let (span, said) = repaired(r#""attributes": {"a": 1, "b": {"stringValue": "x"}, "c": {"d": [true]}}"#);
+    assert_eq!(span, listed);
+    assert!(
+        said.starts_with("2 values were repaired or left out; the first: `attributes` is an object"),
+        "{said}"
+    );
+}
+
+#[rstest]
+#[case::utc("2026-09-21T14:13:20Z", 1_790_000_000_000_000_000)]
+#[case::fraction("2026-09-21T14:13:20.123456Z", 1_790_000_000_123_456_000)]
+#[case::offset("2026-09-21T16:13:20+02:00", 1_790_000_000_000_000_000)]
+#[case::without_zone("2026-09-21T14:13:20", 1_790_000_000_000_000_000)]
+#[case::blank("2026-09-21 14:13:20", 1_790_000_000_000_000_000)]
+fn times_may_be_dates(#[case] date: &str, #[case] time: u64) {
+    let (span, said) = repaired(&format!(r#""startTimeUnixNano": "{date}""#));
+    assert_eq!(span.start_time_unix_nano, time);
+    assert!(said.starts_with("1 value was repaired or left out: "), "{said}");
 }
 
 #[rstest]
@@ -279,7 +369,9 @@ fn errors_name_the_field_and_no_value(#[case] fields: &str, #[case] expected: &s
 #[case::number("12")]
 #[case::two("{} {}")]
 fn what_is_no_document_is_refused(#[case] body: &str) {
-    let error = read_spans(body.as_bytes()).unwrap_err().to_string();
+    let error = decode_spans(Encoding::Json, body.as_bytes())
+        .unwrap_err()
+        .to_string();
     assert!(!error.contains("secret"), "{error}");
 }
 
@@ -292,8 +384,18 @@ fn depth_has_a_limit_and_needs_no_stack() {
             r#"{{"attributes": [{{"key": "k", "value": {open}{close}}}]}}"#
         ))
     };
-    assert!(read_spans(nested(20).as_bytes()).is_ok());
-    let error = read_spans(nested(100_000).as_bytes()).unwrap_err().to_string();
-    assert!(error.contains("recursion limit"), "{error}");
-    assert!(read_spans("[".repeat(1_000_000).as_bytes()).is_err());
+    let depth_of = |body: String| {
+        let (request, repairs) = read::<ExportTraceServiceRequest>(body.as_bytes()).unwrap();
+        let span = &request.resource_spans[0].scope_spans[0].spans[0];
+        let (mut depth, mut value) = (0, span.attributes[0].value.clone());
+        while let Some(Value::ArrayValue(list)) = value.and_then(|value| value.value) {
+            depth += 1;
+            value = list.values.first().cloned();
+        }
+        (depth, repairs.values)
+    };
+    assert_eq!(depth_of(nested(20)), (20, 0));
+    // What is deeper is left out.
+    assert_eq!(depth_of(nested(100_000)), (37, 1));
+    assert!(decode_spans(Encoding::Json, "[".repeat(1_000_000).as_bytes()).is_err());
 }

@@ -1,4 +1,4 @@
-//! How one value is read: what each type takes, and the error of what it does not take.
+//! How one value is read: what each type takes; what it does not take is left out and noted.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,10 @@ use std::marker::PhantomData;
 use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use tracer_sdk::format::Timestamp;
+
+use crate::otlp::repairs::Place;
 
 /// Base64 of either alphabet's kind, padded or not.
 const PADDING_OPTIONAL: GeneralPurposeConfig =
@@ -20,7 +23,7 @@ const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE
 const NO_ID: [u8; 1] = [0];
 
 /// A value that is no list and no object.
-pub(super) enum ProtoScalar<'a> {
+pub(in crate::otlp) enum ProtoScalar<'a> {
     Bool(bool),
     Unsigned(u64),
     Signed(i64),
@@ -57,56 +60,70 @@ fn whole(number: f64) -> Option<i128> {
     (number.fract() == 0.0 && number.abs() < 1e30).then_some(number as i128)
 }
 
-/// A type that is read from JSON. `null` is its default: absent.
-pub(super) trait FromJson: Default {
-    /// What it takes, for the error of what it does not take.
+/// A type that is read from JSON. `null` is its default: absent; and so is what it does not take, which is noted.
+pub(in crate::otlp) trait FromJson: Default {
+    /// What it takes, for the note on what it does not take.
     const EXPECTED: &'static str;
     /// What a list of it takes.
     const LIST_EXPECTED: &'static str = "a list";
     /// Whether `null` in a list of it is an element.
     const IS_NULL_KEPT: bool = false;
 
-    fn from_scalar(_scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_place: Place<'_>, _scalar: &ProtoScalar<'_>) -> Option<Self> {
         None
     }
 
-    fn from_list<'de, A: SeqAccess<'de>>(field: &'static str, _list: A) -> Result<Self, A::Error> {
-        Err(wrong_type(field, Self::EXPECTED, "a list"))
+    fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, list: A) -> Result<Self, A::Error> {
+        place.mistyped("a list", Self::EXPECTED);
+        ignore_list(list)
     }
 
-    fn from_object<'de, A: MapAccess<'de>>(field: &'static str, _object: A) -> Result<Self, A::Error> {
-        Err(wrong_type(field, Self::EXPECTED, "an object"))
+    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, object: A) -> Result<Self, A::Error> {
+        place.mistyped("an object", Self::EXPECTED);
+        ignore_object(object)
+    }
+
+    /// A list of it that was written as an object.
+    fn list_from_object<'de, A: MapAccess<'de>>(place: Place<'_>, object: A) -> Result<Vec<Self>, A::Error> {
+        place.mistyped("an object", Self::LIST_EXPECTED);
+        ignore_object(object)
     }
 }
 
-fn wrong_type<E: Error>(field: &str, expected: &str, found: &str) -> E {
-    E::custom(format_args!("`{field}` is {found}, and must be {expected}"))
+fn ignore_list<'de, T: Default, A: SeqAccess<'de>>(mut list: A) -> Result<T, A::Error> {
+    while list.next_element::<IgnoredAny>()?.is_some() {}
+    Ok(T::default())
+}
+
+fn ignore_object<'de, T: Default, A: MapAccess<'de>>(mut object: A) -> Result<T, A::Error> {
+    while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+    Ok(T::default())
 }
 
 /// Reads the value of a field.
 pub(super) fn read<'de, T: FromJson, A: MapAccess<'de>>(
     object: &mut A,
-    field: &'static str,
+    place: Place<'_>,
 ) -> Result<T, A::Error> {
-    object.next_value_seed(FieldValue::new(field))
+    object.next_value_seed(FieldValue::new(place))
 }
 
-/// A value and the name of its field, for errors.
-pub(super) struct FieldValue<T> {
-    name: &'static str,
+/// A value and the name of its field, for what is wrong with it.
+pub(super) struct FieldValue<'r, T> {
+    place: Place<'r>,
     value: PhantomData<T>,
 }
 
-impl<T> FieldValue<T> {
-    pub(super) fn new(name: &'static str) -> Self {
+impl<'r, T> FieldValue<'r, T> {
+    pub(super) fn new(place: Place<'r>) -> Self {
         Self {
-            name,
+            place,
             value: PhantomData,
         }
     }
 }
 
-impl<'de, T: FromJson> DeserializeSeed<'de> for FieldValue<T> {
+impl<'de, T: FromJson> DeserializeSeed<'de> for FieldValue<'_, T> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
@@ -114,13 +131,17 @@ impl<'de, T: FromJson> DeserializeSeed<'de> for FieldValue<T> {
     }
 }
 
-impl<T: FromJson> FieldValue<T> {
+impl<T: FromJson> FieldValue<'_, T> {
+    #[expect(clippy::unnecessary_wraps, reason = "as the visitor's methods give it back")]
     fn scalar<E: Error>(&self, scalar: &ProtoScalar<'_>) -> Result<T, E> {
-        T::from_scalar(scalar).ok_or_else(|| wrong_type(self.name, T::EXPECTED, scalar.kind()))
+        Ok(T::from_scalar(self.place, scalar).unwrap_or_else(|| {
+            self.place.mistyped(scalar.kind(), T::EXPECTED);
+            T::default()
+        }))
     }
 }
 
-impl<'de, T: FromJson> Visitor<'de> for FieldValue<T> {
+impl<'de, T: FromJson> Visitor<'de> for FieldValue<'_, T> {
     type Value = T;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,11 +173,11 @@ impl<'de, T: FromJson> Visitor<'de> for FieldValue<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
-        T::from_list(self.name, list)
+        T::from_list(self.place, list)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<T, A::Error> {
-        T::from_object(self.name, object)
+        T::from_object(self.place, object)
     }
 }
 
@@ -190,25 +211,25 @@ impl<'de> Visitor<'de> for FieldName {
 impl<T: FromJson> FromJson for Option<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
-        T::from_scalar(scalar).map(Some)
+    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+        T::from_scalar(place, scalar).map(Some)
     }
 
-    fn from_list<'de, A: SeqAccess<'de>>(field: &'static str, list: A) -> Result<Self, A::Error> {
-        T::from_list(field, list).map(Some)
+    fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, list: A) -> Result<Self, A::Error> {
+        T::from_list(place, list).map(Some)
     }
 
-    fn from_object<'de, A: MapAccess<'de>>(field: &'static str, object: A) -> Result<Self, A::Error> {
-        T::from_object(field, object).map(Some)
+    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, object: A) -> Result<Self, A::Error> {
+        T::from_object(place, object).map(Some)
     }
 }
 
 impl<T: FromJson> FromJson for Vec<T> {
     const EXPECTED: &'static str = T::LIST_EXPECTED;
 
-    fn from_list<'de, A: SeqAccess<'de>>(field: &'static str, mut list: A) -> Result<Self, A::Error> {
+    fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, mut list: A) -> Result<Self, A::Error> {
         let mut values = Self::new();
-        while let Some(value) = list.next_element_seed(FieldValue::<Option<T>>::new(field))? {
+        while let Some(value) = list.next_element_seed(FieldValue::<Option<T>>::new(place))? {
             if T::IS_NULL_KEPT {
                 values.push(value.unwrap_or_default());
             } else {
@@ -217,23 +238,32 @@ impl<T: FromJson> FromJson for Vec<T> {
         }
         Ok(values)
     }
+
+    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, object: A) -> Result<Self, A::Error> {
+        T::list_from_object(place, object)
+    }
 }
 
 impl FromJson for String {
     const EXPECTED: &'static str = "a text";
 
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
-        match scalar {
-            ProtoScalar::Text(text) => Some((*text).to_owned()),
-            _ => None,
-        }
+    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+        let text = match scalar {
+            ProtoScalar::Text(text) => return Some((*text).to_owned()),
+            ProtoScalar::Bool(value) => value.to_string(),
+            ProtoScalar::Signed(number) => number.to_string(),
+            ProtoScalar::Unsigned(number) => number.to_string(),
+            ProtoScalar::Float(number) => number.to_string(),
+        };
+        place.mistyped(scalar.kind(), Self::EXPECTED);
+        Some(text)
     }
 }
 
 impl FromJson for bool {
     const EXPECTED: &'static str = "true or false";
 
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         match scalar {
             ProtoScalar::Bool(value) => Some(*value),
             ProtoScalar::Text("true") => Some(true),
@@ -243,11 +273,29 @@ impl FromJson for bool {
     }
 }
 
-impl FromJson for i64 {
+/// A whole number of 64 bits; one beyond them, or with a fraction, is kept as far as floating point goes.
+#[derive(Debug)]
+pub(super) enum Whole {
+    Int(i64),
+    Double(f64),
+}
+
+impl Default for Whole {
+    fn default() -> Self {
+        Self::Int(0)
+    }
+}
+
+impl FromJson for Whole {
     const EXPECTED: &'static str = "a whole number of 64 bits";
 
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
-        scalar.whole()?.try_into().ok()
+    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+        if let Some(number) = scalar.whole().and_then(|number| number.try_into().ok()) {
+            return Some(Self::Int(number));
+        }
+        let number = f64::from_scalar(place, scalar).filter(|number| number.is_finite())?;
+        place.mistyped("another number", Self::EXPECTED);
+        Some(Self::Double(number))
     }
 }
 
@@ -258,7 +306,7 @@ impl FromJson for f64 {
         clippy::cast_precision_loss,
         reason = "the sender declared the number as floating point"
     )]
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         match scalar {
             ProtoScalar::Bool(_) => None,
             ProtoScalar::Unsigned(number) => Some(*number as Self),
@@ -277,7 +325,7 @@ pub(super) struct Unsigned(u64);
 impl FromJson for Unsigned {
     const EXPECTED: &'static str = "a whole number or its text";
 
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let number = scalar.whole()?;
         Some(Self(u64::try_from(number.max(0)).unwrap_or(u64::MAX)))
     }
@@ -295,19 +343,60 @@ impl From<Unsigned> for u32 {
     }
 }
 
-/// An ID of `N` bytes: hexadecimal of any case, or base64 when its length says so.
+/// Nanoseconds since 1970; a date with its time, as some exporters write it, is the same moment.
+#[derive(Default)]
+pub(super) struct Time(u64);
+
+impl FromJson for Time {
+    const EXPECTED: &'static str = "a whole number or its text";
+
+    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+        if let Some(Unsigned(number)) = Unsigned::from_scalar(place, scalar) {
+            return Some(Self(number));
+        }
+        let ProtoScalar::Text(text) = scalar else {
+            return None;
+        };
+        let micros = date(text.trim())?.unix_microseconds();
+        place.mistyped("a date", Self::EXPECTED);
+        Some(Self(u64::try_from(micros).ok()?.saturating_mul(1000)))
+    }
+}
+
+impl From<Time> for u64 {
+    fn from(time: Time) -> Self {
+        time.0
+    }
+}
+
+/// A moment as ISO 8601 has it: a blank in the place of the `T` counts, and what names no zone is of UTC.
+fn date(text: &str) -> Option<Timestamp> {
+    let (day, time) = (text.get(..10)?, text.get(11..)?);
+    let zone = if time.contains(['Z', 'z', '+', '-']) {
+        ""
+    } else {
+        "Z"
+    };
+    matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' '))
+        .then(|| format!("{day}T{time}{zone}").parse().ok())?
+}
+
+/// An ID of `N` bytes: hexadecimal of any case, with the dashes of a UUID or without, or base64 when its length says so.
 #[derive(Default)]
 pub(super) struct Id<const N: usize>(Vec<u8>);
 
 impl<const N: usize> FromJson for Id<N> {
     const EXPECTED: &'static str = "a text of hexadecimal digits";
 
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let ProtoScalar::Text(text) = scalar else {
             return None;
         };
         let text = text.trim();
-        let bytes = hexadecimal(text).or_else(|| {
+        // A UUID has dashes.
+        let digits: String = text.chars().filter(|letter| *letter != '-').collect();
+        let of_length = hexadecimal(&digits).filter(|bytes| bytes.len() == N);
+        let bytes = of_length.or_else(|| hexadecimal(text)).or_else(|| {
             // 24 characters are 16 bytes, and 12 are 8.
             let is_base64 = text.len() == N.div_ceil(3) * 4;
             let bytes = is_base64.then(|| base64(text)).flatten()?;
@@ -344,7 +433,7 @@ pub(super) struct Bytes(pub(super) Vec<u8>);
 impl FromJson for Bytes {
     const EXPECTED: &'static str = "a text in base64";
 
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         match scalar {
             ProtoScalar::Text(text) => base64(text).map(Self),
             _ => None,
@@ -381,7 +470,7 @@ pub(super) trait EnumNames {
 impl<E: EnumNames> FromJson for EnumValue<E> {
     const EXPECTED: &'static str = "a number or a name";
 
-    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let number = match scalar {
             ProtoScalar::Bool(_) => return None,
             ProtoScalar::Text(text) if scalar.whole().is_none() => {
