@@ -203,6 +203,18 @@ pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
         let spans = text::counted(meta.late_spans(), "span");
         remarks.push(format!("{spans} ended after the run had ended"));
     }
+    if meta.began_before_root_ms() > 0 {
+        let early = units::duration(meta.began_before_root_ms().saturating_mul(1_000));
+        remarks.push(format!(
+            "clocks differ: a span began {early} before the run did, and the run's duration covers it"
+        ));
+    }
+    if meta.parallel_calls() > 0 {
+        let calls = text::counted(meta.parallel_calls(), "tool call");
+        remarks.push(format!(
+            "{calls} ran in parallel, though each after the first names another one as its parent"
+        ));
+    }
     remarks
 }
 

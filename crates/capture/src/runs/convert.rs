@@ -226,7 +226,7 @@ pub(super) fn attributes(attributes: Vec<KeyValue>) -> Map<String, Value> {
     map
 }
 
-/// A value as JSON: bytes as base64, numbers that JSON lacks as text. `None` for a value that is not set.
+/// A value as JSON: bytes as their text or as base64, numbers that JSON lacks as text. `None` for a value that is not set.
 pub(super) fn value(sent: AnyValue, depth: usize) -> Option<Value> {
     if depth > MAX_DEPTH {
         return Some(Value::String(names::markers::TRUNCATED.to_owned()));
@@ -257,7 +257,10 @@ pub(super) fn value(sent: AnyValue, depth: usize) -> Option<Value> {
             }
             Value::Object(map)
         }
-        Any::BytesValue(bytes) => Value::String(BASE64.encode(bytes)),
+        // As text, where they are one, so that it is redacted like any other.
+        Any::BytesValue(bytes) => Value::String(
+            String::from_utf8(bytes).unwrap_or_else(|binary| BASE64.encode(binary.into_bytes())),
+        ),
         // The index of a table that traces and logs do not have.
         Any::StringValueStrindex(_) => return None,
     })

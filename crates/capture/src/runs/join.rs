@@ -414,9 +414,12 @@ fn is_redacted(prompt: &str) -> bool {
     matches!(prompt, "<REDACTED>" | "[REDACTED]")
 }
 
+/// A list or an object; JSON within a text of JSON counts.
 fn parsed(json: &str) -> Option<Value> {
-    serde_json::from_str(json)
-        .ok()
+    let value: Value = serde_json::from_str(json).ok()?;
+    let inner = value.as_str().and_then(|inner| serde_json::from_str(inner).ok());
+    inner
+        .or(Some(value))
         .filter(|value: &Value| value.is_array() || value.is_object())
 }
 
@@ -521,6 +524,7 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
         .collect();
     let mut prompted = HashSet::new();
     let mut detailed = HashSet::new();
+    let mut answered: HashSet<(SpanId, &str)> = HashSet::new();
     for record in sources
         .iter()
         .filter(|one| one.call.is_none() && !one.adds.is_empty() && one.event.as_deref() != Some(DECISION))
@@ -536,26 +540,34 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
                 .filter(|call| call.end >= record.start && !prompted.contains(&call.id))
                 .find(|call| matches(call))
         };
+        let may_be_same =
+            |one: &Option<String>, other: &Option<String>| one.is_none() || other.is_none() || one == other;
+        let has_same_source = |call: &CallSource| {
+            may_be_same(&call.query_source, &record.query_source)
+                && may_be_same(&call.prompt_id, &record.prompt_id)
+        };
         let event = record.event.as_deref().unwrap_or_default();
         let call = match event {
-            "user_prompt" => next(&|call| {
-                record.prompt_id.is_none() || call.prompt_id.is_none() || call.prompt_id == record.prompt_id
-            })
-            .filter(|call| !call.has_prompt),
-            "api_request" | "api_request_body" => by_id().or_else(|| {
-                next(&|call| {
-                    let same = |one: &Option<String>, other: &Option<String>| {
-                        one.is_none() || other.is_none() || one == other
-                    };
-                    same(&call.query_source, &record.query_source) && same(&call.prompt_id, &record.prompt_id)
-                })
-            }),
+            "user_prompt" => {
+                next(&|call| may_be_same(&call.prompt_id, &record.prompt_id)).filter(|call| !call.has_prompt)
+            }
+            "api_request" | "api_request_body" => by_id().or_else(|| next(&has_same_source)),
             DETAILS => calls.iter().find(|call| {
                 let is_its_time = record.start.microseconds_since(call.end) <= TOLERANCE_US
                     && call.start.microseconds_since(record.start) <= TOLERANCE_US;
                 is_its_time && has_same_output(record, call) && detailed.insert(call.id)
             }),
-            _ => by_id(),
+            // Logged when the call has ended: of those without an ID in common it is the last one that has.
+            _ => by_id().or_else(|| {
+                let has_ended = |call: &&&CallSource| {
+                    call.end.microseconds_since(record.start) <= TOLERANCE_US
+                        && may_be_same(&call.call_id, &record.call_id)
+                        && has_same_source(call)
+                };
+                let ended = calls.iter().filter(has_ended);
+                let last = ended.max_by_key(|call| (call.end, call.id))?;
+                (!answered.contains(&(last.id, event))).then_some(last)
+            }),
         };
         let Some(call) = call.copied() else { continue };
         if event != DETAILS
@@ -565,6 +577,7 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
         {
             prompted.insert(call.id);
         }
+        answered.insert((call.id, event));
         plan.add(call.id, record.adds.clone());
         if event == DETAILS {
             // The log of a call has the answer as the vendor's text, if at all.

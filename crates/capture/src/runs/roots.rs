@@ -6,13 +6,16 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
-use tracer_sdk::format::{SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
-use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
+use tracer_sdk::format::{EventType, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
+use tracer_sdk::import::{ImportError, ImportedSpan, LogShape, RunWriter};
 
 use super::attributes::text;
 use super::convert::PARENT_IS_REMOTE;
 use super::ids::synthetic_root;
-use super::marks::is_call;
+use super::marks::{call_type, is_call};
+
+/// The attribute of a tool call that ran beside the one that it names as its parent, or that names it.
+const PARALLEL: &str = "tracer.parallel";
 
 /// A span that no other span of the log is around.
 #[derive(Debug)]
@@ -36,6 +39,7 @@ pub(super) fn complete(run: &mut RunWriter, root_name: Option<&str>) -> Result<(
         run.rewrite(|span| span.span_id != synthetic)?;
     }
     let shape = run.shape();
+    mark_parallel(run, &shape)?;
     let only = shape.parentless.first().filter(|_| shape.parentless.len() == 1);
     if let (Some(root), Some(name)) = (only, root_name)
         && shape.orphans.is_empty()
@@ -76,6 +80,7 @@ pub(super) fn complete(run: &mut RunWriter, root_name: Option<&str>) -> Result<(
 /// Completes a run whose root was written by its owner; spans whose parent never came are put under it.
 pub(super) fn complete_under(run: &mut RunWriter, root: SpanId, name: &str) -> Result<(), ImportError> {
     let shape = run.shape();
+    mark_parallel(run, &shape)?;
     let is_plain = shape.parentless.len() == 1 && shape.orphans.is_empty() && shape.in_cycles.is_empty();
     if !is_plain {
         let orphans: HashSet<SpanId> = shape.orphans.iter().map(|(id, _)| *id).collect();
@@ -92,10 +97,41 @@ pub(super) fn complete_under(run: &mut RunWriter, root: SpanId, name: &str) -> R
     run.complete(root, name)
 }
 
-fn read_entries(
-    run: &RunWriter,
-    shape: &tracer_sdk::import::LogShape,
-) -> Result<BTreeMap<SpanId, TopSpan>, ImportError> {
+/// Marks tool calls that ran at the same time though one names the other as its parent, as frameworks write siblings that
+/// share a context.
+fn mark_parallel(run: &mut RunWriter, shape: &LogShape) -> Result<(), ImportError> {
+    if shape.outliving.is_empty() {
+        return Ok(());
+    }
+    let candidates: HashSet<SpanId> = shape
+        .outliving
+        .iter()
+        .flat_map(|(id, parent)| [*id, *parent])
+        .collect();
+    let mut tools = HashSet::new();
+    run.for_each_span(|span| {
+        if candidates.contains(&span.span_id) && call_type(&span) == Some(EventType::ToolCall) {
+            tools.insert(span.span_id);
+        }
+    })?;
+    let pairs = shape.outliving.iter();
+    let parallel: HashSet<SpanId> = pairs
+        .filter(|(id, parent)| tools.contains(id) && tools.contains(parent))
+        .flat_map(|(id, parent)| [*id, *parent])
+        .collect();
+    if parallel.is_empty() {
+        return Ok(());
+    }
+    run.note_parallel(parallel.len() as u64);
+    run.rewrite(|span| {
+        if parallel.contains(&span.span_id) {
+            span.attributes.insert(PARALLEL.to_owned(), true.into());
+        }
+        true
+    })
+}
+
+fn read_entries(run: &RunWriter, shape: &LogShape) -> Result<BTreeMap<SpanId, TopSpan>, ImportError> {
     let orphans: HashSet<SpanId> = shape.orphans.iter().map(|(id, _)| *id).collect();
     let mut entries = BTreeMap::new();
     run.for_each_span(|span| {

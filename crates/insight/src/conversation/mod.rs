@@ -18,6 +18,7 @@ mod vocabulary_tests;
 mod words;
 
 use serde_json::Value;
+use tracer_sdk::format::names::markers;
 use tracer_sdk::format::{Payload, Usage};
 
 pub use parse::{answer_messages, embedded_json, last_prompt_message, prompt_messages};
@@ -232,7 +233,12 @@ impl Media {
     pub fn size(&self) -> Option<u64> {
         match &self.source {
             MediaSource::Data(base64) => {
-                let digits = base64.trim_end_matches('=').len() as u64;
+                // What was left out says how long it was; of what was cut nothing is known.
+                let digits = match base64.strip_prefix(markers::OMITTED) {
+                    Some(size) => size.strip_prefix(" (")?.strip_suffix(" bytes)")?.parse().ok()?,
+                    None if base64.ends_with(markers::TRUNCATED) => return None,
+                    None => base64.trim_end_matches('=').len() as u64,
+                };
                 Some(digits * 3 / 4)
             }
             MediaSource::Uri(_) | MediaSource::FileId(_) => None,

@@ -237,6 +237,50 @@ fn a_session_of_claude_code_is_a_run() {
 }
 
 #[test]
+fn answers_without_an_id_join_the_call_before_them() {
+    let call = |at: u64, sequence: i64, request: &[(&str, &str)]| {
+        let mut attributes = vec![
+            ("model", "claude-x"),
+            ("duration_ms", "80"),
+            ("output_tokens", "5"),
+        ];
+        attributes.extend(request);
+        claude("api_request", at, sequence, &attributes)
+    };
+    let answer = |at: u64, sequence: i64, response: &str| {
+        claude("assistant_response", at, sequence, &[("response", response)])
+    };
+    for ids in [
+        [("request_id", "req_1"), ("request_id", "req_2")],
+        [("x", "1"), ("x", "2")],
+    ] {
+        let bench = Bench::new();
+        let records = vec![
+            claude("user_prompt", 0, 1, &[("prompt", "fix it")]),
+            call(100, 2, &ids[..1]),
+            answer(101, 3, "first"),
+            call(300, 4, &ids[1..]),
+            answer(301, 5, "second"),
+            // No call is left for it.
+            answer(302, 6, "third"),
+        ];
+        bench
+            .collector
+            .accept_logs(logs("claude-code", CLAUDE, records))
+            .unwrap();
+        bench.collector.close();
+        let run = loaded(&bench, CodingAgent::ClaudeCode, "session-1");
+        let calls = payloads(&run, EventType::LlmCall);
+        let responses: Vec<String> = calls.iter().map(|call| call["response"].to_string()).collect();
+        assert_eq!(responses.len(), 2);
+        assert!(
+            responses[0].contains("first") && responses[1].contains("second"),
+            "{responses:?}"
+        );
+    }
+}
+
+#[test]
 fn a_log_without_a_time_was_when_it_was_observed() {
     let starts = |observed_only: bool| {
         let bench = Bench::new();

@@ -2,8 +2,10 @@
 
 mod lifecycle;
 mod logs;
+mod odd;
 mod one_run;
 mod properties;
+mod routes;
 
 use std::sync::Arc;
 use std::time::Duration;
