@@ -11,7 +11,7 @@ use crate::read::vocabulary::{
 };
 
 use super::flat;
-use super::values::{parsed, shaped, value};
+use super::values::{parsed, shaped, structure, value};
 
 /// Where the body of a message is, in an event that does not spread it over its attributes.
 const BODIES: [&str; 3] = ["gen_ai.event.content", "event_body", "body"];
@@ -79,6 +79,11 @@ pub(super) fn arguments(span: &SpanRecord, attributes: &Map<String, Value>) -> O
     first(ARGUMENTS, attributes)
         .or_else(|| output_event(span, false))
         .or_else(|| composed(ARGUMENT_FIELDS, attributes))
+        .map(|arguments| match &arguments {
+            // JSON within a text of JSON.
+            Value::String(text) => structure(text).unwrap_or(arguments),
+            _ => arguments,
+        })
 }
 
 /// What a tool gave, where the format's own span event does not say it.

@@ -116,7 +116,7 @@ impl<const INDEXED: bool> Lookup for KeyAttributes<'_, INDEXED> {
 }
 
 /// The object or array that a text is JSON of.
-fn structure(text: &str) -> Option<Value> {
+pub(super) fn structure(text: &str) -> Option<Value> {
     let may_be = text.trim_start().starts_with(['{', '[']);
     may_be.then(|| serde_json::from_str(text).ok()).flatten()
 }

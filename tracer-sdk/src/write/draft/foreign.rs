@@ -15,6 +15,9 @@ use crate::write::payload::{WrittenValue, write_json_cut, write_json_limited};
 /// How much JSON text is redacted before it is cut to its limit, as a multiple of the limit.
 const READ_AHEAD: usize = 16;
 
+/// A text of base64 that is shorter is kept, as IDs and keys are.
+const MIN_BINARY_BYTES: usize = 1024;
+
 /// What is kept of the values of another program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ForeignLimits {
@@ -161,6 +164,13 @@ impl Draft {
             self.bytes.truncate(start);
             return StoredValue::JsonText(self.push(sent.as_bytes()));
         }
+        if (written.truncated || self.bytes.len() - start > max_bytes)
+            && let Some(shorter) = serde_json::to_value(value).ok().as_mut().and_then(without_binary)
+        {
+            // Of data, as of an image, a beginning is of no use: its size is.
+            self.bytes.truncate(start);
+            return self.json_text(&shorter, None, limits, redactor);
+        }
         let mut max_string = redactor.max_field_bytes() / 2;
         while self.bytes.len() - start > max_bytes {
             self.bytes.truncate(start);
@@ -190,6 +200,36 @@ fn omitted(text: &str) -> String {
         return text.to_owned();
     }
     format!("{} ({} bytes)", markers::OMITTED, text.len())
+}
+
+/// The value with the sizes of data in the place of data; `None` where it holds none.
+fn without_binary(value: &mut Value) -> Option<Value> {
+    fn leave_out(value: &mut Value) -> bool {
+        match value {
+            Value::String(text) => {
+                let head = text
+                    .find(";base64,")
+                    .filter(|at| text.starts_with("data:") && *at < 256)
+                    .map_or(0, |at| at + ";base64,".len());
+                let (head, data) = text.split_at(head);
+                if data.len() < MIN_BINARY_BYTES || !data.bytes().all(is_base64) {
+                    return false;
+                }
+                *text = format!("{head}{}", omitted(data));
+                true
+            }
+            Value::Array(items) => items.iter_mut().fold(false, |any, item| leave_out(item) || any),
+            Value::Object(members) => members
+                .values_mut()
+                .fold(false, |any, member| leave_out(member) || any),
+            _ => false,
+        }
+    }
+    leave_out(value).then(|| value.take())
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
 }
 
 /// The same shape, with the lengths of its texts.
