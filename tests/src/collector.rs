@@ -70,7 +70,7 @@ impl Request {
     #[must_use]
     pub fn resources(&self) -> Vec<ResourceSpans> {
         let encoding = Encoding::from_content_type(&self.headers["content-type"]).unwrap();
-        decode_spans(encoding, &self.body).unwrap()
+        decode_spans(encoding, &self.body).unwrap().resources
     }
 
     /// The spans.
