@@ -39,8 +39,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tracer-sdk/src/prices/table.jsonl"
 COSTS = ROOT / "tests/data/prices/costs.jsonl"
 
-# The prices that a record can be charged with: those of tokens, and of a request. What else a model has (pages, pixels,
-# hours, searches) is not in a record's usage.
+# The prices that a record can be charged with: those of tokens, of a request, of a search. What else a model has (pages,
+# pixels, hours) is not in a record's usage.
 RATES = {
     "input_mtok": "input",
     "output_mtok": "output",
@@ -49,11 +49,16 @@ RATES = {
     "output_reasoning_mtok": "reasoning",
     "requests_kcount": "requests",
 }
-# Media in a prompt or an answer: shown; a record does not say how many of its tokens they are.
 MEDIA = {
     f"{direction}_{medium}_mtok": f"{direction}_{medium}"
     for direction in ("input", "output")
     for medium in ("audio", "image", "video")
+}
+# What few models have, and few calls.
+OTHERS = {
+    "cache_write_1h_mtok": "cache_write_1h",
+    "cache_audio_read_mtok": "cache_read_audio",
+    "web_searches_kcount": "web_searches",
 }
 
 
@@ -173,7 +178,7 @@ def rate(price):
 
 def rates(prices):
     given = {key: value for key, value in prices.__dict__.items() if value is not None}
-    known = RATES | MEDIA
+    known = RATES | MEDIA | OTHERS
     return {known[key]: rate(given[key]) for key in known if key in given}
 
 
@@ -277,6 +282,39 @@ def cost(provider, name, time, usage):
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+# Counts of what few models charge apart, among those of a usage; what each is called in the package, and in a usage.
+OTHER_COUNTS = {
+    "cache_write_1h_tokens": (3_000, "cache_write_1h_tokens"),
+    "input_audio_tokens": (4_000, "input_audio_tokens"),
+    "cache_audio_read_tokens": (500, "cache_read_audio_tokens"),
+    "output_audio_tokens": (700, "output_audio_tokens"),
+    "web_searches": (3, "web_searches"),
+}
+OTHER_PRICES = ("cache_write_1h", "input_audio", "cache_read_audio", "output_audio", "web_searches")
+
+
+def other_costs():
+    """Each model that has such a price, by calls that are charged for all of these."""
+    for provider in providers:
+        for model in provider.models:
+            for one in conditional(model):
+                given = rates(one.prices)
+                shares = [(key, counts) for price, (key, counts) in zip(OTHER_PRICES, OTHER_COUNTS.items()) if price in given]
+                if not shares or "input" not in given or "output" not in given:
+                    continue
+                usage = {"input_tokens": 20_000, "output_tokens": 900, "cache_read_tokens": 1_000, "cache_write_tokens": 5_000}
+                usage |= {key: count for key, (count, _) in shares}
+                try:
+                    at = datetime.datetime.fromisoformat(DEFAULT_TIME)
+                    price = calc_price(Usage(**usage), model.id, provider_id=provider.id, genai_request_timestamp=at)
+                except LookupError:
+                    continue
+                text = format(price.total_price, "f")
+                others = {name: count for _, (count, name) in shares}
+                yield [provider.id, model.id, DEFAULT_TIME, 20_000, 900, 1_000, 5_000, None, text.rstrip("0").rstrip("."), others]
+                break
+
+
 def refs(match):
     """Names that the clauses of a model speak of, and their neighbours."""
     encoded = clause(match)
@@ -326,6 +364,7 @@ def cost_lines():
         if provider in (None, "litellm") and "/" in model:
             continue
         yield [provider, model, time, *usage, cost(provider, model, time, usage)]
+    yield from other_costs()
 
 
 def main():

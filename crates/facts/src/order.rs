@@ -76,7 +76,7 @@ impl RunOrder {
                 let run = run.borrow();
                 // By what is known of it: a run with an unknown part costs at least that.
                 let cost = run.details.as_ref().map(|details| details.cost);
-                let known = cost.filter(|cost| cost.unpriced == 0 || cost.priced > 0);
+                let known = cost.filter(|cost| cost.unpriced == 0 || cost.has_known());
                 (known.is_none(), known.map(|cost| Reverse(cost.known)))
             }),
             Self::Status => runs.sort_by_cached_key(|run| run.borrow().status),

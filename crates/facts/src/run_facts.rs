@@ -12,7 +12,7 @@ use tracer_insight::run_preview::PreviewReading;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::{ATTEMPT_OF, StepSource};
-use tracer_insight::{step_summary, text, totals, units};
+use tracer_insight::{step_summary, text, units};
 use tracer_sdk::format::names::{self, tag_key};
 use tracer_sdk::format::{Counts, EventType, Payload, Record, RunMeta, SpanRecord, Tags, Timestamp, Usage};
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
@@ -286,7 +286,7 @@ impl CallTotals {
         self.failed += others.failed;
         self.time_us = self.time_us.saturating_add(others.time_us);
         self.latencies.merge(&others.latencies);
-        totals::add(&mut self.tokens, &others.tokens);
+        self.tokens.add(&others.tokens);
     }
 }
 
@@ -384,7 +384,7 @@ impl SpanSums for CallSums {
             None => sums.entry(name.to_owned()).or_default(),
         };
         calls.calls += 1;
-        totals::add(&mut calls.tokens, &span.usage);
+        calls.tokens.add(&span.usage);
         if let Some(duration) = span.duration_us() {
             calls.time_us = calls.time_us.saturating_add(duration);
             calls.latencies.add(duration);
@@ -486,7 +486,7 @@ impl Reading {
             ..
         } = summed.sums;
         for calls in models.values() {
-            totals::add(&mut reading.tokens, &calls.tokens);
+            reading.tokens.add(&calls.tokens);
         }
         let details = &mut reading.details;
         for (sums, called) in [(models, &mut details.models), (tools, &mut details.tools)] {
@@ -526,13 +526,13 @@ impl Reading {
         }
         let calls = match &record.payload {
             Payload::LlmCall { model, usage, .. } => {
-                totals::add(&mut self.tokens, usage);
+                self.tokens.add(usage);
                 self.details.model_calls.add(record);
                 if !step_summary::failed(record) {
                     self.last_answered = Some(number);
                 }
                 let calls = named(&mut self.details.models, model);
-                totals::add(&mut calls.tokens, usage);
+                calls.tokens.add(usage);
                 calls
             }
             Payload::ToolCall { tool_name, .. } => named(&mut self.details.tools, tool_name),
@@ -750,6 +750,24 @@ mod short_usage {
         cache_write: Option<u64>,
         #[serde(rename = "z", skip_serializing_if = "Option::is_none")]
         reasoning: Option<u64>,
+        #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+        cache_write_1h: Option<u64>,
+        #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+        cache_read_audio: Option<u64>,
+        #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+        input_audio: Option<u64>,
+        #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+        input_image: Option<u64>,
+        #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
+        input_video: Option<u64>,
+        #[serde(rename = "A", default, skip_serializing_if = "Option::is_none")]
+        output_audio: Option<u64>,
+        #[serde(rename = "G", default, skip_serializing_if = "Option::is_none")]
+        output_image: Option<u64>,
+        #[serde(rename = "V", default, skip_serializing_if = "Option::is_none")]
+        output_video: Option<u64>,
+        #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+        web_searches: Option<u64>,
     }
 
     pub(super) fn serialize<S: Serializer>(usage: &Usage, serializer: S) -> Result<S::Ok, S::Error> {
@@ -760,6 +778,15 @@ mod short_usage {
             cache_read: usage.cache_read_tokens,
             cache_write: usage.cache_write_tokens,
             reasoning: usage.reasoning_tokens,
+            cache_write_1h: usage.cache_write_1h_tokens,
+            cache_read_audio: usage.cache_read_audio_tokens,
+            input_audio: usage.input_audio_tokens,
+            input_image: usage.input_image_tokens,
+            input_video: usage.input_video_tokens,
+            output_audio: usage.output_audio_tokens,
+            output_image: usage.output_image_tokens,
+            output_video: usage.output_video_tokens,
+            web_searches: usage.web_searches,
         };
         short.serialize(serializer)
     }
@@ -773,6 +800,15 @@ mod short_usage {
         usage.cache_read_tokens = short.cache_read;
         usage.cache_write_tokens = short.cache_write;
         usage.reasoning_tokens = short.reasoning;
+        usage.cache_write_1h_tokens = short.cache_write_1h;
+        usage.cache_read_audio_tokens = short.cache_read_audio;
+        usage.input_audio_tokens = short.input_audio;
+        usage.input_image_tokens = short.input_image;
+        usage.input_video_tokens = short.input_video;
+        usage.output_audio_tokens = short.output_audio;
+        usage.output_image_tokens = short.output_image;
+        usage.output_video_tokens = short.output_video;
+        usage.web_searches = short.web_searches;
         Ok(usage)
     }
 }

@@ -291,7 +291,11 @@ fn number(
     prices: &Prices,
 ) -> Option<SortedNumber> {
     match (order, &record.payload) {
-        (SearchOrder::Cost, _) => prices.cost(record)?.usd().ok().map(SortedNumber::Cost),
+        (SearchOrder::Cost, _) => {
+            // By what is known of it, as runs are.
+            let cost = prices.cost(record)?;
+            cost.usd().or(cost.priced).ok().map(SortedNumber::Cost)
+        }
         (SearchOrder::Tokens, Payload::LlmCall { usage, .. }) => usage.total_tokens.map(SortedNumber::Tokens),
         (SearchOrder::Duration, _) => StepSource::duration_of(record, span).map(SortedNumber::Duration),
         (SearchOrder::Repetitions, Payload::LoopWarning { repetitions, .. }) => {

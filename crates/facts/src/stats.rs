@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use tracer_insight::status::RunStatus;
-use tracer_insight::totals;
 use tracer_sdk::format::{Timestamp, Usage, Usd};
 use tracer_sdk::prices::CostSum;
 
@@ -320,7 +319,7 @@ impl Sums {
             self.calls = self.calls.saturating_add(calls.calls);
             self.failed_calls = self.failed_calls.saturating_add(calls.failed);
             self.latencies.merge(&calls.latencies);
-            totals::add(&mut self.tokens, &calls.tokens);
+            self.tokens.add(&calls.tokens);
             if let Some(cost) = &calls.cost {
                 self.cost.get_or_insert_default().add(cost);
             }
@@ -330,7 +329,7 @@ impl Sums {
             self.calls = self.calls.saturating_add(calls);
             self.failed_calls = self.failed_calls.saturating_add(facts.failed_calls);
             self.durations.extend(facts.duration_us);
-            totals::add(&mut self.tokens, &facts.tokens);
+            self.tokens.add(&facts.tokens);
             let cost = self.cost.get_or_insert_default();
             match &run.details {
                 Some(details) => cost.add(&details.cost),
@@ -361,7 +360,7 @@ impl Sums {
         self.first_us = firsts.min();
         self.durations.extend(others.durations);
         self.latencies.merge(&others.latencies);
-        totals::add(&mut self.tokens, &others.tokens);
+        self.tokens.add(&others.tokens);
         if let Some(cost) = &others.cost {
             self.cost.get_or_insert_default().add(cost);
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tracer_sdk::format::{Usage, Usd};
-use tracer_sdk::prices::{CallCost, CostSum};
+use tracer_sdk::prices::{CallCost, CostSum, NoPrice};
 
 use crate::text;
 
@@ -16,18 +16,24 @@ use crate::text;
 /// ```
 pub fn words(cost: &CostSum) -> Option<String> {
     let charged = cost.priced.saturating_add(cost.unpriced);
-    let known = match (cost.priced, cost.unpriced) {
-        (0, 0) if cost.replayed == 0 => return None,
-        (0, 0) => Usd::ZERO.to_string(),
-        (0, _) => "cost unknown".to_owned(),
-        (_, 0) => cost.known.to_string(),
-        (_, unpriced) => {
-            let have = if unpriced == 1 { "has" } else { "have" };
-            format!(
-                "at least {}, {unpriced} of {} {have} no price",
-                cost.known,
-                text::counted(charged, "call")
-            )
+    let known = match (cost.has_known(), cost.unpriced) {
+        (false, 0) if cost.replayed == 0 => return None,
+        (false, 0) => Usd::ZERO.to_string(),
+        (false, _) => "cost unknown".to_owned(),
+        (true, 0) => cost.known.to_string(),
+        (true, unpriced) => {
+            let (is, have) = if unpriced == 1 {
+                ("is", "has")
+            } else {
+                ("are", "have")
+            };
+            let lack = match cost.partly {
+                0 => format!("{have} no price"),
+                partly if partly == unpriced => format!("{is} priced in part"),
+                partly => format!("{have} no price or, {partly}, only in part"),
+            };
+            let charged = text::counted(charged, "call");
+            format!("at least {}, {unpriced} of {charged} {lack}", cost.known)
         }
     };
     Some(match replayed_words(cost) {
@@ -58,9 +64,9 @@ fn replayed_words(cost: &CostSum) -> Option<String> {
 /// assert_eq!(tracer_insight::cost::cell(&CostSum::default()), "");
 /// ```
 pub fn cell(cost: &CostSum) -> String {
-    match (cost.priced, cost.unpriced) {
-        (0, 0) if cost.replayed == 0 => String::new(),
-        (0, 1..) => "?".to_owned(),
+    match (cost.has_known(), cost.unpriced) {
+        (false, 0) if cost.replayed == 0 => String::new(),
+        (false, 1..) => "?".to_owned(),
         (_, 0) => cost.known.to_string(),
         (_, _) => format!("≥ {}", cost.known),
     }
@@ -74,7 +80,7 @@ pub fn cell(cost: &CostSum) -> String {
 /// assert_eq!(tracer_insight::cost::known_words(&CostSum::default()), None);
 /// ```
 pub fn known_words(cost: &CostSum) -> Option<String> {
-    (cost.priced > 0 || cost.replayed > 0).then(|| cell(cost))
+    (cost.has_known() || cost.replayed > 0).then(|| cell(cost))
 }
 
 /// Whether something is shown of what calls cost: where tokens are known, or the cost itself.
@@ -84,25 +90,28 @@ pub fn is_shown(cost: &CostSum, tokens: &Usage) -> bool {
         tokens.completion_tokens,
         tokens.total_tokens,
     ];
-    cost.priced > 0 || cost.replayed > 0 || has_tokens.iter().any(Option::is_some)
+    cost.has_known() || cost.replayed > 0 || has_tokens.iter().any(Option::is_some)
 }
 
-/// What one call costs, in its row: `$0.0021`, `$0 replayed`; `None` where it is not known.
+/// What one call costs, in its row: `$0.0021`, `≥ $0.0021`, `$0 replayed`; `None` where it is not known.
 pub fn of_call(cost: CallCost) -> Option<String> {
-    match cost.usd() {
-        Ok(usd) if cost.is_replayed => Some(format!("{usd} replayed")),
-        Ok(usd) => Some(usd.to_string()),
-        Err(_) => None,
+    match (cost.usd(), cost.priced) {
+        (Ok(usd), _) if cost.is_replayed => Some(format!("{usd} replayed")),
+        (Ok(usd), _) => Some(usd.to_string()),
+        (Err(NoPrice::InPart), Ok(least)) => Some(format!("≥ {least}")),
+        (Err(_), _) => None,
     }
 }
 
 /// The same with what is known besides, for its page: `cost $0.0021`, `cost unknown: no price of this model`,
 /// `cost $0: replayed, it would have cost $0.0021`.
 pub(crate) fn of_call_in_full(cost: CallCost) -> String {
+    let least = if cost.is_least { "at least " } else { "" };
     match (cost.is_replayed, cost.priced) {
+        (false, Ok(usd)) if cost.is_least => format!("cost at least {usd}: {}", NoPrice::InPart),
         (false, Ok(usd)) => format!("cost {usd}"),
         (false, Err(unknown)) => format!("cost unknown: {unknown}"),
-        (true, Ok(usd)) => format!("cost {}: replayed, it would have cost {usd}", Usd::ZERO),
+        (true, Ok(usd)) => format!("cost {}: replayed, it would have cost {least}{usd}", Usd::ZERO),
         (true, Err(unknown)) => format!("cost {}: replayed, its price is unknown: {unknown}", Usd::ZERO),
     }
 }
@@ -115,7 +124,7 @@ pub struct CostReport {
     pub usd: Option<Usd>,
     /// US dollars of the calls whose price is known: the cost is at least this.
     pub known_usd: Usd,
-    /// How many calls have no known price.
+    /// How many calls have no known price, or one that is known in part.
     pub unpriced_calls: u64,
     /// How many calls were answered from a recording, so that they cost nothing.
     pub replayed_calls: u64,
@@ -141,12 +150,14 @@ impl From<&CostSum> for CostReport {
 
 #[cfg(test)]
 mod tests {
-    use tracer_sdk::prices::NoPrice;
-
     use super::*;
 
     fn sum(priced: &[u64], unpriced: usize, replayed: &[Option<u64>]) -> CostSum {
-        let call = |priced, is_replayed| CallCost { priced, is_replayed };
+        let call = |priced, is_replayed| CallCost {
+            priced,
+            is_least: false,
+            is_replayed,
+        };
         let mut sum = CostSum::default();
         sum.extend(
             priced

@@ -10,7 +10,7 @@ use crate::status::RunStatus;
 use crate::step_kind::StepKind;
 use crate::step_summary::prompt_summary;
 use crate::value_summary;
-use crate::{loops, step_summary, steps, text, totals};
+use crate::{loops, step_summary, steps, text};
 
 /// Bytes that are read of each end of a log.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -163,7 +163,7 @@ impl PreviewReading {
         self.add_step(record.event_type());
         match &record.payload {
             Payload::LlmCall { usage, prompt, .. } => {
-                totals::add(&mut self.tokens, usage);
+                self.tokens.add(usage);
                 if self.prompt.is_none() && !prompt.is_null() {
                     self.prompt = Some(prompt_summary(prompt));
                 }

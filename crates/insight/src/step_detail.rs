@@ -198,7 +198,8 @@ fn token_words(usage: &Usage) -> Option<String> {
 /// What a call costs, in words; `None` where nothing is known of it, its tokens included.
 pub fn cost_words(cost: Option<CallCost>, usage: &Usage) -> Option<String> {
     let cost = cost?;
-    (cost.usd().is_ok() || step_summary::tokens(usage).is_some()).then(|| cost::of_call_in_full(cost))
+    (cost.priced.is_ok() || cost.is_replayed || step_summary::tokens(usage).is_some())
+        .then(|| cost::of_call_in_full(cost))
 }
 
 /// The numbers of the steps that loop warnings rest on, as far as these are among `steps`.

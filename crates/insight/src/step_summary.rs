@@ -168,7 +168,14 @@ pub fn token_shares(usage: &Usage) -> Option<String> {
     let shares = [
         (usage.cache_read_tokens, "cached"),
         (usage.cache_write_tokens, "written to the cache"),
+        (usage.cache_write_1h_tokens, "of these for an hour"),
+        (usage.input_audio_tokens, "of sound in"),
+        (usage.input_image_tokens, "of images in"),
+        (usage.input_video_tokens, "of video in"),
         (usage.reasoning_tokens, "for reasoning"),
+        (usage.output_audio_tokens, "of sound out"),
+        (usage.output_image_tokens, "of images out"),
+        (usage.output_video_tokens, "of video out"),
     ];
     let known = shares.iter().filter_map(|(tokens, share)| {
         let tokens = tokens.filter(|tokens| *tokens > 0)?;

@@ -40,7 +40,7 @@ impl Totals {
             totals.count(step.record.event_type(), step.outcome());
             totals.in_flight += u64::from(step.in_flight);
             if let Payload::LlmCall { usage, .. } = &step.record.payload {
-                add(&mut totals.tokens, usage);
+                totals.tokens.add(usage);
             }
             totals.cost.extend(step.cost);
         }
@@ -72,7 +72,7 @@ impl Totals {
         self.in_flight += other.in_flight;
         self.errors += other.errors;
         self.loop_warnings += other.loop_warnings;
-        add(&mut self.tokens, &other.tokens);
+        self.tokens.add(&other.tokens);
         self.cost.add(&other.cost);
     }
 
@@ -119,19 +119,4 @@ impl Totals {
         }
         words
     }
-}
-
-/// Adds the tokens of a model call, as far as it says.
-pub fn add(tokens: &mut Usage, usage: &Usage) {
-    let side = |sum: &mut Option<u64>, part: Option<u64>| {
-        if let Some(part) = part {
-            *sum = Some(sum.unwrap_or(0).saturating_add(part));
-        }
-    };
-    side(&mut tokens.prompt_tokens, usage.prompt_tokens);
-    side(&mut tokens.completion_tokens, usage.completion_tokens);
-    side(&mut tokens.total_tokens, usage.total_tokens);
-    side(&mut tokens.cache_read_tokens, usage.cache_read_tokens);
-    side(&mut tokens.cache_write_tokens, usage.cache_write_tokens);
-    side(&mut tokens.reasoning_tokens, usage.reasoning_tokens);
 }

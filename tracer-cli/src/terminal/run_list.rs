@@ -159,7 +159,7 @@ fn cost_cell(facts: &ReadableRun) -> String {
         .as_ref()
         .is_some_and(|preview| preview.tokens.is_some());
     let cost = facts.cost.as_ref();
-    let shown = cost.filter(|cost| has_tokens || cost.priced > 0 || cost.replayed > 0);
+    let shown = cost.filter(|cost| has_tokens || cost.has_known() || cost.replayed > 0);
     shown.map(cost::cell).unwrap_or_default()
 }
 

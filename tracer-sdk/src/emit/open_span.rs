@@ -21,7 +21,7 @@ use super::run_state::{CallRefusal, RecordOutcome, registry};
 use super::streamed::{StreamedAnswer, ToolCallChunk};
 use super::unattached;
 use crate::format::names::{self, Name, event_keys, events};
-use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
+use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage, UsageGap};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, GuardrailExceeded};
@@ -723,18 +723,13 @@ impl SpanEditor<'_> {
     }
 
     pub(crate) fn usage(&mut self, usage: Usage) {
-        let parts = [
-            (names::INPUT_TOKENS, usage.prompt_tokens),
-            (names::OUTPUT_TOKENS, usage.completion_tokens),
-            (names::TOTAL_TOKENS, usage.total_tokens),
-            (names::CACHE_READ_TOKENS, usage.cache_read_tokens),
-            (names::CACHE_WRITE_TOKENS, usage.cache_write_tokens),
-            (names::REASONING_TOKENS, usage.reasoning_tokens),
-        ];
-        for (name, tokens) in parts {
-            if let Some(tokens) = tokens {
-                self.scalar(name, ScalarValue::Unsigned(tokens));
-            }
+        for (name, tokens) in usage.attributes() {
+            self.scalar(name, ScalarValue::Unsigned(tokens));
+        }
+        match usage.gap {
+            Some(UsageGap::Parts) => self.text(names::USAGE_NOT_COUNTED, "parts"),
+            Some(UsageGap::ServiceTier) => self.text(names::SERVICE_TIER, "other"),
+            None => {}
         }
     }
 

@@ -4,7 +4,7 @@ use super::warning;
 use crate::disk::LoggedCall;
 use crate::format::{SpanId, TraceId};
 use crate::guardrails::CallSpend;
-use crate::prices::Prices;
+use crate::prices::{CallCost, Prices};
 use crate::process::{OwnLock, OwnProcess};
 
 /// How many spans that report a call again wait for the one that it counts at.
@@ -54,8 +54,8 @@ impl RunCosts {
                 return None;
             }
         }
-        let cost = call.as_ref().map(|call| call.cost(&self.prices).usd());
-        if let (Some(call), Some(Err(unknown))) = (&call, cost)
+        let cost = call.as_ref().map(|call| call.cost(&self.prices));
+        if let (Some(call), Some(Err(unknown))) = (&call, cost.map(CallCost::usd))
             && !call.brought_nothing()
         {
             warning::warn_once(&format_args!(
@@ -63,8 +63,9 @@ impl RunCosts {
                  and [prices] in a settings file adds one"
             ));
         }
-        Some(match cost {
-            Some(Ok(usd)) => CallSpend::Known(usd),
+        Some(match cost.map(|cost| (cost.usd(), cost.priced)) {
+            Some((Ok(usd), _)) => CallSpend::Known(usd),
+            Some((Err(_), Ok(least))) => CallSpend::AtLeast(least),
             _ => CallSpend::Unknown,
         })
     }

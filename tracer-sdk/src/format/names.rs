@@ -273,6 +273,61 @@ pub const REASONING_TOKENS: Name = name!(
     "gen_ai.usage.reasoning.output_tokens",
     "gen_ai.usage.reasoning_tokens"
 );
+/// Tokens of the prompt that the provider wrote to its cache for an hour.
+pub const CACHE_WRITE_1H_TOKENS: Name = namespaced!(
+    "usage.cache_write_1h_tokens",
+    "gen_ai.usage.cache_creation_1h.input_tokens",
+    "anthropic.usage.cache_creation.ephemeral_1h_input_tokens"
+);
+/// Tokens of sound in the prompt that the provider read from its cache.
+pub const CACHE_READ_AUDIO_TOKENS: Name = name!("gen_ai.usage.audio.cache_read.input_tokens");
+/// Tokens of the prompt that are sound.
+pub const INPUT_AUDIO_TOKENS: Name = name!(
+    "gen_ai.usage.audio.input_tokens",
+    "gen_ai.usage.input_audio_tokens"
+);
+/// Tokens of the prompt that are images.
+pub const INPUT_IMAGE_TOKENS: Name = name!("gen_ai.usage.image.input_tokens");
+/// Tokens of the prompt that are video.
+pub const INPUT_VIDEO_TOKENS: Name = name!("gen_ai.usage.video.input_tokens");
+/// Tokens of the answer that are sound.
+pub const OUTPUT_AUDIO_TOKENS: Name = name!(
+    "gen_ai.usage.audio.output_tokens",
+    "gen_ai.usage.output_audio_tokens"
+);
+/// Tokens of the answer that are images.
+pub const OUTPUT_IMAGE_TOKENS: Name = name!("gen_ai.usage.image.output_tokens");
+/// Tokens of the answer that are video.
+pub const OUTPUT_VIDEO_TOKENS: Name = name!("gen_ai.usage.video.output_tokens");
+/// Searches of the web that the provider made for the answer.
+pub const WEB_SEARCHES: Name = namespaced!("usage.web_searches");
+/// Which numbers of the provider's usage have no count here, separated by commas: the call costs at least what the counts
+/// do.
+pub const USAGE_NOT_COUNTED: Name = namespaced!("usage.not_counted");
+/// By which prices the provider served the call, where it says: `default`, `flex`, `priority`, …
+pub const SERVICE_TIER: Name = namespaced!(
+    "service_tier",
+    "openai.response.service_tier",
+    "gen_ai.openai.response.service_tier"
+);
+/// The counts of tokens that are stored, each with where a usage has it.
+pub(crate) const USAGE_COUNTS: [Name; crate::format::Usage::PARTS] = [
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
+    TOTAL_TOKENS,
+    CACHE_READ_TOKENS,
+    CACHE_WRITE_TOKENS,
+    REASONING_TOKENS,
+    CACHE_WRITE_1H_TOKENS,
+    CACHE_READ_AUDIO_TOKENS,
+    INPUT_AUDIO_TOKENS,
+    INPUT_IMAGE_TOKENS,
+    INPUT_VIDEO_TOKENS,
+    OUTPUT_AUDIO_TOKENS,
+    OUTPUT_IMAGE_TOKENS,
+    OUTPUT_VIDEO_TOKENS,
+    WEB_SEARCHES,
+];
 /// The most tokens that the model may answer with.
 pub const MAX_TOKENS: Name = name!("gen_ai.request.max_tokens");
 /// The share of likely tokens that the model samples from.

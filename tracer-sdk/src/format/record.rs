@@ -4,6 +4,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
+use super::names::{Name, USAGE_COUNTS};
 use super::{Counts, Outcome, RecordedStatus, Timestamp, TraceId};
 
 words! {
@@ -370,6 +371,26 @@ pub struct ErrorPayload {
     pub stack: Option<String>,
 }
 
+words! {
+    /// What is charged for a model call that its counts do not say.
+    ///
+    /// ```
+    /// use tracer_sdk::format::UsageGap;
+    ///
+    /// assert!(UsageGap::Parts < UsageGap::ServiceTier); // of two, the greater one holds
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum UsageGap in tracer_sdk::format {
+        /// Something besides: the provider reported a number that is not understood, or that has no count here. The call
+        /// costs at least what its counts do.
+        Parts = "parts",
+        /// Other prices than the usual ones: those of a batch, of flexible or of preferred service.
+        ServiceTier = "service_tier",
+    }
+}
+
 /// The tokens of a model call; each is `None` when the emitter did not know it.
 ///
 /// ```
@@ -401,6 +422,47 @@ pub struct Usage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub reasoning_tokens: Option<u64>,
+    /// Tokens of the prompt that the provider wrote to its cache for an hour; they are among those that it wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub cache_write_1h_tokens: Option<u64>,
+    /// Tokens of sound in the prompt that the provider read from its cache; they are among those of sound and those that it
+    /// read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub cache_read_audio_tokens: Option<u64>,
+    /// Tokens of the prompt that are sound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub input_audio_tokens: Option<u64>,
+    /// Tokens of the prompt that are images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub input_image_tokens: Option<u64>,
+    /// Tokens of the prompt that are video.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub input_video_tokens: Option<u64>,
+    /// Tokens of the answer that are sound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub output_audio_tokens: Option<u64>,
+    /// Tokens of the answer that are images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub output_image_tokens: Option<u64>,
+    /// Tokens of the answer that are video.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub output_video_tokens: Option<u64>,
+    /// Searches of the web that the provider made for the answer and charges beside its tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub web_searches: Option<u64>,
+    /// What is charged for the call that these counts do not say, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "UsageGap"))]
+    pub gap: Option<UsageGap>,
 }
 
 impl Usage {
@@ -417,14 +479,18 @@ impl Usage {
             prompt_tokens: Some(prompt_tokens),
             completion_tokens: Some(completion_tokens),
             total_tokens: Some(prompt_tokens.saturating_add(completion_tokens)),
-            cache_read_tokens: None,
-            cache_write_tokens: None,
-            reasoning_tokens: None,
+            ..Self::NONE
         }
     }
 
+    /// Nothing is known.
+    const NONE: Self = Self::from_parts([None; Self::PARTS]);
+
+    /// How many counts there are.
+    pub(crate) const PARTS: usize = 15;
+
     /// The counts, in the order of the fields.
-    pub(crate) const fn parts(&self) -> [Option<u64>; 6] {
+    pub(crate) const fn parts(&self) -> [Option<u64>; Self::PARTS] {
         [
             self.prompt_tokens,
             self.completion_tokens,
@@ -432,13 +498,37 @@ impl Usage {
             self.cache_read_tokens,
             self.cache_write_tokens,
             self.reasoning_tokens,
+            self.cache_write_1h_tokens,
+            self.cache_read_audio_tokens,
+            self.input_audio_tokens,
+            self.input_image_tokens,
+            self.input_video_tokens,
+            self.output_audio_tokens,
+            self.output_image_tokens,
+            self.output_video_tokens,
+            self.web_searches,
         ]
     }
 
     /// The usage with these counts, in the order of the fields.
-    pub(crate) const fn from_parts(parts: [Option<u64>; 6]) -> Self {
-        let [prompt_tokens, completion_tokens, total_tokens, ..] = parts;
-        let [.., cache_read_tokens, cache_write_tokens, reasoning_tokens] = parts;
+    pub(crate) const fn from_parts(parts: [Option<u64>; Self::PARTS]) -> Self {
+        let [
+            prompt_tokens,
+            completion_tokens,
+            total_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+            reasoning_tokens,
+            cache_write_1h_tokens,
+            cache_read_audio_tokens,
+            input_audio_tokens,
+            input_image_tokens,
+            input_video_tokens,
+            output_audio_tokens,
+            output_image_tokens,
+            output_video_tokens,
+            web_searches,
+        ] = parts;
         Self {
             prompt_tokens,
             completion_tokens,
@@ -446,7 +536,50 @@ impl Usage {
             cache_read_tokens,
             cache_write_tokens,
             reasoning_tokens,
+            cache_write_1h_tokens,
+            cache_read_audio_tokens,
+            input_audio_tokens,
+            input_image_tokens,
+            input_video_tokens,
+            output_audio_tokens,
+            output_image_tokens,
+            output_video_tokens,
+            web_searches,
+            gap: None,
         }
+    }
+
+    /// The counts that are known, each with the attribute that holds it.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// let counts = Usage::new(12, 30).attributes().map(|(name, tokens)| (name.written(), tokens));
+    /// assert_eq!(counts.last(), Some(("gen_ai.usage.total_tokens", 42)));
+    /// ```
+    pub fn attributes(&self) -> impl Iterator<Item = (Name, u64)> + use<> {
+        let counts = USAGE_COUNTS.into_iter().zip(self.parts());
+        counts.filter_map(|(name, tokens)| Some((name, tokens?)))
+    }
+
+    /// Adds the tokens of another call, as far as it says; of a sum a gap is not known.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// let mut sum = Usage::new(12, u64::MAX);
+    /// sum.add(&Usage::new(1, 1).cache_read(1));
+    /// assert_eq!((sum.prompt_tokens, sum.cache_read_tokens), (Some(13), Some(1)));
+    /// assert_eq!(sum.completion_tokens, Some(u64::MAX)); // a sum saturates
+    /// ```
+    pub fn add(&mut self, other: &Self) {
+        let mut sums = self.parts();
+        for (sum, part) in sums.iter_mut().zip(other.parts()) {
+            if let Some(part) = part {
+                *sum = Some(sum.unwrap_or(0).saturating_add(part));
+            }
+        }
+        *self = Self::from_parts(sums);
     }
 
     /// Sets the tokens of the prompt that the provider read from its cache; they are among the prompt's.

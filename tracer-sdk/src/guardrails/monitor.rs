@@ -21,6 +21,8 @@ pub(crate) struct CallReservation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallSpend {
     Known(Usd),
+    /// More is charged than is known.
+    AtLeast(Usd),
     /// Its model has no price, or it reports no tokens.
     Unknown,
 }
@@ -118,6 +120,10 @@ impl Monitor {
     pub(crate) fn spend(&mut self, spend: CallSpend) {
         match spend {
             CallSpend::Known(cost) => self.spent = self.spent.saturating_add(cost),
+            CallSpend::AtLeast(cost) => {
+                self.spent = self.spent.saturating_add(cost);
+                self.unpriced_calls = self.unpriced_calls.saturating_add(1);
+            }
             CallSpend::Unknown => self.unpriced_calls = self.unpriced_calls.saturating_add(1),
         }
     }

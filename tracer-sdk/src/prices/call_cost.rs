@@ -1,6 +1,7 @@
 //! [`CallCost`]: what one model call costs; [`CostSum`]: what several cost together, with what is not known of it.
 
 use super::NoPrice;
+use super::rates::Charge;
 use crate::format::Usd;
 
 /// What a model call costs, as far as that is known.
@@ -19,11 +20,21 @@ use crate::format::Usd;
 pub struct CallCost {
     /// The price of its tokens.
     pub priced: Result<Usd, NoPrice>,
+    /// Whether more is charged than these: the call costs at least the price.
+    pub is_least: bool,
     /// Whether a recorded answer answered it: then it cost nothing, and `priced` is what it would have cost.
     pub is_replayed: bool,
 }
 
 impl CallCost {
+    pub(crate) fn new(charge: Result<Charge, NoPrice>, is_replayed: bool) -> Self {
+        Self {
+            priced: charge.map(|charge| charge.usd),
+            is_least: charge.is_ok_and(|charge| charge.is_least),
+            is_replayed,
+        }
+    }
+
     /// What it cost: nothing, where a recorded answer answered it.
     ///
     /// ```
@@ -39,10 +50,11 @@ impl CallCost {
     ///
     /// [`NoPrice`]: why it is not known.
     pub const fn usd(self) -> Result<Usd, NoPrice> {
-        if self.is_replayed {
-            return Ok(Usd::ZERO);
+        match self.priced {
+            _ if self.is_replayed => Ok(Usd::ZERO),
+            Ok(_) if self.is_least => Err(NoPrice::InPart),
+            priced => priced,
         }
-        self.priced
     }
 }
 
@@ -71,8 +83,10 @@ pub struct CostSum {
     pub known: Usd,
     /// How many these are, without replayed ones.
     pub priced: u64,
-    /// Calls whose cost is not known.
+    /// Calls whose cost is not known, or not all of it.
     pub unpriced: u64,
+    /// Those of them of which a part is known, and in the sum.
+    pub partly: u64,
     /// Calls that recorded answers answered, so that they cost nothing.
     pub replayed: u64,
     /// What these would have cost, as far as that is known.
@@ -82,6 +96,16 @@ pub struct CostSum {
 }
 
 impl CostSum {
+    /// Whether something is known of what calls cost that were not replayed.
+    ///
+    /// ```
+    /// assert!(!tracer_sdk::prices::CostSum::default().has_known());
+    /// ```
+    #[must_use]
+    pub const fn has_known(&self) -> bool {
+        self.priced > 0 || self.partly > 0
+    }
+
     /// What all calls cost; `None` where one of them has an unknown cost.
     ///
     /// ```
@@ -109,21 +133,23 @@ impl CostSum {
 
     /// Adds the cost of calls, each the same.
     pub(super) fn add_calls(&mut self, cost: CallCost, calls: u64, together: Usd) {
-        let (known, count) = match (cost.is_replayed, cost.priced) {
-            (false, Ok(_)) => (&mut self.known, &mut self.priced),
-            (false, Err(_)) => {
-                self.unpriced = self.unpriced.saturating_add(calls);
-                return;
-            }
-            (true, Ok(_)) => (&mut self.replayed_known, &mut self.replayed),
-            (true, Err(_)) => {
-                self.replayed = self.replayed.saturating_add(calls);
-                self.replayed_unpriced = self.replayed_unpriced.saturating_add(calls);
-                return;
-            }
+        let (known, priced, unpriced) = if cost.is_replayed {
+            self.replayed = self.replayed.saturating_add(calls);
+            (&mut self.replayed_known, None, &mut self.replayed_unpriced)
+        } else {
+            (&mut self.known, Some(&mut self.priced), &mut self.unpriced)
         };
-        *known = known.saturating_add(together);
-        *count = count.saturating_add(calls);
+        if cost.priced.is_ok() {
+            *known = known.saturating_add(together);
+        }
+        match (cost.priced.is_ok() && !cost.is_least, priced) {
+            (true, None) => {}
+            (true, Some(priced)) => *priced = priced.saturating_add(calls),
+            (false, _) => *unpriced = unpriced.saturating_add(calls),
+        }
+        if cost.is_least && !cost.is_replayed {
+            self.partly = self.partly.saturating_add(calls);
+        }
     }
 
     /// Adds the cost of other calls.
@@ -139,6 +165,7 @@ impl CostSum {
         self.known = self.known.saturating_add(other.known);
         self.priced = self.priced.saturating_add(other.priced);
         self.unpriced = self.unpriced.saturating_add(other.unpriced);
+        self.partly = self.partly.saturating_add(other.partly);
         self.replayed = self.replayed.saturating_add(other.replayed);
         self.replayed_known = self.replayed_known.saturating_add(other.replayed_known);
         self.replayed_unpriced = self.replayed_unpriced.saturating_add(other.replayed_unpriced);

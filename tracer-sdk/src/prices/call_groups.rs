@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rates::CallTokens;
+use super::rates::{CallCount, CallTokens, Charge, TokenKinds};
 use super::refused::is_refused;
 use super::{CallCost, CostSum, NoPrice, Price, Prices};
 use crate::format::{Payload, Record, StoredTime, Timestamp, Usage, Usd, is_default};
@@ -116,25 +116,31 @@ struct TokenClass {
     /// Whether the tokens are not known, or cannot be.
     #[serde(rename = "x", default, skip_serializing_if = "is_default")]
     is_unusable: bool,
+    /// What else it has beside input and output.
+    #[serde(flatten)]
+    kinds: TokenKinds,
     /// The tokens of a call with more than can be summed: its group has calls with the same numbers only.
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
     huge: Option<CallTokens>,
 }
 
 impl TokenClass {
-    fn of(tokens: Option<&CallTokens>) -> Self {
-        let Some(tokens) = tokens else {
+    fn of(tokens: Option<(&CallTokens, TokenKinds)>) -> Self {
+        let Some((tokens, kinds)) = tokens else {
             return Self {
                 is_unusable: true,
                 ..Self::default()
             };
         };
-        let exceeded = PROMPT_LENGTHS.iter().rev().find(|length| tokens.input > **length);
+        let (input, output) = (tokens.get(CallCount::Input), tokens.get(CallCount::Output));
+        let exceeded = PROMPT_LENGTHS.iter().rev().find(|length| input > **length);
+        let most = input.max(output).max(tokens.get(CallCount::WebSearches));
         Self {
             above: exceeded.copied().unwrap_or(0),
-            sides: (tokens.input > 0, tokens.output > 0),
+            sides: (input > 0, output > 0),
             is_unusable: false,
-            huge: (tokens.input.max(tokens.output) > MAX_SUMMED_TOKENS).then_some(*tokens),
+            kinds,
+            huge: (most > MAX_SUMMED_TOKENS).then_some(*tokens),
         }
     }
 }
@@ -221,8 +227,9 @@ impl CallGroups {
     /// Adds a call with a key.
     pub(crate) fn add_call(&mut self, key: &CallPriceKey, usage: &Usage) {
         let tokens = CallTokens::of(usage).ok();
-        let class = TokenClass::of(tokens.as_ref());
-        self.add_sums(key, class, 1, &tokens.unwrap_or_default());
+        let class = TokenClass::of(tokens.as_ref().map(|(tokens, kinds)| (tokens, *kinds)));
+        let (tokens, _) = tokens.unwrap_or_default();
+        self.add_sums(key, class, 1, &tokens);
     }
 
     fn add_sums(&mut self, key: &CallPriceKey, class: TokenClass, calls: u64, tokens: &CallTokens) {
@@ -329,19 +336,20 @@ impl CallGroups {
             let mut sum = CostSum::default();
             for (class, sums) in classes {
                 let prompt = class.above.saturating_add(1);
-                let cost = match (&price, &class.huge) {
+                let charge = match (&price, &class.huge) {
                     _ if class.is_unusable => Err(NoPrice::NoUsage),
                     (Err(unknown), _) => Err(*unknown),
-                    (Ok(price), None) => price.cost_of_calls(&sums.tokens, prompt, sums.calls),
-                    (Ok(price), Some(tokens)) => price
-                        .cost_of_calls(tokens, prompt, 1)
-                        .map(|each| each.checked_mul(sums.calls).unwrap_or(Usd::MAX)),
+                    (Ok(price), None) => price.charge_of_calls(&sums.tokens, class.kinds, prompt, sums.calls),
+                    (Ok(price), Some(tokens)) => {
+                        let each = price.charge_of_calls(tokens, class.kinds, prompt, 1);
+                        each.map(|each| Charge {
+                            usd: each.usd.checked_mul(sums.calls).unwrap_or(Usd::MAX),
+                            ..each
+                        })
+                    }
                 };
-                let call = CallCost {
-                    priced: cost,
-                    is_replayed: key.is_replayed,
-                };
-                sum.add_calls(call, sums.calls, cost.unwrap_or_default());
+                let call = CallCost::new(charge, key.is_replayed);
+                sum.add_calls(call, sums.calls, call.priced.unwrap_or_default());
             }
             (key, sum)
         })
@@ -355,23 +363,22 @@ struct WrittenGroup {
     key: CallPriceKey,
     #[serde(flatten)]
     class: TokenClass,
-    /// Calls, then tokens of input, output, cache reads, cache writes, reasoning.
-    n: [u64; 6],
+    /// Calls, then their counts, see [`CallCount`].
+    n: Vec<u64>,
 }
 
 impl From<Vec<WrittenGroup>> for CallGroups {
     fn from(written: Vec<WrittenGroup>) -> Self {
         let mut groups = Self::default();
         for WrittenGroup { key, class, n } in written {
-            let [calls, input, output, read, written, reasoning] = n;
-            let tokens = CallTokens {
-                input,
-                output,
-                read,
-                written,
-                reasoning,
-            };
-            groups.add_sums(&key, class, calls, &tokens);
+            let mut numbers = n.into_iter();
+            let calls = numbers.next().unwrap_or(0);
+            groups.add_sums(
+                &key,
+                class,
+                calls,
+                &CallTokens::from(numbers.collect::<Vec<u64>>()),
+            );
         }
         groups
     }
@@ -385,14 +392,7 @@ impl From<CallGroups> for Vec<WrittenGroup> {
                 written.push(WrittenGroup {
                     key: key.clone(),
                     class,
-                    n: [
-                        calls,
-                        tokens.input,
-                        tokens.output,
-                        tokens.read,
-                        tokens.written,
-                        tokens.reasoning,
-                    ],
+                    n: std::iter::once(calls).chain(Vec::from(tokens)).collect(),
                 });
             }
         }
@@ -406,6 +406,7 @@ mod tests {
 
     use super::super::table::PriceTable;
     use super::*;
+    use crate::format::UsageGap;
 
     /// Whoever changes these changes what caches of groups mean: the version of the facts' database must grow.
     #[test]
@@ -450,6 +451,8 @@ mod tests {
             "gpt-4o-mini",
             "claude-sonnet-4-5",
             "gemini-2.5-pro",
+            "gemini-2.5-flash",
+            "gpt-realtime",
             "claude-haiku-5-5",
             "deepseek-chat",
             "text-embedding-3-small",
@@ -473,24 +476,49 @@ mod tests {
             ]
         };
         let counts = prop::array::uniform6(count());
+        // What few calls have: shares of the largest counts that there can be, so that most are possible.
+        let other = || prop_oneof![4 => Just(None), 1 => (0_u64..9_000).prop_map(Some)];
+        let gap = prop_oneof![
+            8 => Just(None),
+            1 => Just(Some(UsageGap::Parts)),
+            1 => Just(Some(UsageGap::ServiceTier)),
+        ];
+        let others = (prop::array::uniform9(other()), gap);
         let minutes = prop_oneof![0_i64..3_000, Just(-60_000_000), Just(29_600_000)];
-        let call = (provider, model, answered, counts, minutes, any::<bool>());
-        let call = call.prop_map(|(provider, model, answered, counts, minutes, is_replayed)| {
-            let start: Timestamp = "2025-09-05T00:00:00Z".parse().unwrap();
-            let at = Timestamp::from_unix_microseconds(start.unix_microseconds() + minutes * 60_000_000);
-            let [prompt, completion, total, read, written, reasoning] = counts;
-            Call {
-                key: CallPriceKey::new(provider, model, answered, Some(at), is_replayed),
-                usage: Usage {
-                    prompt_tokens: prompt,
-                    completion_tokens: completion,
-                    total_tokens: total,
-                    cache_read_tokens: read.map(|read| read.min(prompt.unwrap_or(0) / 2)),
-                    cache_write_tokens: written.map(|written| written / 1_000),
-                    reasoning_tokens: reasoning.map(|reasoning| reasoning / 100),
-                },
-            }
-        });
+        let call = (
+            provider,
+            model,
+            answered,
+            (counts, others),
+            minutes,
+            any::<bool>(),
+        );
+        let call = call.prop_map(
+            |(provider, model, answered, (counts, (others, gap)), minutes, is_replayed)| {
+                let start: Timestamp = "2025-09-05T00:00:00Z".parse().unwrap();
+                let at = Timestamp::from_unix_microseconds(start.unix_microseconds() + minutes * 60_000_000);
+                let [prompt, completion, total, read, written, reasoning] = counts;
+                Call {
+                    key: CallPriceKey::new(provider, model, answered, Some(at), is_replayed),
+                    usage: {
+                        let mut parts = [None; Usage::PARTS];
+                        parts[..6].copy_from_slice(&[
+                            prompt,
+                            completion,
+                            total,
+                            read.map(|read| read.min(prompt.unwrap_or(0) / 2)),
+                            written.map(|written| written / 1_000),
+                            reasoning.map(|reasoning| reasoning / 100),
+                        ]);
+                        parts[6..].copy_from_slice(&others);
+                        Usage {
+                            gap,
+                            ..Usage::from_parts(parts)
+                        }
+                    },
+                }
+            },
+        );
         prop::collection::vec(call, 0..40)
     }
 
@@ -512,8 +540,11 @@ mod tests {
     fn sum_of_calls(calls: &[Call], prices: &Prices) -> CostSum {
         let mut sum = CostSum::default();
         sum.extend(calls.iter().map(|call| CallCost {
-            priced: call.key.price(prices).and_then(|price| price.cost(&call.usage)),
             is_replayed: call.key.is_replayed,
+            ..CallCost::new(
+                call.key.price(prices).and_then(|price| price.charge(&call.usage)),
+                false,
+            )
         }));
         sum
     }
@@ -556,15 +587,9 @@ mod tests {
         let mut groups = CallGroups::default();
         groups.add_sums(
             &key,
-            TokenClass::of(Some(&CallTokens {
-                input: 1,
-                ..CallTokens::default()
-            })),
+            TokenClass::of(Some((&CallTokens::from(vec![1]), TokenKinds::default()))),
             u64::MAX,
-            &CallTokens {
-                input: u64::MAX,
-                ..CallTokens::default()
-            },
+            &CallTokens::from(vec![u64::MAX]),
         );
         groups.append(groups.clone());
         groups.add_call(&key, &Usage::new((1 << 53) - 1, 0));

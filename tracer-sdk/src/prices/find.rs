@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use super::own::{self, OwnPrice};
-use super::rates::CallTokens;
+use super::rates::{CallTokens, Charge, TokenKinds};
 use super::refused::is_refused;
 use super::table::{Model, PriceTable, PricedProvider, Release};
 use super::{CallCost, Day, NoPrice, Rates};
@@ -18,6 +18,9 @@ const UNNAMED: &str = "unknown";
 
 /// Passes calls on to the provider that stands before the model's name.
 const GATEWAY: &str = "litellm";
+
+/// The provider whose table has a rate for each kind of media that does not cost as text does.
+const ALL_MEDIA_LISTED: &str = "google";
 
 /// What OpenTelemetry and widespread libraries call providers, where the table does not know it.
 const PROVIDER_NAMES: &[(&str, &str)] = &[
@@ -206,14 +209,32 @@ impl Price<'_> {
     /// # Errors
     ///
     /// [`NoPrice::NoUsage`] when not both input and output are reported, [`NoPrice::NoRate`] when tokens of a kind have no
-    /// price, [`NoPrice::ContradictoryUsage`] when the counts exclude each other.
+    /// price, [`NoPrice::ContradictoryUsage`] when the counts exclude each other, [`NoPrice::InPart`] when more is charged
+    /// than is known.
     pub fn cost(&self, usage: &Usage) -> Result<Usd, NoPrice> {
-        self.rates.cost(usage)
+        self.charge(usage)?.exact()
     }
 
-    /// What calls cost together, see [`Rates::cost_of_calls`].
-    pub(super) fn cost_of_calls(&self, tokens: &CallTokens, prompt: u64, calls: u64) -> Result<Usd, NoPrice> {
-        self.rates.cost_of_calls(tokens, prompt, calls)
+    /// What a call costs: exactly, or at least.
+    pub(crate) fn charge(&self, usage: &Usage) -> Result<Charge, NoPrice> {
+        self.rates.charge(usage, self.are_media_text())
+    }
+
+    /// What calls cost together, see [`Rates::charge_of_calls`].
+    pub(super) fn charge_of_calls(
+        &self,
+        tokens: &CallTokens,
+        kinds: TokenKinds,
+        prompt: u64,
+        calls: u64,
+    ) -> Result<Charge, NoPrice> {
+        self.rates
+            .charge_of_calls(tokens, kinds, prompt, calls, self.are_media_text())
+    }
+
+    /// Whether what is no text costs as text does where the table has no other rate: Google lists what differs.
+    fn are_media_text(&self) -> bool {
+        self.provider == ALL_MEDIA_LISTED
     }
 }
 
@@ -350,13 +371,41 @@ impl Prices {
             return None;
         }
         let time: Option<StoredTime> = record.ts.parse().ok();
-        let priced = time.ok_or(NoPrice::NoTime).and_then(|time| {
-            self.cost_of_call(provider, model, response_model.as_deref(), usage, time.instant())
-        });
+        let at = time.map(|time| time.instant());
+        let cost = self.call_cost(provider, model, response_model.as_deref(), usage, at);
         Some(CallCost {
-            priced,
             is_replayed: record.is_replayed(),
+            ..cost
         })
+    }
+
+    /// What a call of a model costs that was not replayed, see [`cost_of_call`](Self::cost_of_call): exactly, or at least.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    /// use tracer_sdk::format::Usd;
+    /// use tracer_sdk::prices::{NoPrice, Prices};
+    ///
+    /// let mut usage = Usage::new(1_000_000, 0);
+    /// usage.web_searches = Some(1); // this model's are not in the table
+    /// let at = "2026-11-01T12:00:00Z".parse().ok();
+    /// let cost = Prices::default().call_cost("deepseek", "deepseek-chat", None, &usage, at);
+    /// assert!(cost.is_least && cost.priced.is_ok_and(|usd| usd > Usd::ZERO));
+    /// assert_eq!(cost.usd(), Err(NoPrice::InPart));
+    /// ```
+    #[must_use]
+    pub fn call_cost(
+        &self,
+        provider: &str,
+        model: &str,
+        response_model: Option<&str>,
+        usage: &Usage,
+        at: Option<Timestamp>,
+    ) -> CallCost {
+        let price = at
+            .ok_or(NoPrice::NoTime)
+            .and_then(|at| self.price_of_call(provider, model, response_model, at));
+        CallCost::new(price.and_then(|price| price.charge(usage)), false)
     }
 
     /// What a call of a model costs: at the price of the model that answered, where that is known and has one, or else of

@@ -31,6 +31,11 @@ pub enum NoPrice {
     ContradictoryUsage,
     /// When the call was made is not known.
     NoTime,
+    /// The provider served the call by other prices than the usual ones: as a batch, flexibly, with preference.
+    ServiceTier,
+    /// The provider charges for more than is counted, or reports a number that is not understood: what the counts cost is
+    /// the least.
+    InPart,
 }
 
 impl fmt::Display for NoPrice {
@@ -43,6 +48,8 @@ impl fmt::Display for NoPrice {
             Self::NoUsage => "input and output tokens are not both reported",
             Self::ContradictoryUsage => "the reported tokens contradict each other",
             Self::NoTime => "the time of the call is not known",
+            Self::ServiceTier => "the prices of its service tier are not known",
+            Self::InPart => "not all that is charged is known",
         })
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::NoPrice;
-use crate::format::{Usage, Usd};
+use crate::format::{Usage, UsageGap, Usd, is_default};
 
 /// How many tokens a price is for.
 const MILLION: u128 = 1_000_000;
@@ -32,18 +32,24 @@ pub enum RateKind {
     Reasoning,
     /// Each request, whatever its tokens.
     Requests,
-    /// Tokens of sound in the prompt; records do not count them apart.
+    /// Tokens of sound in the prompt.
     InputAudio,
-    /// Tokens of images in the prompt; records do not count them apart.
+    /// Tokens of images in the prompt.
     InputImage,
-    /// Tokens of video in the prompt; records do not count them apart.
+    /// Tokens of video in the prompt.
     InputVideo,
-    /// Tokens of sound in the answer; records do not count them apart.
+    /// Tokens of sound in the answer.
     OutputAudio,
-    /// Tokens of images in the answer; records do not count them apart.
+    /// Tokens of images in the answer.
     OutputImage,
-    /// Tokens of video in the answer; records do not count them apart.
+    /// Tokens of video in the answer.
     OutputVideo,
+    /// Tokens of the prompt that the provider wrote to its cache for an hour.
+    CacheWrite1h,
+    /// Tokens of sound in the prompt that the provider read from its cache.
+    CacheReadAudio,
+    /// Each search of the web that the provider made for the answer.
+    WebSearches,
 }
 
 impl RateKind {
@@ -69,6 +75,9 @@ impl RateKind {
             Self::OutputAudio => "output_audio",
             Self::OutputImage => "output_image",
             Self::OutputVideo => "output_video",
+            Self::CacheWrite1h => "cache_write_1h",
+            Self::CacheReadAudio => "cache_read_audio",
+            Self::WebSearches => "web_searches",
         }
     }
 }
@@ -216,7 +225,8 @@ pub struct Rates {
     pub(crate) output: Option<Rate>,
     pub(crate) reasoning: Option<Rate>,
     requests: Option<Rate>,
-    media: Vec<(RateKind, Rate)>,
+    /// Those that few models have.
+    others: Vec<(RateKind, Rate)>,
 }
 
 /// Rates as the table has them.
@@ -246,6 +256,12 @@ pub(super) struct WrittenRates<'a> {
     output_image: Option<Written<'a>>,
     #[serde(borrow)]
     output_video: Option<Written<'a>>,
+    #[serde(borrow)]
+    cache_write_1h: Option<Written<'a>>,
+    #[serde(borrow)]
+    cache_read_audio: Option<Written<'a>>,
+    #[serde(borrow)]
+    web_searches: Option<Written<'a>>,
 }
 
 impl WrittenRates<'_> {
@@ -255,13 +271,16 @@ impl WrittenRates<'_> {
             None => Some(None),
             Some(written) => Rate::written(written, per).map(Some),
         };
-        let media = [
-            (RateKind::InputAudio, &self.input_audio),
-            (RateKind::InputImage, &self.input_image),
-            (RateKind::InputVideo, &self.input_video),
-            (RateKind::OutputAudio, &self.output_audio),
-            (RateKind::OutputImage, &self.output_image),
-            (RateKind::OutputVideo, &self.output_video),
+        let others = [
+            (RateKind::InputAudio, &self.input_audio, MILLION),
+            (RateKind::InputImage, &self.input_image, MILLION),
+            (RateKind::InputVideo, &self.input_video, MILLION),
+            (RateKind::OutputAudio, &self.output_audio, MILLION),
+            (RateKind::OutputImage, &self.output_image, MILLION),
+            (RateKind::OutputVideo, &self.output_video, MILLION),
+            (RateKind::CacheWrite1h, &self.cache_write_1h, MILLION),
+            (RateKind::CacheReadAudio, &self.cache_read_audio, MILLION),
+            (RateKind::WebSearches, &self.web_searches, THOUSAND),
         ];
         let mut rates = Rates {
             input: rate(&self.input, MILLION)?,
@@ -270,12 +289,10 @@ impl WrittenRates<'_> {
             output: rate(&self.output, MILLION)?,
             reasoning: rate(&self.reasoning, MILLION)?,
             requests: rate(&self.requests, THOUSAND)?,
-            media: Vec::new(),
+            others: Vec::new(),
         };
-        for (kind, written) in media {
-            rates
-                .media
-                .extend(rate(written, MILLION)?.map(|rate| (kind, rate)));
+        for (kind, written, per) in others {
+            rates.others.extend(rate(written, per)?.map(|rate| (kind, rate)));
         }
         Some(rates)
     }
@@ -304,62 +321,166 @@ impl Rates {
         let known = rates
             .into_iter()
             .filter_map(|(kind, rate)| Some((kind, rate.as_ref()?)));
-        known.chain(self.media.iter().map(|(kind, rate)| (*kind, rate)))
+        known.chain(self.others.iter().map(|(kind, rate)| (*kind, rate)))
     }
 
-    /// What the tokens of one call cost. Cached tokens and reasoning are among the prompt's and the answer's, and leave
-    /// these where they have a rate of their own.
-    pub(super) fn cost(&self, usage: &Usage) -> Result<Usd, NoPrice> {
-        let has_rates = self.input.is_some() || self.output.is_some() || self.requests.is_some();
-        let (Some(input), Some(output)) = (usage.prompt_tokens, usage.completion_tokens) else {
-            return Err(NoPrice::NoUsage);
-        };
-        if !has_rates || (self.input.is_none() && input > 0) || (self.output.is_none() && output > 0) {
-            return Err(NoPrice::NoRate);
-        }
-        let tokens = CallTokens::of(usage)?;
-        // More than there is money for is the largest amount.
-        Ok(self.sum(&tokens, input, 1).unwrap_or(Usd::MAX))
+    fn other(&self, kind: RateKind) -> Option<&Rate> {
+        let found = self.others.iter().find(|(known, _)| *known == kind);
+        found.map(|(_, rate)| rate)
     }
 
-    /// What calls cost together whose prompts have the price of one of `prompt` tokens; the largest amount where that is
-    /// more than there is money for.
-    pub(super) fn cost_of_calls(&self, tokens: &CallTokens, prompt: u64, calls: u64) -> Result<Usd, NoPrice> {
+    /// What one call costs, see [`charge_of_calls`](Self::charge_of_calls).
+    pub(super) fn charge(&self, usage: &Usage, are_media_text: bool) -> Result<Charge, NoPrice> {
+        let (tokens, kinds) = CallTokens::of(usage)?;
+        self.charge_of_calls(&tokens, kinds, tokens.get(CallCount::Input), 1, are_media_text)
+    }
+
+    /// What calls cost together whose prompts have the price of one of `prompt` tokens and whose tokens are of the same
+    /// kinds; the largest amount where that is more than there is money for. Cached tokens, media and reasoning are among
+    /// the prompt's and the answer's, and leave these where they have a rate of their own. Where media have none they cost
+    /// at least what text does, or just that, as the caller knows of the provider.
+    pub(super) fn charge_of_calls(
+        &self,
+        tokens: &CallTokens,
+        kinds: TokenKinds,
+        prompt: u64,
+        calls: u64,
+        are_media_text: bool,
+    ) -> Result<Charge, NoPrice> {
         let has_rates = self.input.is_some() || self.output.is_some() || self.requests.is_some();
-        let is_unpriced =
-            (self.input.is_none() && tokens.input > 0) || (self.output.is_none() && tokens.output > 0);
+        let is_unpriced = (self.input.is_none() && tokens.get(CallCount::Input) > 0)
+            || (self.output.is_none() && tokens.get(CallCount::Output) > 0);
         if !has_rates || is_unpriced {
             return Err(NoPrice::NoRate);
         }
-        Ok(self.sum(tokens, prompt, calls).unwrap_or(Usd::MAX))
-    }
-
-    fn sum(&self, tokens: &CallTokens, prompt: u64, calls: u64) -> Option<Usd> {
-        let CallTokens {
-            input,
-            output,
-            read,
-            written,
-            reasoning,
-        } = *tokens;
-        let apart = |rate: &Option<Rate>, tokens| if rate.is_some() { tokens } else { 0 };
-        let (read, written) = (apart(&self.cache_read, read), apart(&self.cache_write, written));
-        let reasoning = apart(&self.reasoning, reasoning);
-        let parts = [
-            // Saturating, for sums of very many calls: the parts of one call are never more than their whole.
-            (&self.input, input.saturating_sub(read).saturating_sub(written)),
-            (&self.cache_read, read),
-            (&self.cache_write, written),
-            (&self.output, output.saturating_sub(reasoning)),
-            (&self.reasoning, reasoning),
+        let mut sum = ChargeSum {
+            prompt,
+            usd: Some(Usd::ZERO),
+            is_least: kinds.is_least,
+        };
+        let mut input = tokens.get(CallCount::Input);
+        let mut output = tokens.get(CallCount::Output);
+        let mut read = tokens.get(CallCount::CacheRead);
+        let mut written = tokens.get(CallCount::CacheWrite);
+        // Saturating, for sums of very many calls: the parts of one call are never more than their whole.
+        let take = |whole: &mut u64, part: u64| *whole = whole.saturating_sub(part);
+        let heard_again = tokens.get(CallCount::CacheReadAudio);
+        for (count, kind) in MEDIA {
+            let mut part = tokens.get(count);
+            let is_input = kind.is_of_input();
+            match self.other(kind) {
+                None => sum.is_least |= part > 0 && !are_media_text,
+                // Which of the cached tokens are such is not known: as few are charged for as can be.
+                Some(_) if is_input && count != CallCount::InputAudio && kinds.has(CallCount::CacheRead) => {
+                    sum.is_least |= part > 0;
+                }
+                Some(rate) => {
+                    if count == CallCount::InputAudio {
+                        take(&mut part, heard_again);
+                    }
+                    sum.add(rate, part, 1);
+                    take(if is_input { &mut input } else { &mut output }, part);
+                }
+            }
+        }
+        if let (Some(rate), true) = (self.other(RateKind::CacheReadAudio), heard_again > 0) {
+            sum.add(rate, heard_again, 1);
+            take(&mut input, heard_again);
+            take(&mut read, heard_again);
+        } else {
+            sum.is_least |= heard_again > 0 && !are_media_text;
+        }
+        let hour = tokens.get(CallCount::CacheWrite1h);
+        match (self.other(RateKind::CacheWrite1h), &self.cache_write, &self.input) {
+            (Some(rate), ..) => sum.add(rate, hour, 1),
+            // Wherever a cache is kept for an hour, this is its price.
+            (None, Some(_), Some(rate)) => sum.add(rate, hour, 2),
+            _ => sum.is_least |= hour > 0,
+        }
+        if self.cache_write.is_some() || self.other(RateKind::CacheWrite1h).is_some() {
+            take(&mut written, hour);
+            take(&mut input, hour);
+        }
+        match self.other(RateKind::WebSearches) {
+            Some(rate) => sum.add(rate, tokens.get(CallCount::WebSearches), 1),
+            None => sum.is_least |= tokens.get(CallCount::WebSearches) > 0,
+        }
+        for (rate, is_input, part) in [
+            (&self.cache_read, true, read),
+            (&self.cache_write, true, written),
+            (&self.reasoning, false, tokens.get(CallCount::Reasoning)),
+        ] {
+            if let Some(rate) = rate {
+                sum.add(rate, part, 1);
+                take(if is_input { &mut input } else { &mut output }, part);
+            }
+        }
+        for (rate, part) in [
+            (&self.input, input),
+            (&self.output, output),
             (&self.requests, calls),
-        ];
-        let costs = parts
-            .into_iter()
-            .filter_map(|(rate, count)| Some((rate.as_ref()?, count)));
-        costs
-            .map(|(rate, count)| rate.of_one(prompt).checked_mul(count))
-            .try_fold(Usd::ZERO, |sum, cost| sum.checked_add(cost?))
+        ] {
+            if let Some(rate) = rate {
+                sum.add(rate, part, 1);
+            }
+        }
+        Ok(Charge {
+            // More than there is money for is the largest amount.
+            usd: sum.usd.unwrap_or(Usd::MAX),
+            is_least: sum.is_least,
+        })
+    }
+}
+
+/// What calls cost: exactly, or at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Charge {
+    pub(crate) usd: Usd,
+    pub(crate) is_least: bool,
+}
+
+impl Charge {
+    /// What they cost exactly.
+    pub(crate) fn exact(self) -> Result<Usd, NoPrice> {
+        if self.is_least {
+            Err(NoPrice::InPart)
+        } else {
+            Ok(self.usd)
+        }
+    }
+}
+
+struct ChargeSum {
+    /// Tokens of the prompt, which decide the prices.
+    prompt: u64,
+    /// `None` where it is more than there is money for.
+    usd: Option<Usd>,
+    is_least: bool,
+}
+
+impl ChargeSum {
+    fn add(&mut self, rate: &Rate, count: u64, times: u64) {
+        let cost = rate
+            .of_one(self.prompt)
+            .checked_mul(times)
+            .and_then(|each| each.checked_mul(count));
+        self.usd = self.usd.zip(cost).and_then(|(sum, cost)| sum.checked_add(cost));
+    }
+}
+
+/// The rates of what is no text, and the counts that they are for.
+const MEDIA: [(CallCount, RateKind); 6] = [
+    (CallCount::InputAudio, RateKind::InputAudio),
+    (CallCount::InputImage, RateKind::InputImage),
+    (CallCount::InputVideo, RateKind::InputVideo),
+    (CallCount::OutputAudio, RateKind::OutputAudio),
+    (CallCount::OutputImage, RateKind::OutputImage),
+    (CallCount::OutputVideo, RateKind::OutputVideo),
+];
+
+impl RateKind {
+    const fn is_of_input(self) -> bool {
+        matches!(self, Self::InputAudio | Self::InputImage | Self::InputVideo)
     }
 }
 
@@ -367,54 +488,147 @@ impl Rates {
 /// emitter, and has no cost.
 const MAX_SIDE_TOKENS: u64 = (1 << 53) - 1;
 
-/// The tokens of calls that have a price: those in the cache and of reasoning are among the input and the output.
+/// The counts of a call that a price is for, in the order in which they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallCount {
+    Input,
+    Output,
+    CacheRead,
+    CacheWrite,
+    Reasoning,
+    CacheWrite1h,
+    CacheReadAudio,
+    InputAudio,
+    InputImage,
+    InputVideo,
+    OutputAudio,
+    OutputImage,
+    OutputVideo,
+    WebSearches,
+}
+
+/// How many counts there are: those of a usage without its total.
+const COUNTS: usize = Usage::PARTS - 1;
+
+/// The counts of calls that have a price: shares are among the input and the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct CallTokens {
-    #[serde(rename = "i")]
-    pub(super) input: u64,
-    #[serde(rename = "o")]
-    pub(super) output: u64,
-    #[serde(rename = "r")]
-    pub(super) read: u64,
-    #[serde(rename = "w")]
-    pub(super) written: u64,
-    #[serde(rename = "z")]
-    pub(super) reasoning: u64,
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
+pub(super) struct CallTokens([u64; COUNTS]);
+
+/// Which counts calls have, beside input and output, where these decide whether the cost is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct TokenKinds {
+    /// A bit for each count that is not zero.
+    #[serde(rename = "k", default, skip_serializing_if = "is_default")]
+    counts: u16,
+    /// Whether something is charged that the counts do not say.
+    #[serde(rename = "l", default, skip_serializing_if = "is_default")]
+    pub(super) is_least: bool,
+}
+
+impl TokenKinds {
+    const fn has(self, count: CallCount) -> bool {
+        self.counts >> count as u16 & 1 == 1
+    }
 }
 
 impl CallTokens {
-    /// The tokens of one call, if they are reported and can be.
-    pub(super) fn of(usage: &Usage) -> Result<Self, NoPrice> {
+    /// The counts of one call, if they are reported and can be.
+    pub(super) fn of(usage: &Usage) -> Result<(Self, TokenKinds), NoPrice> {
+        if usage.gap == Some(UsageGap::ServiceTier) {
+            return Err(NoPrice::ServiceTier);
+        }
         let (Some(input), Some(output)) = (usage.prompt_tokens, usage.completion_tokens) else {
             return Err(NoPrice::NoUsage);
         };
-        let tokens = Self {
-            input,
-            output,
-            read: usage.cache_read_tokens.unwrap_or(0),
-            written: usage.cache_write_tokens.unwrap_or(0),
-            reasoning: usage.reasoning_tokens.unwrap_or(0),
+        let mut tokens = Self::default();
+        let parts = usage.parts();
+        let counted = parts.iter().take(2).chain(parts.iter().skip(3));
+        for (count, part) in tokens.0.iter_mut().zip(counted) {
+            *count = part.unwrap_or(0);
+        }
+        let fits = |parts: &[CallCount], whole: u64| {
+            let mut parts = parts.iter().map(|part| tokens.get(*part));
+            parts
+                .try_fold(0_u64, u64::checked_add)
+                .is_some_and(|sum| sum <= whole)
         };
-        let cached = tokens.read.checked_add(tokens.written);
+        let heard = usage.cache_read_audio_tokens;
+        let (read, audio) = (
+            tokens.get(CallCount::CacheRead),
+            tokens.get(CallCount::InputAudio),
+        );
         let is_possible = input.max(output) <= MAX_SIDE_TOKENS // so that both together fit, too
-            && cached.is_some_and(|cached| cached <= input)
-            && tokens.reasoning <= output
+            && fits(&[CallCount::CacheRead, CallCount::CacheWrite], input)
+            && fits(&[CallCount::CacheWrite1h], tokens.get(CallCount::CacheWrite))
+            && fits(&[CallCount::InputAudio, CallCount::InputImage, CallCount::InputVideo], input)
+            && fits(&[CallCount::Reasoning], output)
+            && fits(&[CallCount::OutputAudio, CallCount::OutputImage, CallCount::OutputVideo], output)
+            && fits(&[CallCount::CacheReadAudio], read.min(audio))
+            && tokens.get(CallCount::WebSearches) <= MAX_SIDE_TOKENS
             && usage.total_tokens.is_none_or(|total| input + output <= total);
-        is_possible.then_some(tokens).ok_or(NoPrice::ContradictoryUsage)
+        if !is_possible {
+            return Err(NoPrice::ContradictoryUsage);
+        }
+        let mut kinds = TokenKinds {
+            counts: 0,
+            // What a total has beside its parts is charged, too.
+            is_least: usage.gap.is_some() || usage.total_tokens.is_some_and(|total| total > input + output),
+        };
+        if heard.is_none() && read > 0 && audio > 0 {
+            // Which of both the cache had is not known: sound costs more than text.
+            tokens.set(CallCount::CacheReadAudio, read.min(audio));
+            kinds.is_least = true;
+        }
+        let has_others = tokens
+            .0
+            .iter()
+            .skip(CallCount::CacheWrite1h as usize)
+            .any(|count| *count > 0);
+        if has_others {
+            let known = (0..).zip(tokens.0).filter(|(_, count)| *count > 0);
+            kinds.counts = known.fold(0, |known, (bit, _)| known | 1 << bit);
+        }
+        Ok((tokens, kinds))
+    }
+
+    pub(super) fn get(&self, count: CallCount) -> u64 {
+        self.0.get(count as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn set(&mut self, count: CallCount, tokens: u64) {
+        if let Some(counted) = self.0.get_mut(count as usize) {
+            *counted = tokens;
+        }
     }
 
     /// Adds those of other calls.
     pub(super) fn add(&mut self, other: &Self) {
-        let sums = [
-            (&mut self.input, other.input),
-            (&mut self.output, other.output),
-            (&mut self.read, other.read),
-            (&mut self.written, other.written),
-            (&mut self.reasoning, other.reasoning),
-        ];
-        for (sum, part) in sums {
+        for (sum, part) in self.0.iter_mut().zip(other.0) {
             *sum = sum.saturating_add(part);
         }
+    }
+}
+
+impl From<Vec<u64>> for CallTokens {
+    fn from(written: Vec<u64>) -> Self {
+        let mut tokens = Self::default();
+        for (count, written) in tokens.0.iter_mut().zip(written) {
+            *count = written;
+        }
+        tokens
+    }
+}
+
+impl From<CallTokens> for Vec<u64> {
+    /// Without the zeros at the end.
+    fn from(tokens: CallTokens) -> Self {
+        let length = tokens
+            .0
+            .iter()
+            .rposition(|count| *count > 0)
+            .map_or(0, |last| last + 1);
+        tokens.0.into_iter().take(length).collect()
     }
 }
 
@@ -430,7 +644,7 @@ mod tests {
     }
 
     fn cost(rates: &Rates, usage: &Usage) -> Result<String, NoPrice> {
-        rates.cost(usage).map(Usd::to_decimal)
+        rates.charge(usage, false)?.exact().map(Usd::to_decimal)
     }
 
     #[test]
@@ -462,6 +676,117 @@ mod tests {
         assert_eq!(cost(&rates, &Usage::new(200_000, 100)).unwrap(), "0.201");
         assert_eq!(cost(&rates, &Usage::new(200_001, 100)).unwrap(), "0.401502");
         assert_eq!(cost(&rates, &Usage::new(500_001, 0)).unwrap(), "1.500003");
+    }
+
+    #[test]
+    fn an_hour_in_the_cache_costs_twice_the_input() {
+        let known = r#""input":["3",[200000,"6"]],"output":"15","cache_read":"0.3","cache_write":["3.75",[200000,"7.5"]]"#;
+        for rates in [
+            rates(&format!("{{{known}}}")),
+            rates(&format!(r#"{{{known},"cache_write_1h":["6",[200000,"12"]]}}"#)),
+        ] {
+            let mut usage = Usage::new(110_000, 0).cache_write(100_000);
+            assert_eq!(
+                cost(&rates, &usage).unwrap(),
+                "0.405",
+                "10000 x 3 + 100000 x 3.75"
+            );
+            usage.cache_write_1h_tokens = Some(60_000);
+            assert_eq!(
+                cost(&rates, &usage).unwrap(),
+                "0.54",
+                "10000 x 3 + 40000 x 3.75 + 60000 x 6"
+            );
+            usage.prompt_tokens = Some(300_000);
+            usage.total_tokens = None;
+            assert_eq!(
+                cost(&rates, &usage).unwrap(),
+                "2.22",
+                "200000 x 6 + 40000 x 7.5 + 60000 x 12"
+            );
+        }
+        let mut usage = Usage::new(10, 0).cache_write(10);
+        usage.cache_write_1h_tokens = Some(10);
+        let uncached = rates(r#"{"input":"1","output":"1"}"#);
+        assert_eq!(cost(&uncached, &usage), Err(NoPrice::InPart));
+    }
+
+    #[test]
+    fn sound_leaves_the_text_where_it_has_a_rate() {
+        let rates = rates(
+            r#"{"input":"1","cache_read":"0.1","output":"10","input_audio":"5","cache_read_audio":"0.5","output_audio":"20","web_searches":"10"}"#,
+        );
+        let mut usage = Usage::new(1_000_000, 100_000);
+        usage.input_audio_tokens = Some(400_000);
+        usage.output_audio_tokens = Some(50_000);
+        assert_eq!(cost(&rates, &usage).unwrap(), "4.1", "0.6 + 2 + 0.5 + 1");
+        usage.web_searches = Some(3);
+        assert_eq!(cost(&rates, &usage).unwrap(), "4.13");
+        let cached = usage.cache_read(200_000);
+        let charge = rates.charge(&cached, false).unwrap();
+        assert_eq!(
+            (charge.usd.to_decimal().as_str(), charge.is_least),
+            ("3.23", true),
+            "0.6 + 1 + 0.1 + 0.5 + 1 + 0.03: all that was cached may be sound"
+        );
+        let known = Usage {
+            cache_read_audio_tokens: Some(100_000),
+            ..cached
+        };
+        assert_eq!(
+            cost(&rates, &known).unwrap(),
+            "3.59",
+            "0.5 + 0.01 + 0.05 + 1.5 + 0.5 + 1 + 0.03"
+        );
+    }
+
+    #[test]
+    fn what_has_no_rate_makes_a_cost_the_least() {
+        let rates = rates(r#"{"input":"1","output":"10"}"#);
+        let usage = Usage::new(1_000_000, 100_000);
+        let least = |usage: Usage| {
+            let charge = rates.charge(&usage, false).unwrap();
+            assert_eq!(charge.usd.to_decimal(), "2");
+            charge.is_least
+        };
+        assert!(!least(usage));
+        let mut total = usage;
+        total.total_tokens = Some(1_100_001);
+        for usage in [
+            total,
+            Usage {
+                gap: Some(UsageGap::Parts),
+                ..usage
+            },
+            Usage {
+                input_image_tokens: Some(1),
+                ..usage
+            },
+            Usage {
+                output_audio_tokens: Some(1),
+                ..usage
+            },
+            Usage {
+                web_searches: Some(1),
+                ..usage
+            },
+        ] {
+            assert!(least(usage), "{usage:?}");
+            assert_eq!(cost(&rates, &usage), Err(NoPrice::InPart));
+        }
+        let image = Usage {
+            input_image_tokens: Some(1),
+            ..usage
+        };
+        assert!(
+            !rates.charge(&image, true).unwrap().is_least,
+            "text and images cost the same"
+        );
+        let flexible = Usage {
+            gap: Some(UsageGap::ServiceTier),
+            ..usage
+        };
+        assert_eq!(rates.charge(&flexible, true), Err(NoPrice::ServiceTier));
     }
 
     #[test]

@@ -50,6 +50,7 @@ fn costs_are_those_of_the_source_package() {
             written,
             reasoning,
             expected,
+            others @ ..,
         ] = case.as_slice()
         else {
             panic!("{line}")
@@ -58,6 +59,21 @@ fn costs_are_those_of_the_source_package() {
         usage.cache_read_tokens = read.as_u64();
         usage.cache_write_tokens = written.as_u64();
         usage.reasoning_tokens = reasoning.as_u64();
+        for (name, count) in others.iter().flat_map(|others| others.as_object().unwrap()) {
+            let place = match name.as_str() {
+                "cache_write_1h_tokens" => &mut usage.cache_write_1h_tokens,
+                "input_audio_tokens" => &mut usage.input_audio_tokens,
+                "cache_read_audio_tokens" => &mut usage.cache_read_audio_tokens,
+                "output_audio_tokens" => &mut usage.output_audio_tokens,
+                "web_searches" => &mut usage.web_searches,
+                name => panic!("{name}"),
+            };
+            *place = count.as_u64();
+        }
+        if usage.input_audio_tokens.is_some() {
+            // A provider that says which of the tokens it had cached are sound.
+            usage.cache_read_audio_tokens.get_or_insert(0);
+        }
         let provider = provider.as_str().unwrap_or_default();
         let time = at(time.as_str().unwrap());
         let cost = prices.cost_of_call(provider, model.as_str().unwrap(), None, &usage, time);

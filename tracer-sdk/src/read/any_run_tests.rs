@@ -102,23 +102,13 @@ fn run_of(lines: &[AnyLine], status: &str) -> TempDir {
 
 /// The tokens of all model calls, summed over their records.
 fn tokens(records: &[Record]) -> Usage {
-    let add = |sum: Option<u64>, part: Option<u64>| match (sum, part) {
-        (None, part) => part,
-        (sum, part) => sum.map(|sum| sum + part.unwrap_or(0)),
-    };
-    records
-        .iter()
-        .fold(Usage::default(), |sum, record| match &record.payload {
-            Payload::LlmCall { usage, .. } => Usage {
-                prompt_tokens: add(sum.prompt_tokens, usage.prompt_tokens),
-                completion_tokens: add(sum.completion_tokens, usage.completion_tokens),
-                total_tokens: add(sum.total_tokens, usage.total_tokens),
-                cache_read_tokens: add(sum.cache_read_tokens, usage.cache_read_tokens),
-                cache_write_tokens: add(sum.cache_write_tokens, usage.cache_write_tokens),
-                reasoning_tokens: add(sum.reasoning_tokens, usage.reasoning_tokens),
-            },
-            _ => sum,
-        })
+    let mut sum = Usage::default();
+    for record in records {
+        if let Payload::LlmCall { usage, .. } = &record.payload {
+            sum.add(usage);
+        }
+    }
+    sum
 }
 
 fn has_failed(record: &Record) -> bool {

@@ -32,7 +32,9 @@ pub(crate) use model_call::CallToPrice;
 pub(crate) use parse::MAX_META_BYTES;
 #[cfg(feature = "tracing")]
 pub(crate) use project::child_type;
-pub use project::{count_records, is_foreign_call, normal_model_name, remove_usage, spans_to_events};
+pub use project::{
+    UsageObject, count_records, is_foreign_call, normal_model_name, remove_usage, spans_to_events,
+};
 pub use run::{
     InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordError, RecordStream, RunReader,
     SpanOutline, SpanStream, SpanSums, StartedSpan, Strictness, SummedSpans, ValidationReport,

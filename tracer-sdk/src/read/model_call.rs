@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::parse::{KeyAttributes, ParsedSpan, read_span};
 use super::project::{
-    SpanView, UNKNOWN_PROVIDER, is_replayed, model, outcome, provider, response_model, usage,
+    SpanView, UNKNOWN_PROVIDER, call_usage, is_replayed, model, outcome, provider, response_model,
 };
 use crate::format::{EventType, Timestamp, Usage};
 use crate::prices::{CallCost, CallPriceKey, Prices};
@@ -31,7 +31,7 @@ impl CallToPrice {
             provider: provider(span.name(), &facts).into_owned(),
             model: model(span.name(), &facts).into_owned(),
             response_model: response_model(&facts).map(Cow::into_owned),
-            usage: usage(&facts),
+            usage: call_usage(&span, &facts),
             at: span.times().0,
             is_replayed: is_replayed(span.attributes()),
             has_failed: outcome(&span, &facts, EventType::LlmCall).is_failure(),
@@ -69,10 +69,8 @@ impl CallToPrice {
             Some(self.at),
             self.is_replayed,
         );
-        CallCost {
-            priced: key.price(prices).and_then(|price| price.cost(&self.usage)),
-            is_replayed: self.is_replayed,
-        }
+        let charge = key.price(prices).and_then(|price| price.charge(&self.usage));
+        CallCost::new(charge, self.is_replayed)
     }
 
     /// Whether it failed and nothing says that it used tokens: then nobody expects a price.

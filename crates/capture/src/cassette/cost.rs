@@ -1,7 +1,7 @@
 //! [`Cassette::cost`]: what its calls cost when they were recorded, counted as the calls of the recorded run are.
 
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::prices::{CallCost, CostSum, NoPrice, Prices};
+use tracer_sdk::prices::{CallCost, CostSum, Prices};
 
 use super::file::Cassette;
 use super::recorded::RecordedExchange;
@@ -46,12 +46,6 @@ impl RecordedExchange {
         let facts = ResponseFacts::from_answer(&assemble(api, content_type, &self.response.body.bytes()));
         let model = self.model().or(facts.model.as_deref()).unwrap_or_default();
         let provider = proxy::provider_name(&self.provider).unwrap_or_default();
-        let cost = at
-            .ok_or(NoPrice::NoTime)
-            .and_then(|at| prices.cost_of_call(provider, model, facts.model.as_deref(), &facts.usage, at));
-        Some(CallCost {
-            priced: cost,
-            is_replayed: false,
-        })
+        Some(prices.call_cost(provider, model, facts.model.as_deref(), &facts.usage, at))
     }
 }

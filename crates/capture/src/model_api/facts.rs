@@ -1,10 +1,11 @@
 //! What bodies say beside the messages: the model, parameters, tokens, IDs, how the answer ended. Tables of where each
 //! API has it.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracer_sdk::Usage;
+use tracer_sdk::read::UsageObject;
 
-use super::{Assembled, error_body};
+use super::{Assembled, error_body, list_items};
 
 /// What a request asks for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,6 +35,10 @@ pub struct ResponseFacts {
     pub finish_reasons: Vec<String>,
     /// Tokens.
     pub usage: Usage,
+    /// Which numbers of the body's usage have no count there: the call costs at least what the counts do.
+    pub usage_not_counted: Vec<String>,
+    /// By which prices the call was served, where these are not the usual ones.
+    pub service_tier: Option<String>,
     /// The class and the message of the error that the body holds.
     pub error: Option<(String, String)>,
 }
@@ -71,49 +76,13 @@ const FINISH: [&str; 4] = [
     "/promptFeedback/blockReason",
 ];
 
-/// Where tokens are counted, and what is counted beside them: Anthropic's cache, which others that use its names count
-/// within the input; what Gemini's own tools read; Gemini's thoughts, also where there is nothing else.
-type CountPlace = (&'static str, &'static [&'static str]);
-const INPUT_TOKENS: [CountPlace; 4] = [
-    ("/usage/prompt_tokens", &[]),
-    (
-        "/usage/input_tokens",
-        &[
-            "/usage/cache_read_input_tokens",
-            "/usage/cache_creation_input_tokens",
-        ],
-    ),
-    (
-        "/usageMetadata/promptTokenCount",
-        &["/usageMetadata/toolUsePromptTokenCount"],
-    ),
-    ("/prompt_eval_count", &[]),
-];
-const OUTPUT_TOKENS: [CountPlace; 5] = [
-    ("/usage/completion_tokens", &[]),
-    ("/usage/output_tokens", &[]),
-    (
-        "/usageMetadata/candidatesTokenCount",
-        &["/usageMetadata/thoughtsTokenCount"],
-    ),
-    ("/usageMetadata/thoughtsTokenCount", &[]),
-    ("/eval_count", &[]),
-];
-const TOTAL_TOKENS: [&str; 2] = ["/usage/total_tokens", "/usageMetadata/totalTokenCount"];
-const CACHE_READ_TOKENS: [&str; 5] = [
-    "/usage/prompt_tokens_details/cached_tokens",
-    "/usage/input_tokens_details/cached_tokens",
-    "/usage/cache_read_input_tokens",
-    "/usage/prompt_cache_hit_tokens",
-    "/usageMetadata/cachedContentTokenCount",
-];
-const CACHE_WRITE_TOKENS: [&str; 1] = ["/usage/cache_creation_input_tokens"];
-const REASONING_TOKENS: [&str; 5] = [
-    "/usage/completion_tokens_details/reasoning_tokens",
-    "/usage/output_tokens_details/reasoning_tokens",
-    "/usage/output_tokens_details/thinking_tokens",
-    "/usage/reasoning_tokens",
-    "/usageMetadata/thoughtsTokenCount",
+/// Where bodies have their usage: Groq beside it, Gemini by another name, Cohere among other facts.
+const USAGES: [&str; 5] = [
+    "/usage",
+    "/usageMetadata",
+    "/x_groq/usage",
+    "/meta/billed_units",
+    "/message/usage",
 ];
 
 impl RequestFacts {
@@ -148,26 +117,37 @@ impl ResponseFacts {
     #[must_use]
     pub fn from_answer(answer: &Assembled) -> Self {
         let body = &answer.body;
+        let read = usage(body);
         Self {
             id: text(body, &RESPONSE_ID),
             model: text(body, &RESPONSE_MODEL),
             finish_reasons: finish_reasons(body),
-            usage: usage(body),
+            usage: read.usage,
+            usage_not_counted: read.not_counted,
+            service_tier: read.service_tier,
             error: error_body::stated(body),
         }
     }
 }
 
-/// Tokens, as the body gives them; nothing is added up that it does not give.
-fn usage(body: &Value) -> Usage {
-    let mut usage = Usage::default();
-    usage.prompt_tokens = counted(body, &INPUT_TOKENS);
-    usage.completion_tokens = counted(body, &OUTPUT_TOKENS);
-    usage.total_tokens = whole(body, &TOTAL_TOKENS);
-    usage.cache_read_tokens = whole(body, &CACHE_READ_TOKENS);
-    usage.cache_write_tokens = whole(body, &CACHE_WRITE_TOKENS);
-    usage.reasoning_tokens = whole(body, &REASONING_TOKENS);
-    usage
+/// What the body says of tokens: in a place of its own, in each choice (Kimi), or beside all else (Ollama).
+fn usage(body: &Value) -> UsageObject {
+    let place = USAGES
+        .iter()
+        .filter_map(|place| body.pointer(place))
+        .find(|usage| usage.as_object().is_some_and(|usage| !usage.is_empty()));
+    let of_choices = || list_items(body.get("choices")).find_map(|choice| choice.get("usage"));
+    let mut object = match place.or_else(of_choices) {
+        Some(Value::Object(usage)) => usage.clone(),
+        _ => Map::new(),
+    };
+    let beside_all = body.as_object().into_iter().flatten();
+    object.extend(
+        beside_all
+            .filter(|(key, _)| key.ends_with("_count") || *key == "service_tier")
+            .map(|(key, value)| (key.clone(), value.clone())),
+    );
+    UsageObject::read(&object.into())
 }
 
 /// The first of the places that has something.
@@ -183,16 +163,6 @@ fn text(body: &Value, places: &[&str]) -> Option<String> {
 
 fn whole(body: &Value, places: &[&str]) -> Option<u64> {
     first(body, places).and_then(Value::as_u64)
-}
-
-/// The first of the places that has a number, and what is counted beside it.
-fn counted(body: &Value, places: &[CountPlace]) -> Option<u64> {
-    let number = |place: &str| body.pointer(place).and_then(Value::as_u64);
-    let (known, beside) = places
-        .iter()
-        .find_map(|(place, beside)| Some((number(place)?, beside)))?;
-    let beside = beside.iter().filter_map(|place| number(place));
-    Some(beside.fold(known, u64::saturating_add))
 }
 
 fn finish_reasons(body: &Value) -> Vec<String> {

@@ -7,7 +7,6 @@ use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span, status};
 use serde_json::Value;
 use tracer_insight::text::counted;
-use tracer_sdk::Usage;
 use tracer_sdk::format::names::{self, event_keys, events};
 use tracer_sdk::format::{SpanId, TraceId};
 
@@ -266,7 +265,7 @@ pub(super) fn model_span(
         let reasons = Value::from(facts.finish_reasons.clone()).to_string();
         attributes.push(attribute(names::FINISH_REASONS.written(), reasons));
     }
-    push_usage(attributes, &facts.usage);
+    push_usage(attributes, facts);
     if call.answer.chunks > 0 {
         attributes.push(attribute(names::CHUNKS.written(), call.answer.chunks));
         let first = exchange
@@ -443,20 +442,15 @@ pub(super) fn set_failure(span: &mut Span, class: &str, message: &str) {
     });
 }
 
-fn push_usage(attributes: &mut Vec<KeyValue>, usage: &Usage) {
-    for (key, value) in [
-        (names::INPUT_TOKENS.written(), usage.prompt_tokens),
-        (names::OUTPUT_TOKENS.written(), usage.completion_tokens),
-        (names::TOTAL_TOKENS.written(), usage.total_tokens),
-        ("gen_ai.usage.cache_read.input_tokens", usage.cache_read_tokens),
-        (
-            "gen_ai.usage.cache_creation.input_tokens",
-            usage.cache_write_tokens,
-        ),
-        ("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens),
-    ] {
-        attributes.extend(value.and_then(|value| count(key, value)));
+fn push_usage(attributes: &mut Vec<KeyValue>, facts: &ResponseFacts) {
+    let counts = facts.usage.attributes();
+    attributes.extend(counts.filter_map(|(name, tokens)| count(name.written(), tokens)));
+    if !facts.usage_not_counted.is_empty() {
+        let paths = facts.usage_not_counted.join(", ");
+        attributes.push(attribute(names::USAGE_NOT_COUNTED.written(), paths));
     }
+    let tier = facts.service_tier.as_deref();
+    attributes.extend(tier.map(|tier| attribute(names::SERVICE_TIER.written(), tier)));
 }
 
 /// A count that somebody else wrote; one that the protocol has no room for is left out.

@@ -110,7 +110,7 @@ impl StatsColumn {
             // By what is known of it: a group with an unknown part costs at least that.
             Self::Cost => {
                 let cost = group.cost.as_ref()?;
-                let known = cost.unpriced == 0 || cost.priced > 0;
+                let known = cost.unpriced == 0 || cost.has_known();
                 known.then(|| cost.known.to_decimal().parse().ok())?
             }
         }

@@ -8,17 +8,14 @@ use std::collections::HashSet;
 use std::io;
 
 use serde_json::Value;
-use tracer_sdk::format::{
-    EventType, Outcome, Payload, Record, SpanId, SpanRecord, Tags, Timestamp, TraceId, Usage,
-};
+use tracer_sdk::format::{EventType, Outcome, Payload, Record, SpanId, SpanRecord, Tags, Timestamp, TraceId};
 use tracer_sdk::prices::{CallCost, Prices};
 use tracer_sdk::read::{
-    IndexedSpan, LogIndex, PromotedRecord, RecordError, RunDirectory, StartedSpan, read_live_file,
-    spans_to_events,
+    LogIndex, PromotedRecord, RecordError, RunDirectory, StartedSpan, read_live_file, spans_to_events,
 };
 
 use crate::steps::StepSource;
-use crate::totals::{self, Totals};
+use crate::totals::Totals;
 use crate::{in_flight, key_steps, steps};
 use attempts::Attempts;
 pub use timeline::{RowSource, Timeline, TimelineRow};
@@ -395,9 +392,7 @@ impl IndexedSteps {
             match row.source {
                 RowSource::InFlight(_) => totals.in_flight += 1,
                 RowSource::Span(position) => {
-                    if let Some(span) = self.index.span(position as usize) {
-                        totals::add(&mut totals.tokens, &usage_of(&span));
-                    }
+                    totals.tokens.add(&self.index.usage(position as usize));
                 }
                 RowSource::Run | RowSource::Promoted(_) => {}
             }
@@ -436,17 +431,4 @@ impl IndexedSteps {
             fits(span.event_type, self.index.name(&span)).then_some(row)
         })
     }
-}
-
-/// The tokens of a span, as the index has them.
-fn usage_of(span: &IndexedSpan) -> Usage {
-    let shares = span.tokens_shares.unwrap_or_default();
-    let mut usage = Usage::default();
-    usage.prompt_tokens = span.tokens_in.map(u64::from);
-    usage.completion_tokens = span.tokens_out.map(u64::from);
-    usage.total_tokens = span.tokens_total.map(u64::from);
-    usage.cache_read_tokens = shares.cache_read;
-    usage.cache_write_tokens = shares.cache_write;
-    usage.reasoning_tokens = shares.reasoning;
-    usage
 }

@@ -9,7 +9,6 @@ use tracer_sdk::format::{EventType, Payload, Record, Usage};
 use tracer_sdk::read::{Likeness, branches, compare_repetitions, first_loop};
 
 use crate::steps::Step;
-use crate::totals;
 
 pub use words::{LoopFact, card_lines};
 
@@ -51,7 +50,7 @@ impl Loop<'_> {
             for step in repetition {
                 cost.steps += 1;
                 if let Payload::LlmCall { usage, .. } = &step.record.payload {
-                    totals::add(&mut cost.tokens, usage);
+                    cost.tokens.add(usage);
                 }
             }
             let start = repetition.iter().filter_map(|step| step.offset).min();

@@ -13,7 +13,6 @@ use crate::calls::CallList;
 use crate::digest::Hashing;
 use crate::repeats;
 use crate::signature::Signature;
-use crate::totals;
 use tracer_sdk::format::{
     Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RecordedStatus, RunMeta, Timestamp, Usage,
     error_type, names,
@@ -170,7 +169,7 @@ impl Gathered {
     }
 
     fn add_tokens(&mut self, usage: &Usage) {
-        totals::add(&mut self.usage, usage);
+        self.usage.add(usage);
         match reported_tokens(usage) {
             Some(tokens) => self.tokens = self.tokens.saturating_add(tokens),
             None => self.calls_without_tokens += 1,
@@ -359,7 +358,12 @@ fn sort_names(names: &mut Vec<String>) {
 /// and no total.
 fn reported_tokens(usage: &Usage) -> Option<u64> {
     match (usage.prompt_tokens, usage.completion_tokens) {
-        (Some(_), Some(_)) | (None, None) => usage.total_tokens,
+        // A total below its parts is none of both.
+        (Some(prompt), Some(completion)) => {
+            let parts = prompt.saturating_add(completion);
+            usage.total_tokens.filter(|total| *total >= parts)
+        }
+        (None, None) => usage.total_tokens,
         (Some(part), None) | (None, Some(part)) => usage.total_tokens.filter(|total| *total != part),
     }
 }

@@ -3,6 +3,7 @@
 mod alike;
 mod outcomes;
 mod streams;
+mod tokens;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

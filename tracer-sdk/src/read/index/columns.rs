@@ -17,7 +17,7 @@ use crate::prices::CallPriceKey;
 use crate::process::Computed;
 use crate::read::log::{KeptBytes, KeptCursor, LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{IndexedAttributes, ParsedSpan};
-use crate::read::project::{CallFacts, SpanView, display_name, is_call, is_own_call, text, usage};
+use crate::read::project::{CallFacts, SpanView, call_usage, display_name, is_call, is_own_call, text};
 #[cfg(feature = "prices")]
 use crate::read::run::is_refused;
 use crate::read::run::{Promoted, promoted_records, span_header};
@@ -86,6 +86,8 @@ pub(super) struct Columns {
     spans: Vec<SpanColumns>,
     /// What is known of the tokens of a span, by its position: most spans have none.
     shares: HashMap<usize, TokenShares>,
+    /// The tokens of calls that say more of them than the columns and the shares hold.
+    usages: HashMap<usize, Usage>,
     /// The line of each span, until the columns are matched with the entries.
     lines: Vec<u64>,
     names: NameIndex,
@@ -136,17 +138,16 @@ impl SpanVisitor for Columns {
     ) -> RecordHeader {
         let header = span_header(&span);
         let event_type = header.event_type;
-        let tokens = (event_type == EventType::LlmCall).then(|| usage(&span.facts()));
-        if let Some(shares) = tokens.as_ref().and_then(TokenShares::of) {
-            self.shares.insert(self.spans.len(), shares);
+        let tokens = (event_type == EventType::LlmCall).then(|| call_usage(&span, &span.facts()));
+        if let Some(tokens) = &tokens {
+            self.set_details(self.spans.len(), tokens);
         }
         if !is_foreign && is_call(event_type) && !is_own_call(&span) {
             self.calls.extend(CallFacts::of(&span, event_type, place));
         }
         #[cfg(feature = "prices")]
-        if let Some(tokens) = tokens.as_ref().filter(|tokens| !is_refused(&span, tokens)) {
+        if tokens.as_ref().is_some_and(|tokens| !is_refused(&span, tokens)) {
             self.prices.set_of_span(self.spans.len(), &span);
-            self.prices.set_tokens(self.spans.len(), tokens);
         }
         self.spans.push(SpanColumns {
             duration: duration(&span).unwrap_or(NO_DURATION),
@@ -280,7 +281,9 @@ impl Columns {
         let mut shares: Vec<(usize, TokenShares)> =
             self.shares.iter().map(|(at, shares)| (*at, *shares)).collect();
         shares.sort_unstable_by_key(|(position, _)| *position);
-        sections.item()?.push_number(shares.len() as u64);
+        let header = sections.item()?;
+        header.push_number(shares.len() as u64);
+        header.push_number(self.usages.len() as u64);
         sections.end()?;
         let mut before = 0;
         for (position, shares) in shares {
@@ -295,6 +298,12 @@ impl Columns {
             });
         }
         sections.end()?;
+        for (position, usage) in &self.usages {
+            let bytes = sections.item()?;
+            bytes.push_number(*position as u64);
+            bytes.push_usage(usage);
+        }
+        sections.end()?;
         #[cfg(feature = "prices")]
         self.prices.write_kept(sections)?;
         Ok(())
@@ -305,10 +314,11 @@ impl Columns {
         sections: &mut SectionReader<impl Read>,
         spans: usize,
     ) -> Option<()> {
-        let mut count = 0;
+        let (mut count, mut usages) = (0, 0);
         sections.items(1, |cursor| {
             count = cursor.count()?;
-            (count <= spans).then_some(())
+            usages = cursor.count()?;
+            (count.max(usages) <= spans).then_some(())
         })?;
         self.shares.try_reserve(count).ok()?;
         let mut position = 0_usize;
@@ -316,6 +326,11 @@ impl Columns {
             position = position.checked_add(cursor.count()?)?;
             let shares = TokenShares::of(&cursor.usage()?)?;
             self.shares.insert(position, shares);
+            (position < spans).then_some(())
+        })?;
+        sections.items(usages, |cursor| {
+            let position = cursor.count()?;
+            self.usages.insert(position, cursor.usage()?);
             (position < spans).then_some(())
         })?;
         #[cfg(feature = "prices")]
@@ -341,12 +356,58 @@ impl Columns {
             span.tokens_out = column(usage.completion_tokens);
             span.tokens_total = column(usage.total_tokens);
         }
-        #[cfg(feature = "prices")]
-        self.prices.set_tokens(position, usage);
+        self.set_details(position, usage);
+    }
+
+    fn set_details(&mut self, position: usize, usage: &Usage) {
         match TokenShares::of(usage) {
             Some(shares) => self.shares.insert(position, shares),
             None => self.shares.remove(&position),
         };
+        let Usage {
+            prompt_tokens,
+            completion_tokens,
+            total_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+            reasoning_tokens,
+            ..
+        } = *usage;
+        let held = Usage {
+            prompt_tokens,
+            completion_tokens,
+            total_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+            reasoning_tokens,
+            ..Usage::default()
+        };
+        let most = prompt_tokens.max(completion_tokens).max(total_tokens);
+        if held != *usage || most >= Some(u64::from(UNKNOWN - 1)) {
+            self.usages.insert(position, *usage);
+        } else {
+            self.usages.remove(&position);
+        }
+    }
+
+    /// The tokens of a span.
+    pub(super) fn usage(&self, position: usize) -> Usage {
+        if let Some(usage) = self.usages.get(&position) {
+            return *usage;
+        }
+        let Some(span) = self.spans.get(position) else {
+            return Usage::default();
+        };
+        let shares = self.shares(position).unwrap_or_default();
+        Usage {
+            prompt_tokens: span.tokens_in().map(u64::from),
+            completion_tokens: span.tokens_out().map(u64::from),
+            total_tokens: span.tokens_total().map(u64::from),
+            cache_read_tokens: shares.cache_read,
+            cache_write_tokens: shares.cache_write,
+            reasoning_tokens: shares.reasoning,
+            ..Usage::default()
+        }
     }
 
     /// What decides the price of a model call, beside its tokens.
@@ -384,12 +445,15 @@ impl Columns {
 
     /// Adds those columns of another part that are kept, and gives the records that its roots promote.
     pub(super) fn take_over(&mut self, mut other: Self, kept: &[bool]) -> Vec<Promoted> {
-        if !other.shares.is_empty() {
+        if !other.shares.is_empty() || !other.usages.is_empty() {
             // The positions move: by the spans before this part, and by those that are left out.
             let mut position = self.spans.len();
             for (at, is_kept) in kept.iter().enumerate() {
                 if let Some(shares) = other.shares.remove(&at).filter(|_| *is_kept) {
                     self.shares.insert(position, shares);
+                }
+                if let Some(usage) = other.usages.remove(&at).filter(|_| *is_kept) {
+                    self.usages.insert(position, usage);
                 }
                 position += usize::from(*is_kept);
             }

@@ -461,6 +461,23 @@ impl LogIndex {
         })
     }
 
+    /// The tokens of the call of a span; none of any other span.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.usage(0), Usage::default()); // no model was called
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn usage(&self, position: usize) -> Usage {
+        self.columns.usage(position)
+    }
+
     /// What each model call costs, by the position of its span. Feature `prices`.
     ///
     /// ```
@@ -477,22 +494,10 @@ impl LogIndex {
     pub fn costs<'a>(&'a self, prices: &'a Prices) -> impl Iterator<Item = (usize, CallCost)> + 'a {
         let calls = self.columns.prices().priced(prices);
         calls.filter_map(|(position, price, is_replayed)| {
-            let span = self.span(position)?;
-            let shares = span.tokens_shares.unwrap_or_default();
-            let usage = Usage {
-                prompt_tokens: span.tokens_in.map(u64::from),
-                completion_tokens: span.tokens_out.map(u64::from),
-                total_tokens: span.tokens_total.map(u64::from),
-                cache_read_tokens: shares.cache_read,
-                cache_write_tokens: shares.cache_write,
-                reasoning_tokens: shares.reasoning,
-            };
-            let usage = self.columns.prices().large(position).copied().unwrap_or(usage);
-            let cost = CallCost {
-                priced: price.and_then(|price| price.cost(&usage)),
-                is_replayed,
-            };
-            Some((position, cost))
+            self.entries.get(position)?;
+            let usage = self.columns.usage(position);
+            let charge = price.and_then(|price| price.charge(&usage));
+            Some((position, CallCost::new(charge, is_replayed)))
         })
     }
 

@@ -5,7 +5,6 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use super::sections::{SectionReader, SectionWriter};
-use crate::format::Usage;
 use crate::prices::{CallPriceKey, NoPrice, Price, Prices};
 use crate::read::project::SpanView;
 use crate::read::run::price_key;
@@ -17,8 +16,6 @@ pub(super) struct PriceColumn {
     numbers: HashMap<Arc<CallPriceKey>, u32>,
     /// The number of the key of each call, by the position of its span.
     calls: BTreeMap<usize, u32>,
-    /// The tokens of calls that have more than a column holds.
-    large: HashMap<usize, Usage>,
 }
 
 impl PriceColumn {
@@ -40,24 +37,6 @@ impl PriceColumn {
         }
     }
 
-    /// Keeps the tokens of a call where they are more than a column holds.
-    pub(super) fn set_tokens(&mut self, position: usize, usage: &Usage) {
-        let most = usage
-            .prompt_tokens
-            .max(usage.completion_tokens)
-            .max(usage.total_tokens);
-        if most >= Some(u64::from(u32::MAX) - 1) {
-            self.large.insert(position, *usage);
-        } else {
-            self.large.remove(&position);
-        }
-    }
-
-    /// The tokens of a call where they are more than a column holds.
-    pub(super) fn large(&self, position: usize) -> Option<&Usage> {
-        self.large.get(&position)
-    }
-
     fn number(&mut self, key: &CallPriceKey) -> u32 {
         if let Some(number) = self.numbers.get(key) {
             return *number;
@@ -72,7 +51,7 @@ impl PriceColumn {
     /// Writes the keys, and of each call the number of its key.
     pub(super) fn write_kept(&self, sections: &mut SectionWriter<'_, impl Write>) -> io::Result<()> {
         let header = sections.item()?;
-        for count in [self.keys.len(), self.calls.len(), self.large.len()] {
+        for count in [self.keys.len(), self.calls.len()] {
             header.push_number(count as u64);
         }
         sections.end()?;
@@ -87,25 +66,19 @@ impl PriceColumn {
             bytes.push_number(u64::from(*number));
             before = *position;
         }
-        sections.end()?;
-        for (position, usage) in &self.large {
-            let bytes = sections.item()?;
-            bytes.push_number(*position as u64);
-            bytes.push_usage(usage);
-        }
         sections.end()
     }
 
     /// Reads what was written of a log with this many spans.
     pub(super) fn read_kept(&mut self, sections: &mut SectionReader<impl Read>, spans: usize) -> Option<()> {
-        let mut counts = [0; 3];
+        let mut counts = [0; 2];
         sections.items(1, |cursor| {
             for count in &mut counts {
                 *count = cursor.count().filter(|count| *count <= spans)?;
             }
             Some(())
         })?;
-        let [keys, calls, large] = counts;
+        let [keys, calls] = counts;
         sections.items(keys, |cursor| {
             let key = serde_json::from_slice(cursor.bytes()?).ok()?;
             let number = self.number(&key) as usize;
@@ -120,11 +93,7 @@ impl PriceColumn {
             (position < spans && (number as usize) < keys).then_some(())
         })?;
         self.calls = numbers.into_iter().collect();
-        sections.items(large, |cursor| {
-            let position = cursor.count()?;
-            self.large.insert(position, cursor.usage()?);
-            (position < spans).then_some(())
-        })
+        Some(())
     }
 
     /// Adds the calls of another part that begins at a position, as far as its spans are kept.
@@ -140,9 +109,6 @@ impl PriceColumn {
                 && let Some(key) = other.keys.get(number as usize)
             {
                 self.set(position, Some(key));
-                if let Some(usage) = other.large.get(&at) {
-                    self.large.insert(position, *usage);
-                }
             }
             position += usize::from(*is_kept);
         }

@@ -2,7 +2,7 @@
 //!
 //! What is read may be damaged or made by somebody else: every read can fail, and none panics.
 
-use crate::format::{SpanId, Usage};
+use crate::format::{SpanId, Usage, UsageGap};
 
 /// Bits of a number that a byte of it holds.
 const BITS: u32 = 7;
@@ -61,10 +61,13 @@ impl KeptBytes {
     /// Tokens: which of them are known, and those.
     pub(crate) fn push_usage(&mut self, usage: &Usage) {
         let tokens = usage.parts();
-        let known = (0..).zip(tokens).fold(0, |known, (bit, tokens)| {
-            known | u8::from(tokens.is_some()) << bit
-        });
-        self.push_byte(known);
+        let gap = usage.gap.map_or(0, |gap| 1 + gap as u64);
+        let known = (0..)
+            .zip(tokens)
+            .fold(gap << Usage::PARTS, |known, (bit, tokens)| {
+                known | u64::from(tokens.is_some()) << bit
+            });
+        self.push_number(known);
         for tokens in tokens.into_iter().flatten() {
             self.push_number(tokens);
         }
@@ -147,14 +150,21 @@ impl<'a> KeptCursor<'a> {
     }
 
     pub(crate) fn usage(&mut self) -> Option<Usage> {
-        let known = self.byte()?;
-        let mut parts = [None; 6];
+        let known = self.number()?;
+        let mut parts = [None; Usage::PARTS];
         for (bit, tokens) in parts.iter_mut().enumerate() {
             if known >> bit & 1 == 1 {
                 *tokens = Some(self.number()?);
             }
         }
-        (known >> parts.len() == 0).then(|| Usage::from_parts(parts))
+        let gap = match known >> Usage::PARTS {
+            0 => None,
+            number => Some(*UsageGap::ALL.get(usize::try_from(number - 1).ok()?)?),
+        };
+        Some(Usage {
+            gap,
+            ..Usage::from_parts(parts)
+        })
     }
 
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {

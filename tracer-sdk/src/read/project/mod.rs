@@ -11,6 +11,7 @@ mod outcome;
 mod payload;
 mod same_call;
 mod tokens;
+mod usage_object;
 mod values;
 mod view;
 
@@ -30,8 +31,9 @@ pub(crate) use payload::{display_name, promoted_type};
 pub(crate) use same_call::{
     Ancestor, CallFacts, KeptNames, PackedCalls, RepeatableTypes, SameCalls, is_own_call,
 };
+pub(crate) use tokens::call_usage;
 pub use tokens::remove_usage;
-pub(crate) use tokens::usage;
+pub use usage_object::UsageObject;
 pub(crate) use values::{Lookup, text};
 pub(crate) use view::{SpanFacts, SpanView};
 
@@ -62,6 +64,8 @@ const OUTCOME: &str = "outcome";
 const WAITING: &str = "waiting";
 /// The key of a record's `meta` that says what in its tokens cannot be.
 const USAGE_CONTRADICTION: &str = "usage_contradiction";
+const USAGE_NOT_COUNTED: &str = "usage_not_counted";
+const SERVICE_TIER: &str = "service_tier";
 
 /// Projects the spans of a run to records.
 ///
@@ -366,6 +370,16 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
     {
         meta.entry(USAGE_CONTRADICTION)
             .or_insert_with(|| Value::from(contradiction));
+    }
+    if let Payload::LlmCall { .. } = &payload {
+        for (key, name) in [
+            (USAGE_NOT_COUNTED, names::USAGE_NOT_COUNTED),
+            (SERVICE_TIER, names::SERVICE_TIER),
+        ] {
+            if let Some(text) = values::owned_text(name, &span.attributes) {
+                meta.entry(key).or_insert_with(|| Value::from(text));
+            }
+        }
     }
     if is_call(payload.event_type()) {
         describe_call(&span.attributes, payload.event_type(), &mut meta);

@@ -14,7 +14,7 @@ use crate::read::vocabulary::{
 use super::classify::{self, source_text};
 use super::messages;
 use super::outcome;
-use super::tokens::{fill_usage, usage};
+use super::tokens::{call_usage, fill_usage};
 use super::values::{Lookup, at_path, number, owned_text, parsed, shaped, text_list, value, whole_number};
 use super::view::{SpanView, WholeFacts, all_attributes};
 
@@ -124,7 +124,7 @@ fn llm_call(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
         model: model(&span.name, attributes).into_owned(),
         prompt: messages::prompt(span, attributes),
         response: messages::response(span, attributes),
-        usage: usage(attributes),
+        usage: call_usage(span, facts),
         provider: provider(&span.name, attributes).into_owned(),
         response_model: response_model(attributes).map(Cow::into_owned),
         temperature: source_value(TEMPERATURE, attributes, number),

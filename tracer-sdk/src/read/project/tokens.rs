@@ -2,30 +2,57 @@
 
 use serde_json::{Map, Value};
 
-use super::classify::is_of_the_format;
-use super::values::{Lookup, at_path, parsed, whole_number};
-use crate::format::Usage;
+use super::classify::{has_answer, is_of_the_format};
+use super::usage_object::{UsageNumbers, is_usual};
+use super::values::{Lookup, at_path, is_present, named, parsed};
+use super::view::{SpanFacts, SpanView};
+use crate::format::{Usage, UsageGap, names};
 use crate::read::vocabulary::{
-    CACHE_BESIDE_INPUT, COUNTS, Count, DETAILS, FOREIGN, NESTED_COUNTS, NestedCounts, THOUGHTS_BESIDE_OUTPUT,
-    TOKENS, USAGE_KEYS, USAGE_NAMESPACES, Vocabulary,
+    CACHE_BESIDE_INPUT, COUNTS, Count, DETAILS, FOREIGN, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT, TOKENS,
+    USAGE_KEYS, USAGE_NAMESPACES, Vocabulary,
 };
 
 /// The counts of a call, as they are stored.
 #[derive(Debug, Clone, Copy, Default)]
-struct TokenCounts {
-    input: Option<u64>,
-    output: Option<u64>,
-    total: Option<u64>,
-    cache_read: Option<u64>,
-    cache_write: Option<u64>,
-    reasoning: Option<u64>,
-    /// Whether input does not include what was cached, output does not include reasoning.
-    is_cache_beside: bool,
-    are_thoughts_beside: bool,
+pub(super) struct TokenCounts {
+    counts: [Option<u64>; Usage::PARTS],
+    /// Tokens of the prompt beside the input.
+    pub(super) beside_input: u64,
+    /// Whether input does not include what was read from the cache, what was written to it, and output not reasoning.
+    pub(super) is_read_beside: bool,
+    pub(super) is_write_beside: bool,
+    pub(super) is_reasoning_beside: bool,
+    pub(super) gap: Option<UsageGap>,
 }
 
-/// The tokens that a span reports. Input includes cached tokens and output includes reasoning, whatever the provider
-/// counts; what is not known is not zero. A total that is given is kept, another one is the sum of what is known.
+/// The tokens of a call. Input includes cached tokens and output includes reasoning, whatever the provider counts; what is
+/// not known is not zero: neither is a zero beside an answer. A total that is given is kept, another one is the sum of what
+/// is known.
+pub(crate) fn call_usage<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> Usage {
+    let mut usage = usage(facts);
+    let sides = (usage.prompt_tokens, usage.completion_tokens);
+    if (sides.0 != Some(0) && sides.1 != Some(0)) || !has_answer(span, facts) {
+        return usage;
+    }
+    // A list of numbers is an answer without tokens.
+    let has_no_output = named(names::OPERATION, facts)
+        .is_some_and(|operation| WITHOUT_OUTPUT.iter().any(|word| operation.contains(word)));
+    let known = |tokens: Option<u64>| tokens.filter(|tokens| *tokens > 0);
+    usage.prompt_tokens = known(usage.prompt_tokens);
+    if !has_no_output {
+        usage.completion_tokens = known(usage.completion_tokens);
+    }
+    let sum = sides.0.unwrap_or(0).saturating_add(sides.1.unwrap_or(0));
+    if (usage.prompt_tokens, usage.completion_tokens) != sides {
+        usage.total_tokens = usage.total_tokens.filter(|total| *total > sum);
+    }
+    usage
+}
+
+/// Operations, by a part of their names, whose answer has no tokens.
+const WITHOUT_OUTPUT: [&str; 3] = ["embed", "rerank", "moderat"];
+
+/// The same by the attributes alone.
 pub(crate) fn usage(attributes: &impl Lookup) -> Usage {
     let groups = attributes.groups();
     if groups & TOKENS == 0 {
@@ -41,82 +68,144 @@ pub(crate) fn usage(attributes: &impl Lookup) -> Usage {
     let is_foreign = groups & (FOREIGN | DETAILS) != 0;
     for (count, vocabulary, key) in COUNTS {
         let is_tried = is_foreign || matches!(vocabulary, Vocabulary::OtelGenAi | Vocabulary::OtelGenAiOld);
-        let is_detail = matches!(count, Count::CacheRead | Count::CacheWrite | Count::Reasoning);
-        if !is_tried || (is_detail && groups & DETAILS == 0) {
+        if !is_tried || (count.is_detail() && groups & DETAILS == 0) {
             continue;
         }
-        let counted = counts.get_mut(*count);
-        if counted.is_none() {
-            *counted = whole_number_at(key);
+        let counted = counts.get(*count);
+        if counted.is_none_or(|tokens| tokens == 0 && count.is_detail()) {
+            counts.set(*count, whole_number_at(key).or(counted));
         }
     }
     if groups & DETAILS != 0 {
-        for nested in NESTED_COUNTS {
-            if let Some(structure) = attributes.structure_at(nested.key) {
-                counts.add_nested(nested, &structure);
+        for nested in NESTED_USAGES {
+            if let Some(structure) = attributes.structure_at(nested.key)
+                && let Some(object) = nested.paths.iter().find_map(|path| at_path(&structure, path))
+            {
+                counts.fill(&UsageNumbers::of(nested.member, object).counts());
             }
         }
-        counts.are_thoughts_beside |= THOUGHTS_BESIDE_OUTPUT
+        counts.is_reasoning_beside |= THOUGHTS_BESIDE_OUTPUT
             .iter()
             .any(|(_, key)| attributes.whole_number_at(key).is_some());
-        counts.is_cache_beside = CACHE_BESIDE_INPUT.iter().any(|(_, input, cached)| {
+        let is_cache_beside = CACHE_BESIDE_INPUT.iter().any(|(_, input, cached)| {
             attributes.whole_number_at(cached).is_some()
                 && attributes
                     .whole_number_at(input)
-                    .is_some_and(|tokens| Some(tokens) == counts.input)
+                    .is_some_and(|tokens| Some(tokens) == counts.get(Count::Input))
         });
+        counts.is_read_beside |= is_cache_beside;
+        counts.is_write_beside |= is_cache_beside;
+        if is_present(names::USAGE_NOT_COUNTED, attributes) {
+            counts.gap = counts.gap.max(Some(UsageGap::Parts));
+        }
+        if named(names::SERVICE_TIER, attributes).is_some_and(|tier| !is_usual("service_tier", tier)) {
+            counts.gap = Some(UsageGap::ServiceTier);
+        }
     }
     counts.usage()
 }
 
 impl TokenCounts {
-    fn get_mut(&mut self, count: Count) -> &mut Option<u64> {
-        match count {
-            Count::Input => &mut self.input,
-            Count::Output => &mut self.output,
-            Count::Total => &mut self.total,
-            Count::CacheRead => &mut self.cache_read,
-            Count::CacheWrite => &mut self.cache_write,
-            Count::Reasoning => &mut self.reasoning,
+    pub(super) fn get(&self, count: Count) -> Option<u64> {
+        self.counts.get(count as usize).copied().flatten()
+    }
+
+    pub(super) fn set(&mut self, count: Count, tokens: Option<u64>) {
+        if let Some(counted) = self.counts.get_mut(count as usize) {
+            *counted = tokens;
         }
     }
 
     /// Adds what is not counted yet.
-    fn add_nested(&mut self, nested: &NestedCounts, structure: &Value) {
-        let Some(object) = nested.paths.iter().find_map(|path| at_path(structure, path)) else {
-            return;
-        };
-        let is_output_open = self.output.is_none();
-        for (count, key) in nested.counts {
-            let counted = self.get_mut(*count);
-            if counted.is_none() {
-                *counted = object.get(key).and_then(whole_number);
-            }
+    fn fill(&mut self, other: &Self) {
+        let (is_input_open, is_output_open) = (
+            self.get(Count::Input).is_none(),
+            self.get(Count::Output).is_none(),
+        );
+        for (counted, more) in self.counts.iter_mut().zip(other.counts) {
+            *counted = counted.or(more);
         }
-        self.are_thoughts_beside |= nested.thoughts_beside_output && is_output_open && self.output.is_some();
+        if is_input_open {
+            self.beside_input = other.beside_input;
+            self.is_read_beside |= other.is_read_beside;
+            self.is_write_beside |= other.is_write_beside;
+        }
+        self.is_reasoning_beside |= is_output_open && other.is_reasoning_beside;
+        self.gap = self.gap.max(other.gap);
     }
 
-    fn usage(self) -> Usage {
-        let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (None, None) => None,
-            (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
+    /// The usage of these counts. A total decides what is beside what: where the counts as they are add up to it, nothing
+    /// is; else what its emitter is known for, if that adds up; else the one other reading that does.
+    pub(super) fn usage(&self) -> Usage {
+        const SHARES: usize = 4;
+        let (input, output, total) = (
+            self.get(Count::Input),
+            self.get(Count::Output),
+            self.get(Count::Total),
+        );
+        let shares: [(u64, bool); SHARES] = [
+            (self.get(Count::CacheRead).unwrap_or(0), self.is_read_beside),
+            (self.get(Count::CacheWrite).unwrap_or(0), self.is_write_beside),
+            (self.beside_input, true),
+            (self.get(Count::Reasoning).unwrap_or(0), self.is_reasoning_beside),
+        ];
+        // The bit of each share says whether it is beside its side.
+        let with = |reading: u8| {
+            let beside = |place: usize| match shares.get(place) {
+                Some((tokens, _)) if reading >> place & 1 == 1 => *tokens,
+                _ => 0,
+            };
+            let prompt = input.map(|input| {
+                let inputs = (0..SHARES - 1).map(beside);
+                inputs.fold(input, u64::saturating_add)
+            });
+            let reasoning = beside(SHARES - 1);
+            let completion = match output {
+                // Gemini that thought until it was stopped.
+                None if self.is_reasoning_beside && reasoning > 0 => Some(reasoning),
+                output => output.map(|output| output.saturating_add(reasoning)),
+            };
+            (prompt, completion)
         };
-        // A total that is the sum of what is given leaves nothing beside it.
-        let is_whole = self.total.is_some() && self.total == both(self.input, self.output);
-        let cached = both(self.cache_read, self.cache_write).filter(|_| self.is_cache_beside && !is_whole);
-        let thoughts = self.reasoning.filter(|_| self.are_thoughts_beside && !is_whole);
-        let prompt_tokens = self.input.map(|input| input.saturating_add(cached.unwrap_or(0)));
-        let completion_tokens = self
-            .output
-            .map(|output| output.saturating_add(thoughts.unwrap_or(0)));
+        let adds_up = |reading: u8| sum(with(reading)) == total;
+        let usual = (0..).zip(shares).fold(0, |usual, (place, (_, is_beside))| {
+            usual | u8::from(is_beside) << place
+        });
+        let is_whole = total.is_some() && sum((input, output)) == total && output.is_some();
+        let reading = if is_whole {
+            0
+        } else if total.is_none() || adds_up(usual) || input.is_none() || output.is_none() {
+            usual
+        } else {
+            let is_meant = |reading: &u8| {
+                let mut places = (0..).zip(shares);
+                places.all(|(place, (tokens, _))| reading >> place & 1 == 0 || tokens > 0)
+            };
+            let mut readings = (0..1 << SHARES)
+                .filter(is_meant)
+                .filter(|reading| adds_up(*reading));
+            match (readings.next(), readings.next()) {
+                (Some(reading), None) => reading,
+                _ => usual,
+            }
+        };
+        let (prompt_tokens, completion_tokens) = with(reading);
         Usage {
             prompt_tokens,
             completion_tokens,
-            total_tokens: self.total.or_else(|| both(prompt_tokens, completion_tokens)),
-            cache_read_tokens: self.cache_read,
-            cache_write_tokens: self.cache_write,
-            reasoning_tokens: self.reasoning,
+            total_tokens: total.or_else(|| sum((prompt_tokens, completion_tokens))),
+            // Of a call of which no count is known there is nothing to price.
+            gap: self.gap.filter(|_| self.counts.iter().any(Option::is_some)),
+            ..Usage::from_parts(self.counts)
         }
+    }
+}
+
+/// Both sides together, as far as they are known.
+fn sum((prompt, completion): (Option<u64>, Option<u64>)) -> Option<u64> {
+    match (prompt, completion) {
+        (None, None) => None,
+        (prompt, completion) => Some(prompt.unwrap_or(0).saturating_add(completion.unwrap_or(0))),
     }
 }
 
@@ -139,7 +228,7 @@ pub fn remove_usage(attributes: &mut Map<String, Value>) {
                 .any(|namespace| key.starts_with(namespace));
         !is_count
     });
-    for nested in NESTED_COUNTS {
+    for nested in NESTED_USAGES {
         let Some(stored) = attributes.get_mut(nested.key) else {
             continue;
         };
@@ -163,32 +252,65 @@ pub fn remove_usage(attributes: &mut Map<String, Value>) {
 /// Adds to the tokens of a call what another recording of it knows. Counts of two recordings are not mixed: where one
 /// knows its input and output, the other adds shares alone.
 pub(super) fn fill_usage(usage: &mut Usage, other: &Usage) {
-    if (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (None, None, None) {
-        usage.prompt_tokens = other.prompt_tokens;
-        usage.completion_tokens = other.completion_tokens;
-        usage.total_tokens = other.total_tokens;
+    const WHOLES: usize = 3;
+    let mut known = usage.parts();
+    let (wholes, shares) = known.split_at_mut(WHOLES);
+    let (other_wholes, other_shares) = (
+        other.parts().into_iter().take(WHOLES),
+        other.parts().into_iter().skip(WHOLES),
+    );
+    if wholes.iter().all(Option::is_none) {
+        for (known, other) in wholes.iter_mut().zip(other_wholes) {
+            *known = other;
+        }
     }
-    let share = |known: &mut Option<u64>, other: Option<u64>| *known = known.or(other);
-    share(&mut usage.cache_read_tokens, other.cache_read_tokens);
-    share(&mut usage.cache_write_tokens, other.cache_write_tokens);
-    share(&mut usage.reasoning_tokens, other.reasoning_tokens);
+    for (known, other) in shares.iter_mut().zip(other_shares) {
+        *known = known.or(other);
+    }
+    *usage = Usage {
+        gap: usage.gap.max(other.gap),
+        ..Usage::from_parts(known)
+    };
 }
 
-/// What in a usage cannot be: a total below its parts, a share above its whole.
+/// What in a usage cannot be: a total that is not its parts, a share above its whole.
 pub(super) fn contradiction(usage: &Usage) -> Option<String> {
     let (input, output, total) = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens);
-    let sum = input.unwrap_or(0).saturating_add(output.unwrap_or(0));
+    let sum = sum((input, output)).unwrap_or(0);
     if let Some(total) = total.filter(|total| *total < sum) {
         return Some(format!("total {total} is less than input and output, {sum}"));
     }
-    let cached = usage
-        .cache_read_tokens
-        .unwrap_or(0)
-        .saturating_add(usage.cache_write_tokens.unwrap_or(0));
-    if let Some(input) = input.filter(|input| cached > *input) {
-        return Some(format!("cached input {cached} is more than input {input}"));
+    if let Some(total) = total.filter(|total| *total > sum && input.is_some() && output.is_some()) {
+        return Some(format!("total {total} is more than input and output, {sum}"));
     }
-    let reasoning = usage.reasoning_tokens.unwrap_or(0);
-    let output = output.filter(|output| reasoning > *output)?;
-    Some(format!("reasoning {reasoning} is more than output {output}"))
+    let both = |one: Option<u64>, other: Option<u64>| one.unwrap_or(0).saturating_add(other.unwrap_or(0));
+    let media = |[audio, image, video]: [Option<u64>; 3]| both(Some(both(audio, image)), video);
+    let cached = both(usage.cache_read_tokens, usage.cache_write_tokens);
+    let heard = media([
+        usage.input_audio_tokens,
+        usage.input_image_tokens,
+        usage.input_video_tokens,
+    ]);
+    let said = media([
+        usage.output_audio_tokens,
+        usage.output_image_tokens,
+        usage.output_video_tokens,
+    ]);
+    [
+        ("cached input", Some(cached), "input", input),
+        ("input that is no text", Some(heard), "input", input),
+        ("reasoning", usage.reasoning_tokens, "output", output),
+        ("output that is no text", Some(said), "output", output),
+        (
+            "an hour's cache writes",
+            usage.cache_write_1h_tokens,
+            "cache writes",
+            usage.cache_write_tokens,
+        ),
+    ]
+    .into_iter()
+    .find_map(|(part, tokens, name, whole)| {
+        let (tokens, whole) = (tokens?, whole?);
+        (tokens > whole).then(|| format!("{part} {tokens} is more than {name} {whole}"))
+    })
 }

@@ -19,7 +19,7 @@ use crate::prices::{CallGroups, CallPriceKey};
 use crate::read::log::{IdTable, IndexEntry, LineReader};
 use crate::read::parse::parse_span;
 use crate::read::project::{
-    Ancestor, CallFacts, RepeatableTypes, SameCalls, SpanView, count_records, spans_to_events, usage,
+    Ancestor, CallFacts, RepeatableTypes, SameCalls, SpanView, call_usage, count_records, spans_to_events,
 };
 
 /// Whether a run with a problem is refused or read as far as possible.
@@ -245,7 +245,7 @@ impl RunReader {
             if duplicate.event_type() == EventType::LlmCall
                 && let Ok(span) = records.span(duplicate)
             {
-                tally.tokens = tally.tokens.without(usage(&span.facts()).into());
+                tally.tokens = tally.tokens.without(call_usage(&span, &span.facts()).into());
             }
         }
         Ok(Self {

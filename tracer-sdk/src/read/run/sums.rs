@@ -6,7 +6,7 @@ use super::tally::Tally;
 use crate::format::{EventType, Outcome, Timestamp, Usage};
 use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
-use crate::read::project::{SpanFacts, SpanView, display_name, usage};
+use crate::read::project::{SpanFacts, SpanView, call_usage, display_name};
 
 /// What the scan of a log knows of a span: everything but its content.
 ///
@@ -261,7 +261,7 @@ impl<Sums: SpanSums> SpanVisitor for SummingTally<Sums> {
             return header;
         }
         let facts = span.facts();
-        let usage = (header.event_type == EventType::LlmCall).then(|| usage(&facts));
+        let usage = (header.event_type == EventType::LlmCall).then(|| call_usage(&span, &facts));
         let outline = SpanOutline {
             event_type: header.event_type,
             outcome: header.outcome,

@@ -159,7 +159,7 @@ pub(crate) fn promoted_records<A>(
 
 /// The tokens of model calls together, in the order of [`Usage`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TokenSums([TokenSum; 6]);
+pub(super) struct TokenSums([TokenSum; Usage::PARTS]);
 
 /// A sum, and the number of calls that report a part of it: where none does, there is no sum.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::fields::{
     MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SUCCESSES, SourceForm, TOOL_NAME, WAITS,
 };
 use super::kinds::{KINDS, Test};
-use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_COUNTS};
+use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, NESTED_USAGES};
 use crate::format::names::{self, Name};
 use crate::process::Computed;
 
@@ -176,10 +176,13 @@ impl KnownKeys {
 
     fn counts(&mut self) {
         for (count, vocabulary, key) in COUNTS {
-            let is_detail = matches!(count, Count::CacheRead | Count::CacheWrite | Count::Reasoning);
             self.add(*vocabulary, key, |used| {
                 used.is_outlined = true;
-                used.groups |= if is_detail { DETAILS | TOKENS } else { TOKENS };
+                used.groups |= if count.is_detail() {
+                    DETAILS | TOKENS
+                } else {
+                    TOKENS
+                };
             });
         }
         for (vocabulary, input, cached) in CACHE_BESIDE_INPUT {
@@ -187,7 +190,13 @@ impl KnownKeys {
                 self.add(*vocabulary, key, |used| used.is_outlined = true);
             }
         }
-        for nested in NESTED_COUNTS {
+        for name in [names::USAGE_NOT_COUNTED, names::SERVICE_TIER] {
+            self.name(name, |used| {
+                used.is_outlined = true;
+                used.groups |= DETAILS | TOKENS;
+            });
+        }
+        for nested in NESTED_USAGES {
             self.add(nested.vocabulary, nested.key, |used| {
                 used.is_outlined = true;
                 used.is_structured = true;

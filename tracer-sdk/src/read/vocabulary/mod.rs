@@ -12,6 +12,7 @@ mod kinds;
 #[cfg(test)]
 mod page;
 mod tokens;
+mod usage_object;
 
 pub(crate) use contents::{
     ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, CONTENT_EVENTS, Content, ContentEvent, ContentForm,
@@ -27,8 +28,12 @@ pub(crate) use keys::all_keys;
 pub(crate) use keys::{DETAILS, FOREIGN, OWN, TOKENS, key_use};
 pub(crate) use kinds::{KINDS, Test};
 pub(crate) use tokens::{
-    CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_COUNTS, NestedCounts, THOUGHTS_BESIDE_OUTPUT, USAGE_KEYS,
-    USAGE_NAMESPACES,
+    CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT, USAGE_KEYS, USAGE_NAMESPACES,
+};
+#[cfg(test)]
+pub(crate) use usage_object::all_parts;
+pub(crate) use usage_object::{
+    ADDED_ITERATION, BESIDE, INCLUDED_ITERATION, ITERATIONS, Part, USUAL_TEXTS, normalised, part,
 };
 
 /// Whose names a table's line holds.

@@ -14,7 +14,8 @@ use super::fields::{
     MODEL, NO_CALL_ID, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
 };
 use super::kinds::{KINDS, Pattern, Test};
-use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_COUNTS, THOUGHTS_BESIDE_OUTPUT};
+use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT};
+use super::usage_object::{Part, all_parts};
 
 const INTRODUCTION: &str = "\
 # Vocabularies
@@ -199,14 +200,12 @@ impl VocabularyRows {
         for (count, vocabulary, key) in COUNTS {
             rows.push(*vocabulary, count_words(*count), code(key));
         }
-        for nested in NESTED_COUNTS {
-            for (count, key) in nested.counts {
-                rows.push(
-                    nested.vocabulary,
-                    count_words(*count),
-                    format!("{} in {}", code(key), code(nested.key)),
-                );
-            }
+        for nested in NESTED_USAGES {
+            let place = match nested.paths {
+                [[], ..] => code(nested.key),
+                paths => format!("{} in {}", code(&paths.concat().join("` or `")), code(nested.key)),
+            };
+            rows.push(nested.vocabulary, "usage object", place);
         }
         for (vocabulary, input, cached) in CACHE_BESIDE_INPUT {
             rows.push(
@@ -250,6 +249,26 @@ fn count_words(count: Count) -> &'static str {
         Count::CacheRead => "input tokens read from the cache",
         Count::CacheWrite => "input tokens written to the cache",
         Count::Reasoning => "output tokens of reasoning",
+        Count::CacheWrite1h => "input tokens written to the cache for an hour",
+        Count::CacheReadAudio => "input tokens of sound read from the cache",
+        Count::InputAudio => "input tokens of sound",
+        Count::InputImage => "input tokens of images",
+        Count::InputVideo => "input tokens of video",
+        Count::OutputAudio => "output tokens of sound",
+        Count::OutputImage => "output tokens of images",
+        Count::OutputVideo => "output tokens of video",
+        Count::WebSearches => "searches of the web",
+    }
+}
+
+fn part_words(part: Part) -> &'static str {
+    match part {
+        Part::Counted(count) => count_words(count),
+        Part::BesideInput => "tokens of the prompt beside the input",
+        Part::WrittenFor5m => "input tokens written to the cache, where only lifetimes are counted",
+        Part::Within => "a part of another number",
+        Part::Uncharged => "no tokens",
+        Part::Charged => "charged beside tokens: named as not counted",
     }
 }
 
@@ -276,9 +295,20 @@ fn page() -> String {
     }
     page.push_str(
         "\n## Tokens\n\nInput includes what the provider read from its cache and wrote to it, output includes reasoning; providers \
-         that count them beside are added up. A total that is given is kept, another one is the sum. Tokens are summed over \
-         model calls only: agents repeat what their calls used. A contradiction is marked in `meta.usage_contradiction`.\n\n\
-         ## A call that was recorded more than once\n\nA library, the recorder around it, an exporter and the proxy may each \
+         that count them beside are added up. A total that is given is kept, another one is the sum. Where input and output do not \
+         add up to it, the one reading in which shares beside them do is taken; a contradiction is marked in \
+         `meta.usage_contradiction`. Zero tokens beside an answer are not known. Tokens are summed over model calls only: agents \
+         repeat what their calls used.\n\n\
+         ## Usage objects\n\nThe numbers of usage objects, in answers that `tracer record` keeps and in attributes that hold such an \
+         object, in one spelling for all: `in` and `out` are the details of a side, and lists by modality are members of these. Any \
+         other number that is not zero is named in `tracer.usage.not_counted`, and the call costs at least what its counts do.\n\n",
+    );
+    page.push_str("| number | read as |\n|---|---|\n");
+    for (path, part) in all_parts() {
+        let _ = writeln!(page, "| {} | {} |", code(path), part_words(part));
+    }
+    page.push_str(
+        "\n## A call that was recorded more than once\n\nA library, the recorder around it, an exporter and the proxy may each \
          record one call. Spans that nest and agree are one call; others are when two different instrumentations recorded the \
          same response ID, or the same model and as many output tokens at the same time. The span that says most is the call, \
          with what the others know besides (`meta.joined_with`); the others are `UNKNOWN` and name it in `meta.same_call`.\n",

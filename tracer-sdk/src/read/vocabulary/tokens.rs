@@ -1,11 +1,12 @@
 //! Where tokens are counted (capture, section 1): input includes what the provider had cached, output includes reasoning.
 
 use super::Vocabulary::{
-    self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, LangSmith, Langfuse, Mlflow, OpenInference,
-    OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi, Strands,
+    self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, LangSmith, Langfuse, LiveKit, Mlflow,
+    OpenInference, OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi, Strands, Tracer,
 };
+use crate::format::Usage;
 
-/// A number of tokens.
+/// A count of a usage, in the order of the fields of [`Usage`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Count {
     Input,
@@ -14,6 +15,41 @@ pub(crate) enum Count {
     CacheRead,
     CacheWrite,
     Reasoning,
+    CacheWrite1h,
+    CacheReadAudio,
+    InputAudio,
+    InputImage,
+    InputVideo,
+    OutputAudio,
+    OutputImage,
+    OutputVideo,
+    WebSearches,
+}
+
+impl Count {
+    /// All of them.
+    pub(crate) const ALL: [Self; Usage::PARTS] = [
+        Self::Input,
+        Self::Output,
+        Self::Total,
+        Self::CacheRead,
+        Self::CacheWrite,
+        Self::Reasoning,
+        Self::CacheWrite1h,
+        Self::CacheReadAudio,
+        Self::InputAudio,
+        Self::InputImage,
+        Self::InputVideo,
+        Self::OutputAudio,
+        Self::OutputImage,
+        Self::OutputVideo,
+        Self::WebSearches,
+    ];
+
+    /// Whether it is a share of another count, or beside them all.
+    pub(crate) const fn is_detail(self) -> bool {
+        !matches!(self, Self::Input | Self::Output | Self::Total)
+    }
 }
 
 macro_rules! counts {
@@ -78,6 +114,26 @@ pub(crate) const COUNTS: &[(Count, Vocabulary, &str)] = counts! {
     Reasoning OpenLlmetry "llm.usage.reasoning_tokens";
     Reasoning Codex "reasoning_token_count";
     Reasoning GeminiCli "thoughts_token_count";
+    CacheWrite1h Tracer "tracer.usage.cache_write_1h_tokens";
+    CacheWrite1h OpenLlmetry "gen_ai.usage.cache_creation_1h.input_tokens";
+    CacheWrite1h OpenLlmetry "anthropic.usage.cache_creation.ephemeral_1h_input_tokens";
+    CacheReadAudio OtelGenAi "gen_ai.usage.audio.cache_read.input_tokens";
+    CacheReadAudio PydanticAi "gen_ai.usage.details.cache_audio_read_tokens";
+    InputAudio OtelGenAi "gen_ai.usage.audio.input_tokens";
+    InputAudio LiveKit "gen_ai.usage.input_audio_tokens";
+    InputAudio PydanticAi "gen_ai.usage.details.input_audio_tokens";
+    InputAudio OpenInference "llm.token_count.prompt_details.audio";
+    InputImage OtelGenAi "gen_ai.usage.image.input_tokens";
+    InputImage OpenInference "llm.token_count.prompt_details.image";
+    InputVideo OtelGenAi "gen_ai.usage.video.input_tokens";
+    InputVideo OpenInference "llm.token_count.prompt_details.video";
+    OutputAudio OtelGenAi "gen_ai.usage.audio.output_tokens";
+    OutputAudio LiveKit "gen_ai.usage.output_audio_tokens";
+    OutputAudio PydanticAi "gen_ai.usage.details.output_audio_tokens";
+    OutputAudio OpenInference "llm.token_count.completion_details.audio";
+    OutputImage OtelGenAi "gen_ai.usage.image.output_tokens";
+    OutputVideo OtelGenAi "gen_ai.usage.video.output_tokens";
+    WebSearches Tracer "tracer.usage.web_searches";
 };
 
 /// Pairs of attributes, input and cached, whose input does not include what was cached: Anthropic's own counts. They are
@@ -116,79 +172,29 @@ pub(crate) const USAGE_KEYS: &[&str] = &[
     "operation.cost",
 ];
 
-/// Counts inside the JSON of an attribute.
+/// A usage object inside the JSON of an attribute; its numbers are those of [`usage_object`](super::usage_object).
 #[derive(Debug)]
-pub(crate) struct NestedCounts {
+pub(crate) struct NestedUsage {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) key: &'static str,
-    /// The path of keys to the object that holds them; several where versions differ.
+    /// The path of keys to the object; several where versions differ.
     pub(crate) paths: &'static [&'static [&'static str]],
-    pub(crate) counts: &'static [(Count, &'static str)],
-    /// Whether output does not include reasoning.
-    pub(crate) thoughts_beside_output: bool,
+    /// Which member of a usage object the object is; empty where it is a whole one.
+    pub(crate) member: &'static str,
 }
 
-/// The keys of a provider's or a framework's own usage object.
-const USAGE_OBJECT: &[(Count, &str)] = &[
-    (Count::Input, "input_tokens"),
-    (Count::Input, "prompt_tokens"),
-    (Count::Input, "inputTokens"),
-    (Count::Input, "promptTokens"),
-    (Count::Input, "input"),
-    (Count::Output, "output_tokens"),
-    (Count::Output, "completion_tokens"),
-    (Count::Output, "outputTokens"),
-    (Count::Output, "completionTokens"),
-    (Count::Output, "output"),
-    (Count::Total, "total_tokens"),
-    (Count::Total, "totalTokens"),
-    (Count::Total, "total"),
-    (Count::CacheRead, "cache_read_input_tokens"),
-    (Count::CacheRead, "input_cached_tokens"),
-    (Count::CacheRead, "cachedContentTokens"),
-    (Count::CacheRead, "cachedInputTokens"),
-    (Count::CacheWrite, "cache_creation_input_tokens"),
-    (Count::Reasoning, "reasoning_tokens"),
-    (Count::Reasoning, "output_reasoning_tokens"),
-    (Count::Reasoning, "thoughtsTokens"),
-    (Count::Reasoning, "reasoningTokens"),
-];
-
-const GEMINI_USAGE: &[(Count, &str)] = &[
-    (Count::Input, "prompt_token_count"),
-    (Count::Input, "promptTokenCount"),
-    (Count::Output, "candidates_token_count"),
-    (Count::Output, "candidatesTokenCount"),
-    (Count::Total, "total_token_count"),
-    (Count::Total, "totalTokenCount"),
-    (Count::CacheRead, "cached_content_token_count"),
-    (Count::CacheRead, "cachedContentTokenCount"),
-    (Count::Reasoning, "thoughts_token_count"),
-    (Count::Reasoning, "thoughtsTokenCount"),
-];
-
-macro_rules! nested_counts {
-    ($($vocabulary:ident $key:literal, $paths:expr, $counts:expr $(, thoughts $thoughts:ident)?;)+) => {
-        &[$(NestedCounts {
-            vocabulary: $vocabulary,
-            key: $key,
-            paths: &$paths,
-            counts: $counts,
-            thoughts_beside_output: nested_counts!(@thoughts $($thoughts)?),
-        }),+]
+macro_rules! nested_usages {
+    ($($vocabulary:ident $key:literal, $paths:expr, $member:literal;)+) => {
+        &[$(NestedUsage { vocabulary: $vocabulary, key: $key, paths: &$paths, member: $member }),+]
     };
-    (@thoughts) => { false };
-    (@thoughts beside_output) => { true };
 }
 
 /// The attributes whose JSON holds counts; they are read where no attribute holds one of its own.
-pub(crate) const NESTED_COUNTS: &[NestedCounts] = nested_counts! {
-    GoogleAdk "gcp.vertex.agent.llm_response", [&["usage_metadata"], &["usageMetadata"]], GEMINI_USAGE,
-        thoughts beside_output;
-    Langfuse "langfuse.observation.usage_details", [&[]], USAGE_OBJECT;
-    Mlflow "mlflow.chat.tokenUsage", [&[]], USAGE_OBJECT;
-    Genkit "genkit:output", [&["usage"]], USAGE_OBJECT;
-    LangSmith "gen_ai.usage.input_token_details", [&[]],
-        &[(Count::CacheRead, "cache_read"), (Count::CacheWrite, "cache_creation")];
-    LangSmith "gen_ai.usage.output_token_details", [&[]], &[(Count::Reasoning, "reasoning")];
+pub(crate) const NESTED_USAGES: &[NestedUsage] = nested_usages! {
+    GoogleAdk "gcp.vertex.agent.llm_response", [&["usage_metadata"], &["usageMetadata"]], "";
+    Langfuse "langfuse.observation.usage_details", [&[]], "";
+    Mlflow "mlflow.chat.tokenUsage", [&[]], "";
+    Genkit "genkit:output", [&["usage"]], "";
+    LangSmith "gen_ai.usage.input_token_details", [&[]], "input_token_details";
+    LangSmith "gen_ai.usage.output_token_details", [&[]], "output_token_details";
 };

@@ -106,14 +106,7 @@ impl Attributes {
         self.add(PROVIDER_NAME, json!(provider));
         self.add(names::REQUEST_MODEL.written(), json!(model));
         self.add(names::RESPONSE_MODEL.written(), json!(response_model));
-        for (name, tokens) in [
-            (names::INPUT_TOKENS, usage.prompt_tokens),
-            (names::OUTPUT_TOKENS, usage.completion_tokens),
-            (names::TOTAL_TOKENS, usage.total_tokens),
-            (names::CACHE_READ_TOKENS, usage.cache_read_tokens),
-            (names::CACHE_WRITE_TOKENS, usage.cache_write_tokens),
-            (names::REASONING_TOKENS, usage.reasoning_tokens),
-        ] {
+        for (name, tokens) in usage.attributes() {
             self.add(name.written(), json!(tokens));
         }
         let Some(conversation) = Conversation::from_payload(payload) else {

@@ -19,7 +19,7 @@ use super::classify::{has_answer, has_arguments, has_prompt, has_result, is_of_t
 use super::model_name::normal_model_name;
 use super::outcome::{has_reply, outcome};
 use super::payload::tool_name;
-use super::tokens::{fill_usage, usage};
+use super::tokens::{call_usage, fill_usage};
 use super::values::Lookup;
 use super::view::SpanView;
 use crate::format::names;
@@ -81,7 +81,7 @@ impl CallFacts {
         let facts = span.facts();
         let hash = |text: Option<&str>| text.map_or(0, hash_of);
         let usage = match event_type {
-            EventType::LlmCall => usage(&facts),
+            EventType::LlmCall => call_usage(span, &facts),
             _ => Usage::default(),
         };
         let is_of_proxy = facts.text_at(names::SOURCE.written()) == Some(PROXY);

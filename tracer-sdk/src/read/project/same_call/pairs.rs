@@ -122,7 +122,11 @@ fn last_attempt(facts: &[CallFacts], held: &[usize]) -> Option<usize> {
 /// Whether an inner call is the outer one.
 fn nests_in(inner: &CallFacts, outer: &CallFacts) -> bool {
     let agree = |one: u64, other: u64| one == 0 || other == 0 || one == other;
-    let tokens = |call: &CallFacts| call.usage.completion_tokens.map_or(0, |tokens| tokens + 1);
+    let tokens = |call: &CallFacts| {
+        call.usage
+            .completion_tokens
+            .map_or(0, |tokens| tokens.saturating_add(1))
+    };
     let is_within =
         inner.start >= outer.start - TOLERANCE && inner.end <= outer.end.saturating_add(TOLERANCE);
     // The request itself says in which span it was made.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{attributes, child, child_with, event, failed, payload, record, root};
-use crate::format::{EventType, Outcome, SpanRecord, StatusCode};
+use crate::format::{EventType, Outcome, Payload, SpanRecord, StatusCode};
 use crate::read::spans_to_events;
 
 fn unset(span: SpanRecord) -> SpanRecord {
@@ -388,7 +388,97 @@ fn a_contradiction_of_tokens_is_marked_and_the_total_stays() {
         reasoning.meta["usage_contradiction"],
         "reasoning 4 is more than output 3"
     );
-    assert!(stored(json!({"gen_ai.usage.total_tokens": 20})).meta.is_empty());
+    assert_eq!(
+        stored(json!({"gen_ai.usage.total_tokens": 20})).meta["usage_contradiction"],
+        "total 20 is more than input and output, 13"
+    );
+    let hour = json!({"gen_ai.usage.cache_write.input_tokens": 4, "tracer.usage.cache_write_1h_tokens": 5});
+    assert_eq!(
+        stored(hour).meta["usage_contradiction"],
+        "an hour's cache writes 5 is more than cache writes 4"
+    );
+    assert!(stored(json!({"gen_ai.usage.total_tokens": 13})).meta.is_empty());
+}
+
+#[test]
+fn a_total_decides_what_is_beside_what() {
+    let usage = |stored: Value| {
+        let mut stored = attributes(stored);
+        stored.insert("gen_ai.operation.name".to_owned(), json!("chat"));
+        let record = record(child("m", Value::Object(stored)));
+        let Payload::LlmCall { usage, .. } = record.payload else {
+            panic!("a model call")
+        };
+        let sides = (usage.prompt_tokens, usage.completion_tokens);
+        (sides, record.meta.contains_key("usage_contradiction"))
+    };
+    for (shares, total, expected) in [
+        // Strands: input without what was cached.
+        (
+            json!({"gen_ai.usage.cache_read_input_tokens": 100}),
+            115,
+            ((Some(110), Some(5)), false),
+        ),
+        (
+            json!({"gen_ai.usage.cache_read_input_tokens": 100, "gen_ai.usage.cache_write_input_tokens": 7}),
+            122,
+            ((Some(117), Some(5)), false),
+        ),
+        (
+            json!({"gen_ai.usage.cache_read.input_tokens": 4}),
+            15,
+            ((Some(10), Some(5)), false),
+        ),
+        // xAI: output without reasoning.
+        (
+            json!({"gen_ai.usage.reasoning.output_tokens": 94}),
+            109,
+            ((Some(10), Some(99)), false),
+        ),
+        // Two readings, or none.
+        (
+            json!({"gen_ai.usage.reasoning.output_tokens": 4, "gen_ai.usage.cache_read.input_tokens": 4}),
+            19,
+            ((Some(10), Some(5)), true),
+        ),
+        (
+            json!({"gen_ai.usage.reasoning.output_tokens": 4}),
+            522,
+            ((Some(10), Some(5)), true),
+        ),
+    ] {
+        let mut stored = shares.clone();
+        let counts = json!({"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 5,
+                            "gen_ai.usage.total_tokens": total});
+        stored.as_object_mut().unwrap().extend(attributes(counts));
+        assert_eq!(usage(stored), expected, "{shares}");
+    }
+}
+
+#[test]
+fn zero_tokens_beside_an_answer_are_unknown() {
+    let answer = json!({"gen_ai.output.messages": "[{\"role\":\"assistant\",\"parts\":[]}]"});
+    for (operation, counts, answered, expected) in [
+        ("chat", [0, 0, 0], true, [None, None, None]),
+        ("chat", [0, 0, 0], false, [Some(0), Some(0), Some(0)]),
+        ("chat", [12, 0, 12], true, [Some(12), None, None]),
+        ("chat", [0, 5, 5], true, [None, Some(5), None]),
+        ("chat", [0, 0, 90], true, [None, None, Some(90)]),
+    ] {
+        let mut stored = attributes(
+            json!({"gen_ai.operation.name": operation, "gen_ai.request.model": "m",
+            "gen_ai.usage.input_tokens": counts[0], "gen_ai.usage.output_tokens": counts[1],
+            "gen_ai.usage.total_tokens": counts[2]}),
+        );
+        if answered {
+            stored.extend(attributes(answer.clone()));
+        }
+        let Payload::LlmCall { usage, .. } = record(child("m", Value::Object(stored))).payload else {
+            panic!("a model call")
+        };
+        let found = [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens];
+        assert_eq!(found, expected, "{operation} {counts:?} {answered}");
+    }
 }
 
 #[test]
