@@ -428,10 +428,7 @@ fn anthropic_messages_are_put_together() {
     );
     let facts = ResponseFacts::from_answer(&answer);
     assert_eq!(facts.finish_reasons, ["tool_use"]);
-    let mut expected = Usage::new(105, 30);
-    expected.total_tokens = None;
-    expected.cache_read_tokens = Some(90);
-    expected.cache_write_tokens = Some(5);
+    let expected = Usage::new(105, 30).cache_read(90).cache_write(5);
     assert_eq!(facts.usage, expected);
 }
 
