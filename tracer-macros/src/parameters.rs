@@ -15,8 +15,7 @@ pub(crate) fn parameters(signature: &Signature) -> Vec<Parameter<'_>> {
     let mut found = Vec::new();
     for input in &signature.inputs {
         if let FnArg::Typed(typed) = input {
-            let mut names = Vec::new();
-            bound_names(&typed.pat, &mut names);
+            let names = bound_in(&typed.pat);
             let conditions = || {
                 typed
                     .attrs
@@ -31,6 +30,13 @@ pub(crate) fn parameters(signature: &Signature) -> Vec<Parameter<'_>> {
         }
     }
     found
+}
+
+/// The names bound by a pattern, in order.
+pub(crate) fn bound_in(pattern: &Pat) -> Vec<&Ident> {
+    let mut names = Vec::new();
+    bound_names(pattern, &mut names);
+    names
 }
 
 fn bound_names<'a>(pattern: &'a Pat, names: &mut Vec<&'a Ident>) {

@@ -31,4 +31,7 @@
 #![allow(clippy::unused_async, reason = "what is tested is the shape")]
 
 mod awaited;
+mod drops;
+mod names;
 mod plain;
+mod sizes;

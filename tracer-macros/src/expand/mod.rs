@@ -1,10 +1,12 @@
 //! Writes the traced function.
 //!
 //! Rules of the expansion: every path is absolute and every call names its function in full, so that neither shadowed names nor
-//! traits in scope change it; its own variables have the hygiene of a macro, so that they cannot meet the user's; and the body
-//! keeps its own braces and tokens. `opening` writes what comes before the body, `ending` what comes of it.
+//! traits in scope change it; its own variables have the hygiene of a macro and a prefix of their own, so that they cannot meet
+//! the user's variables, nor constants, which a pattern would compare with; and the body keeps its own braces and tokens.
+//! `inputs` takes the arguments into the body, `opening` writes what comes before it, `ending` what comes of it.
 
 mod ending;
+mod inputs;
 mod opening;
 
 use proc_macro2::{Span, TokenStream};
@@ -12,6 +14,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::Ident;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
+
+use inputs::TakenInputs;
 
 use crate::parse::TracedFn;
 use crate::plan::ExpansionPlan;
@@ -29,10 +33,10 @@ pub(crate) fn expand(plan: &ExpansionPlan<'_>, function: &TracedFn) -> impl ToTo
     let TracedFn {
         attributes,
         visibility,
-        signature,
         inner_attributes,
         ..
     } = function;
+    let signature = &expansion.inputs.signature;
     quote! {
         #(#attributes)*
         #visibility #signature {
@@ -50,8 +54,8 @@ struct Expansion<'a> {
     door: TokenStream,
     /// The variable that holds the open span.
     scope: Ident,
-    /// The variable that holds what the body gave.
-    result: Ident,
+    /// The parameters, and what takes them into the body.
+    inputs: TakenInputs,
 }
 
 impl<'a> Expansion<'a> {
@@ -60,13 +64,12 @@ impl<'a> Expansion<'a> {
             || quote!(::tracer_sdk::__private),
             |path| quote!(#path::__private),
         );
-        let variable = |name| Ident::new(name, Span::mixed_site());
         Self {
             plan,
             function,
+            inputs: inputs::taken(plan, function, &door),
             door,
             scope: variable("scope"),
-            result: variable("result"),
         }
     }
 
@@ -75,33 +78,39 @@ impl<'a> Expansion<'a> {
     // let scope = Scope::tool(site);  Scope::arguments(&scope, ..);
     // let _guard = Scope::enter(&scope);
     // [return the refusal]
-    // let result = call_once(move || -> R { body });
-    // [tell the scope]
-    // result
+    // observed(&scope, call_once(move || -> R { body }), |scope, result| [tell the scope])
     fn sync_body(&self) -> TokenStream {
         let Self { door, scope, .. } = self;
-        let (open, refuse, observed) = (self.open(), self.refuse(), self.observed(&self.body_as_closure()));
+        let guard = variable("guard");
+        let (open, refuse, body) = (self.open(), self.refuse(), self.body_as_closure());
+        let given = if self.plan.returned.never {
+            body
+        } else {
+            let observer = self.observer();
+            quote_spanned!(Span::mixed_site()=> #door::observed(&#scope, #body, #observer))
+        };
         quote_spanned! {Span::mixed_site()=>
             #open
-            let _guard = #door::Scope::enter(&#scope);
+            let #guard = #door::Scope::enter(&#scope);
             #refuse
-            #observed
+            #given
         }
     }
 
     // async fn f(..) -> R { body }
     //
     // let scope = ..;
-    // Traced::new(Clone::clone(&scope), async move {
-    //     [return the refusal]
-    //     let result = async move { if false { return never_called::<R>(); } { body } }.await;
-    //     [tell the scope]
-    //     result
-    // }).await
+    // Traced::new(Clone::clone(&scope), Observed::new(
+    //     Clone::clone(&scope),
+    //     async move { if false { return never_called::<R>(); } { body } },
+    //     |exceeded| [the refusal],
+    //     |scope, result| [tell the scope],
+    // )).await
     fn async_body(&self) -> TokenStream {
         let Self {
             door,
             function: TracedFn { body, .. },
+            inputs: TakenInputs { taken, .. },
             ..
         } = self;
         let ReturnedTypes { of_body, never, .. } = &self.plan.returned;
@@ -109,7 +118,7 @@ impl<'a> Expansion<'a> {
             let (span, door) = (self.type_span(), self.door_at(self.type_span()));
             quote_spanned!(span=> if false { return #door::never_called::<#declared>(); })
         });
-        let mut future = quote_spanned!(Span::mixed_site()=> async move { #type_of_block { #body } });
+        let mut future = quote_spanned!(Span::mixed_site()=> async move { #type_of_block #taken { #body } });
         if *never {
             future = quote_spanned!(Span::mixed_site()=> #door::never_ready(#future));
         }
@@ -121,10 +130,10 @@ impl<'a> Expansion<'a> {
     //
     // let scope = ..;
     // let future = { let _guard = prepare(&scope); call_once(move || -> .. { body }) };
-    // Box::pin(Traced::new(.., async move { .. future.await .. }))
+    // Box::pin(Traced::new(.., Observed::new(.., future, ..)))
     fn future_body(&self) -> TokenStream {
         let Self { door, scope, .. } = self;
-        let future = Ident::new("future", Span::mixed_site());
+        let (future, guard) = (variable("future"), variable("guard"));
         let (open, body, traced) = (self.open(), self.body_as_closure(), self.traced(&future));
         let returned = match self.plan.returned.waits {
             Waits::OnBoxed => quote_spanned!(Span::mixed_site()=> #door::Box::pin(#traced)),
@@ -133,17 +142,18 @@ impl<'a> Expansion<'a> {
         quote_spanned! {Span::mixed_site()=>
             #open
             let #future = {
-                let _guard = #door::prepare(&#scope);
+                let #guard = #door::prepare(&#scope);
                 #body
             };
             #returned
         }
     }
 
-    /// `Traced::new(scope, async move { … future.await … })`
+    /// `Traced::new(scope, Observed::new(scope, future, …))`
     fn traced(&self, future: &impl ToTokens) -> TokenStream {
         let door = &self.door;
-        let awaited = if self.plan.cancel_on_exceed {
+        let clone = self.clone_of_scope();
+        let worked = if self.plan.cancel_on_exceed {
             let (span, door_at_type) = (self.type_span(), self.door_at(self.type_span()));
             let declared = self
                 .plan
@@ -152,17 +162,13 @@ impl<'a> Expansion<'a> {
                 .as_ref()
                 .map_or_else(|| quote!(_), ToTokens::to_token_stream);
             let as_returned = quote_spanned!(span=> #door_at_type::as_returned::<#declared>());
-            let clone = self.clone_of_scope();
-            quote_spanned!(Span::mixed_site()=> #door::CancelOnExceed::new(#clone, #as_returned, #future).await)
+            quote_spanned!(Span::mixed_site()=> #door::CancelOnExceed::new(#clone, #as_returned, #future))
         } else {
-            quote!(#future.await)
+            quote!(#future)
         };
-        let (refuse, observed, clone) = (self.refuse(), self.observed(&awaited), self.clone_of_scope());
+        let (refuser, observer) = (self.refuser(), self.observer());
         quote_spanned! {Span::mixed_site()=>
-            #door::Traced::new(#clone, async move {
-                #refuse
-                #observed
-            })
+            #door::Traced::new(#clone, #door::Observed::new(#clone, #worked, #refuser, #observer))
         }
     }
 
@@ -171,6 +177,7 @@ impl<'a> Expansion<'a> {
         let Self {
             door,
             function: TracedFn { body, .. },
+            inputs: TakenInputs { taken, .. },
             ..
         } = self;
         let ReturnedTypes {
@@ -185,6 +192,11 @@ impl<'a> Expansion<'a> {
             of_body.as_ref().map(ToTokens::to_token_stream)
         };
         let arrow = declared.map(|declared| quote!(-> #declared));
+        // A body in braces of its own within those that arguments are taken in; alone they would be needless.
+        let body = match taken {
+            Some(taken) => quote_spanned!(Span::mixed_site()=> #taken { #body }),
+            None => quote!(#body),
+        };
         let closure = quote_spanned!(Span::mixed_site()=> move || #arrow { #body });
         match in_the_end {
             // The type of the future has no name, but what it gives has.
@@ -231,6 +243,11 @@ impl<'a> Expansion<'a> {
             line,
         }
     }
+}
+
+/// A variable of the expansion: no name that a program has.
+fn variable(name: &str) -> Ident {
+    Ident::new(&format!("__tracer_{name}"), Span::mixed_site())
 }
 
 /// The place of a user's token with the hygiene of the expansion, so that errors point to it, and lints know who wrote it.

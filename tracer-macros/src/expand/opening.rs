@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Expr, Ident, LitStr};
 
-use super::{Expansion, FunctionPlace, at};
+use super::{Expansion, FunctionPlace, at, variable};
 use crate::options::TraceKind;
 
 impl Expansion<'_> {
@@ -84,7 +84,7 @@ impl Expansion<'_> {
                 quote_spanned!(at(name.span())=> #(#conditions)* #door::Scope::arguments(&#scope, &#name);),
             );
         }
-        let arguments = Ident::new("arguments", Span::mixed_site());
+        let arguments = variable("arguments");
         let each = kept.iter().map(|parameter| {
             let (name, conditions) = (parameter.name, &parameter.conditions);
             let key = LitStr::new(&name.unraw().to_string(), name.span());

@@ -17,6 +17,7 @@ mod ids;
 pub(crate) mod in_context;
 #[cfg(feature = "tracing")]
 pub(crate) mod layer;
+pub(crate) mod observed;
 mod open_span;
 pub(crate) mod panic;
 mod panic_hook;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::error::ErrorInfo;
 use super::given_tags::GivenTags;
+use super::observed::{Observed, observed};
 use super::panic::watched;
 use super::recording::RecordingGuard;
 use super::run_state::RunStats;
@@ -229,10 +230,8 @@ impl Run {
     {
         let scope = Scope::run_with(&self.site, &self.config, &self.tags, self.file_system.as_ref());
         let (observer, site) = (scope.clone(), self.site);
-        Traced::new(scope, async move {
-            let result = future.await;
-            observe(&observer, &site, result)
-        })
+        let observe = move |scope: &Scope, result: &Result<T, E>| observe(scope, &site, result);
+        Traced::new(scope, Observed::new(observer, future, |_| None, observe))
     }
 
     /// Makes a future the run and returns its output, whose meaning the run does not know: a `Result` goes to
@@ -255,11 +254,10 @@ impl Run {
     }
 }
 
-fn observe<T, E: fmt::Display>(scope: &Scope, site: &Site, result: Result<T, E>) -> Result<T, E> {
-    if let (Err(error), true) = (&result, scope.is_recording()) {
+fn observe<T, E: fmt::Display>(scope: &Scope, site: &Site, result: &Result<T, E>) {
+    if let Err(error) = result {
         scope.fail(ErrorInfo::of(error).at(site.place()));
     }
-    result
 }
 
 /// Asks whether the current run has crossed one of its limits.
@@ -396,7 +394,9 @@ impl RunGuard {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn observe<T, E: fmt::Display>(&self, result: Result<T, E>) -> Result<T, E> {
-        observe(&self.scope, &self.site, result)
+        observed(&self.scope, result, |scope, result| {
+            observe(scope, &self.site, result)
+        })
     }
 
     /// Asks whether the run has crossed one of its limits, its duration included.

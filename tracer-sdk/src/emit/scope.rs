@@ -28,7 +28,8 @@ use crate::write::files::{Disk, FileSystem};
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     inner: Option<Arc<ScopeState>>,
-    refused: Option<GuardrailExceeded>,
+    // Rare, and each future of a traced function holds some scopes.
+    refused: Option<Box<GuardrailExceeded>>,
 }
 
 #[derive(Debug)]
@@ -137,10 +138,14 @@ impl Scope {
                 .context()
                 .map(|context| Self::new(context, None, span))
                 .unwrap_or_default(),
-            Err(exceeded) => Self {
-                inner: None,
-                refused: Some(exceeded),
-            },
+            Err(exceeded) => {
+                // The program's allocator may record.
+                let _recording = RecordingGuard::mark();
+                Self {
+                    inner: None,
+                    refused: Some(Box::new(exceeded)),
+                }
+            }
         }
     }
 
@@ -161,7 +166,7 @@ impl Scope {
     /// The guardrail that refused this call before it was made.
     #[must_use]
     pub fn refused(&self) -> Option<GuardrailExceeded> {
-        self.refused.clone()
+        self.refused.as_deref().cloned()
     }
 
     /// The guardrail that the run of this scope has tripped over.
@@ -318,6 +323,7 @@ impl Drop for Scope {
         // The last one gives its memory back, and the program's allocator may record that.
         let _recording = RecordingGuard::mark();
         self.inner = None;
+        self.refused = None;
     }
 }
 

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 use crate::emit::panic::watched;
 
+pub use crate::emit::observed::{Observed, observed};
 pub use crate::emit::scope::Scope;
 pub use crate::emit::site::Site;
 pub use crate::emit::traced::Traced;
@@ -54,6 +55,9 @@ where
 {
     body()
 }
+
+/// Takes no value: a closure that moves what it mentions has all of the argument, and drops it when its own variables are gone.
+pub const fn whole<Argument: ?Sized>(_: &Argument) {}
 
 /// A value of the type that a function returns, which is never made: it only tells the compiler the type of an `async`
 /// block, so that a mismatch is reported at the user's expression.
