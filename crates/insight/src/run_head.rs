@@ -189,6 +189,12 @@ pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
         let spans = text::counted(dropped.spans, "span");
         remarks.push(format!("{spans} could not be written: {}", dropped.reason));
     }
+    if meta.left_out() > 0 {
+        let parts = text::counted(meta.left_out(), "part");
+        remarks.push(format!(
+            "{parts} of records were left out: more attributes, logs, links, errors or streamed pieces than are kept"
+        ));
+    }
     if meta.unattached_records() > 0 {
         let records = text::counted(meta.unattached_records(), "record");
         remarks.push(format!(
@@ -250,12 +256,14 @@ mod tests {
         assert_eq!(
             remarks(json!({
                 "dropped": {"spans": 1, "reason": "the disk is full"},
+                "left_out": 4,
                 "unattached": 2,
                 "unfinished_spans": 1,
                 "late_spans": 3,
             })),
             [
                 "1 span could not be written: the disk is full",
+                "4 parts of records were left out: more attributes, logs, links, errors or streamed pieces than are kept",
                 "2 records found no run: several runs were live, and the thread or task was given none of them",
                 "1 span had not ended when the run did",
                 "3 spans ended after the run had ended",

@@ -128,3 +128,68 @@ fn a_programs_own_limits_count_its_libraries() {
         assert!(run.check().is_err());
     });
 }
+
+#[test]
+fn logs_and_attributes_past_the_limits_are_counted() {
+    let run = only(runs_of(
+        |layer| layer,
+        || {
+            let _agent = info_span!("agent", agent.name = "calc").entered();
+            for number in 0..66 {
+                tracing::warn!("warning {number}");
+            }
+        },
+    ));
+    assert_eq!(run.spans[0].events.len(), 64);
+    assert_eq!(run.meta.left_out(), 2);
+}
+
+#[test]
+fn integers_of_128_bits_are_recorded_whole() {
+    let run = only(runs_of(
+        |layer| layer,
+        || {
+            let _agent = info_span!(
+                "agent",
+                agent.name = "calc",
+                large = u128::MAX,
+                negative = i128::MIN
+            )
+            .entered();
+            info_span!(
+                "chat",
+                gen_ai.operation.name = "chat",
+                gen_ai.request.model = "gpt-5",
+                gen_ai.usage.input_tokens = 11_u128,
+                gen_ai.usage.output_tokens = 7_i128,
+            )
+            .in_scope(|| ());
+        },
+    ));
+    let (chat, agent) = (&run.spans[0].attributes, &run.spans[1].attributes);
+    assert_eq!(chat["gen_ai.usage.input_tokens"], 11);
+    assert_eq!(chat["gen_ai.usage.output_tokens"], 7);
+    assert_eq!(agent["large"], u128::MAX.to_string());
+    assert_eq!(agent["negative"], i128::MIN.to_string());
+}
+
+#[test]
+fn ten_thousand_nested_spans_close() {
+    let run = only(runs_of(
+        |layer| layer,
+        || {
+            let mut open = vec![info_span!("agent", agent.name = "calc")];
+            for _ in 0..10_000 {
+                let within = open.last().and_then(tracing::Span::id);
+                open.push(info_span!(
+                    parent: within,
+                    "execute_tool",
+                    gen_ai.operation.name = "execute_tool",
+                    gen_ai.tool.name = "search"
+                ));
+            }
+            while open.pop().is_some() {}
+        },
+    ));
+    assert_eq!(run.spans.len(), 10_001);
+}

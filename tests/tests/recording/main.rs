@@ -14,6 +14,7 @@ mod branches;
 mod errors;
 mod faults;
 mod guardrails;
+mod left_out;
 mod lifecycle;
 mod lifecycle_async;
 mod macros;

@@ -648,6 +648,7 @@ impl SpanContent {
             let milliseconds = stream.first_after.as_secs_f64() * 1_000.0;
             draft.scalar(names::TIME_TO_FIRST_CHUNK, ScalarValue::Float(milliseconds));
             draft.scalar(names::CHUNKS, ScalarValue::Unsigned(stream.chunks));
+            draft.leave_out(stream.left_out);
             if let Some(answer) = stream.content() {
                 add_message(draft, events::RESPONSE, EventTime::End, &answer, redactor);
             }

@@ -100,6 +100,8 @@ pub(crate) struct RunProgress {
     monitor: Monitor,
     loops: BranchLoops,
     exceptions: Vec<Exception>,
+    /// How many more there were.
+    left_out: u64,
 }
 
 impl RunProgress {
@@ -108,6 +110,7 @@ impl RunProgress {
             monitor: Monitor::new(settings.guardrails.clone()),
             loops: BranchLoops::new(settings.loop_window, settings.loop_repetitions),
             exceptions: Vec::new(),
+            left_out: 0,
         }
     }
 
@@ -193,13 +196,23 @@ impl RunProgress {
             known.guardrail.is_some() && error.message.contains(&known.error.message)
                 || known.error.error_type == error.error_type && known.error.message == error.message
         });
-        if !reported && self.exceptions.len() < MAX_EXCEPTIONS {
-            self.exceptions.push(Exception {
-                at,
-                error,
-                guardrail: None,
-            });
+        if reported {
+            return;
         }
+        if self.exceptions.len() >= MAX_EXCEPTIONS {
+            self.left_out += 1;
+            return;
+        }
+        self.exceptions.push(Exception {
+            at,
+            error,
+            guardrail: None,
+        });
+    }
+
+    /// How many errors of the run are past what it keeps.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     pub(crate) fn take_exceptions(&mut self) -> Vec<Exception> {

@@ -97,6 +97,8 @@ pub(super) struct StreamedAnswer {
     calls: BTreeMap<u32, StreamedToolCall>,
     /// How much is kept, in bytes.
     bytes: usize,
+    /// How many pieces are not kept.
+    pub(super) left_out: u64,
     /// How many chunks came.
     pub(super) chunks: u64,
     /// How long the first one took.
@@ -127,6 +129,7 @@ impl StreamedAnswer {
             text: String::new(),
             calls: BTreeMap::new(),
             bytes: 0,
+            left_out: 0,
             chunks: 0,
             first_after,
         }
@@ -142,6 +145,8 @@ impl StreamedAnswer {
         if self.has_room() {
             self.bytes += text.len();
             self.text.push_str(text);
+        } else {
+            self.left_out += 1;
         }
     }
 
@@ -150,6 +155,7 @@ impl StreamedAnswer {
         self.chunks += 1;
         let is_kept = self.calls.len() < MAX_CALLS || self.calls.contains_key(&chunk.index);
         if !self.has_room() || !is_kept {
+            self.left_out += 1;
             return;
         }
         let call = self.calls.entry(chunk.index).or_default();
@@ -168,6 +174,7 @@ impl StreamedAnswer {
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.calls.clear();
+        self.left_out = 0;
     }
 
     /// What was said; `None` when nothing was.

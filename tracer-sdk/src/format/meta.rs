@@ -150,6 +150,7 @@ pub struct RunMeta {
 
 /// The additive keys of `meta.json` that say what became of a run's records.
 pub(crate) const DROPPED: &str = "dropped";
+pub(crate) const LEFT_OUT: &str = "left_out";
 pub(crate) const LATE_SPANS: &str = "late_spans";
 pub(crate) const UNFINISHED_SPANS: &str = "unfinished_spans";
 pub(crate) const UNATTACHED: &str = "unattached";
@@ -170,6 +171,24 @@ impl RunMeta {
             spans: dropped.get("spans")?.as_u64()?,
             reason: reason.unwrap_or("no reason is given").to_owned(),
         })
+    }
+
+    /// How many parts of records were left out, because they are past what a record keeps: attributes, logs, links, errors of
+    /// the run, pieces of a streamed answer.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    /// use tracer_sdk::tool_call;
+    ///
+    /// let run = capture(|| {
+    ///     let call = (0..130).fold(tool_call("search"), |call, number| call.attribute(&format!("key {number}"), &1));
+    ///     call.record()
+    /// });
+    /// assert_eq!(run.meta.left_out(), 2);
+    /// ```
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.additive_count(LEFT_OUT)
     }
 
     /// How many spans ended after the run had ended, in tasks and threads that outlived it.

@@ -54,6 +54,11 @@ pub(crate) struct AdditiveKeys {
     #[schemars(skip_serializing_if = "Option::is_none", with = "Dropped")]
     #[expect(dead_code, reason = "only the shape is wanted")]
     dropped: Option<Dropped>,
+    /// Parts of records that are past what a record keeps: attributes, logs, links, errors of the run, pieces of a streamed
+    /// answer; there only when there are any.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "u64")]
+    #[expect(dead_code, reason = "only the shape is wanted")]
+    left_out: Option<u64>,
     /// Spans that ended after the run had ended; there only when there are any.
     #[schemars(skip_serializing_if = "Option::is_none", with = "u64")]
     #[expect(dead_code, reason = "only the shape is wanted")]

@@ -27,6 +27,7 @@ pub(crate) struct Draft {
     bytes: Vec<u8>,
     pub(super) attributes: Vec<DraftEntry>,
     user_attributes: usize,
+    left_out: u64,
     pub(super) events: Vec<DraftEvent>,
     pub(super) event_attributes: Vec<DraftEntry>,
     /// The numbers of a value while it is written.
@@ -101,9 +102,20 @@ impl Draft {
         self.bytes.shrink_to(MAX_KEPT_BYTES);
         self.attributes.clear();
         self.user_attributes = 0;
+        self.left_out = 0;
         self.events.clear();
         self.event_attributes.clear();
         self.numbered = None;
+    }
+
+    /// Counts parts of the span that are past what is kept of one.
+    pub(crate) fn leave_out(&mut self, parts: u64) {
+        self.left_out = self.left_out.saturating_add(parts);
+    }
+
+    /// How many parts of the span were left out.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// An attribute that is a word of the format itself, which needs no escape.
@@ -157,6 +169,7 @@ impl Draft {
         };
         let known = self.attributes.iter().any(|entry| entry.key == stored_key);
         if self.user_attributes >= MAX_USER_ATTRIBUTES && !known {
+            self.leave_out(1);
             return;
         }
         let member = redactor.member(key, usize::MAX);

@@ -1,4 +1,4 @@
-//! What a run lost: how many spans, why the first one, and those of them that others name as their parent.
+//! What a run lost: how many spans, why the first one, those of them that others name as their parent, and parts of records.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -25,6 +25,7 @@ const MAX_NAME_BYTES: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     dropped: Option<Dropped>,
+    left_out: u64,
     parents: Vec<LostParent>,
     forgot_parents: bool,
 }
@@ -37,6 +38,16 @@ impl Losses {
             reason: reason.to_string(),
         });
         dropped.spans = dropped.spans.saturating_add(spans);
+    }
+
+    /// Counts parts of records that are past what a record keeps.
+    pub(crate) fn leave_out(&mut self, parts: u64) {
+        self.left_out = self.left_out.saturating_add(parts);
+    }
+
+    /// How many parts of records were left out.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Keeps a lost parent, to have a stand-in written for it.

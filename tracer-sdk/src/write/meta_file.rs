@@ -24,6 +24,9 @@ pub(crate) struct MetaFile<'a> {
     /// Additive: spans that could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped: Option<Dropped>,
+    /// Additive: parts of records that are past what a record keeps.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) left_out: u64,
     /// Additive: how many of the blocks that were warned of are loops, so that a list of runs need not read their spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loops: Option<u64>,
@@ -48,6 +51,7 @@ impl<'a> MetaFile<'a> {
             status: RecordedStatus::Running,
             counts: Counts::default(),
             dropped: None,
+            left_out: 0,
             loops: None,
             unfinished_spans: 0,
             unattached: 0,

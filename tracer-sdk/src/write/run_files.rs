@@ -410,6 +410,7 @@ impl RunFiles {
         let mut meta = self.meta();
         meta.counts = if whole { ending.counts } else { self.counts };
         meta.dropped = self.losses.dropped().cloned();
+        meta.left_out = self.losses.left_out();
         meta.unfinished_spans = ending.unfinished_spans;
         meta.unattached = ending.unattached;
         if whole {

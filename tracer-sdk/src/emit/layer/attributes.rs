@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use tracing::field::{Field, Visit};
 
 use crate::emit::error::debug_text_up_to;
@@ -17,27 +17,33 @@ const MAX_TEXT_BYTES: usize = 16 * 1024 * 1024;
 
 /// The attributes of a span that has not ended: a value that is sent again replaces the one before.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SentAttributes(Map<String, Value>);
+pub(super) struct SentAttributes {
+    kept: Map<String, Value>,
+    /// How many values came under keys that are past those that are kept.
+    pub(super) left_out: u64,
+}
 
 impl SentAttributes {
     pub(super) fn set(&mut self, key: &str, value: Value) {
-        if let Some(place) = self.0.get_mut(key) {
+        if let Some(place) = self.kept.get_mut(key) {
             *place = value;
-        } else if self.0.len() < MAX_ATTRIBUTES {
-            self.0.insert(key.to_owned(), value);
+        } else if self.kept.len() < MAX_ATTRIBUTES {
+            self.kept.insert(key.to_owned(), value);
+        } else {
+            self.left_out += 1;
         }
     }
 
     pub(super) fn as_map(&self) -> &Map<String, Value> {
-        &self.0
+        &self.kept
     }
 
     pub(super) fn into_map(self) -> Map<String, Value> {
-        self.0
+        self.kept
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
-        self.0.get(key)
+        self.kept.get(key)
     }
 
     /// The text under a key, if it says something.
@@ -57,7 +63,7 @@ impl SentAttributes {
 
     /// The keys under which there is something.
     pub(super) fn telling_keys(&self) -> impl Iterator<Item = &str> {
-        self.0
+        self.kept
             .iter()
             .filter(|(_, value)| **value != "")
             .map(|(key, _)| key.as_str())
@@ -101,6 +107,16 @@ impl Visit for FieldVisitor {
         self.set(field, value.into());
     }
 
+    fn record_i128(&mut self, field: &Field, value: i128) {
+        let number = Number::from_i128(value).map(Value::Number);
+        self.set(field, number.unwrap_or_else(|| value.to_string().into()));
+    }
+
+    fn record_u128(&mut self, field: &Field, value: u128) {
+        let number = Number::from_u128(value).map(Value::Number);
+        self.set(field, number.unwrap_or_else(|| value.to_string().into()));
+    }
+
     fn record_bool(&mut self, field: &Field, value: bool) {
         self.set(field, value.into());
     }
@@ -140,6 +156,7 @@ mod tests {
             sent.set(&format!("key.{number}"), true.into());
         }
         assert_eq!(sent.as_map().len(), MAX_ATTRIBUTES);
+        assert_eq!(sent.left_out, MAX_ATTRIBUTES as u64);
     }
 
     #[test]

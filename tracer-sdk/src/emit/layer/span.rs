@@ -141,6 +141,8 @@ struct OpenWork {
     panic: Option<ErrorInfo>,
     follows_from: Vec<SpanId>,
     logs: Vec<(Timestamp, Map<String, Value>)>,
+    /// How many logs and links are past those that are kept.
+    left_out: u64,
 }
 
 /// Where a new span belongs.
@@ -192,6 +194,7 @@ impl LibrarySpan {
             panic: None,
             follows_from: Vec::new(),
             logs: Vec::new(),
+            left_out: 0,
             attributes,
         };
         let mut within = context.clone();
@@ -279,6 +282,7 @@ impl LibrarySpan {
     pub(super) fn record(&self, attributes: SentAttributes) {
         let now = self.0.context.run.clock.now();
         self.edit(|work| {
+            work.attributes.left_out += attributes.left_out;
             for (key, value) in attributes.into_map() {
                 work.attributes.set(&key, value);
             }
@@ -332,6 +336,8 @@ impl LibrarySpan {
             }
             if work.logs.len() < MAX_LOGS {
                 work.logs.push((now, fields));
+            } else {
+                work.left_out += 1;
             }
         });
     }
@@ -348,6 +354,8 @@ impl LibrarySpan {
             self.edit(|work| {
                 if work.follows_from.len() < MAX_LINKS {
                     work.follows_from.push(other.span);
+                } else {
+                    work.left_out += 1;
                 }
             });
         }
@@ -606,6 +614,7 @@ impl OpenWork {
         }
         draft.cleaned(names::SCOPE, metadata.target());
         draft.flag(names::LAYER);
+        draft.leave_out(self.left_out + self.attributes.left_out);
         if event_type == EventType::LlmCall {
             self.describe_call(draft, redactor);
         }

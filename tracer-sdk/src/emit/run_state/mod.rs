@@ -466,6 +466,7 @@ impl RunState {
             let Some(mut files) = self.files.lock() else {
                 return RecordOutcome::Nowhere;
             };
+            files.losses.leave_out(draft.left_out());
             if self.has_reached_end(&mut files) {
                 return self.write_after_end(files, line, span, draft);
             }
@@ -686,11 +687,12 @@ impl RunState {
     }
 
     fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
-        let (exceptions, loops) = self
+        let (exceptions, loops, left_out) = self
             .progress
             .lock()
-            .map(|mut progress| (progress.take_exceptions(), progress.loops()))
+            .map(|mut progress| (progress.take_exceptions(), progress.loops(), progress.left_out()))
             .unwrap_or_default();
+        files.losses.leave_out(left_out);
         let parents = root::write_lost_parents(self, files);
         let (totals, foreign) = self.count_log(files);
         let unfinished = self.write_named_open_spans(files, end);

@@ -41,6 +41,7 @@ pub(super) fn write_root(
 ) -> io::Result<()> {
     let redactor = &run.redactor;
     let mut draft = run.take_root_draft();
+    files.losses.leave_out(draft.left_out());
     draft.text(names::RUN_NAME, &run.place.name, redactor);
     // The program may have read secrets since the run began.
     draft.tags(&redactor.tags(&run.place.tags));

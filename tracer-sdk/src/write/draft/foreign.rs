@@ -50,6 +50,7 @@ impl Draft {
         redactor: &Redactor,
     ) {
         let first = self.event_attributes.len();
+        self.leave_out(attributes.len().saturating_sub(max_attributes) as u64);
         for (key, value) in attributes.iter().take(max_attributes) {
             if let Some(entry) = self.foreign_entry(key, value, limits, redactor) {
                 let is_cut = entry.key.len() < key.len();
