@@ -72,6 +72,10 @@ pub enum RunOn {
 /// tracing_subscriber::registry().with(tracer_sdk::layer()).init();
 /// ```
 ///
+/// A span that only its children keep open closes within the last of them. `tracing-subscriber` does that by recursion, with
+/// any layer: a chain of some hundred such spans overflows the stack of a thread. A parent that is held, entered or
+/// instrumented until its children have closed, as is usual, does not.
+///
 /// A global filter in front of it hides what it disables; give each layer its own filter (`with_filter`). Spans of
 /// libraries are at level `INFO`, requests and replies of rig at `TRACE`.
 pub fn layer<S>() -> impl Layer<S> + Send + Sync + 'static
