@@ -112,7 +112,11 @@ pub(super) fn taken(plan: &ExpansionPlan<'_>, function: &TracedFn, door: &TokenS
 /// Makes the body take the whole argument, and leaves it where it is.
 fn mention(typed: &PatType, name: &Ident, uses: &Uses<'_>, door: &TokenStream) -> TokenStream {
     let conditions = conditions(&typed.attrs);
-    let mention = quote_spanned!(Span::mixed_site()=> #(#conditions)* #door::whole(&#name););
+    let mention = quote_spanned! {Span::mixed_site()=>
+        #(#conditions)*
+        #[allow(clippy::used_underscore_binding, reason = "it is taken, not used")]
+        #door::whole(&#name);
+    };
     if name.unraw().to_string().starts_with('_') || uses.in_attribute(name) || uses.in_body(name) {
         return mention;
     }

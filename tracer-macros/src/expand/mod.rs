@@ -193,10 +193,10 @@ impl<'a> Expansion<'a> {
         };
         let arrow = declared.map(|declared| quote!(-> #declared));
         // A body in braces of its own within those that arguments are taken in; alone they would be needless.
-        let body = match taken {
-            Some(taken) => quote_spanned!(Span::mixed_site()=> #taken { #body }),
-            None => quote!(#body),
-        };
+        let body = taken.as_ref().map_or_else(
+            || quote!(#body),
+            |taken| quote_spanned!(Span::mixed_site()=> #taken { #body }),
+        );
         let closure = quote_spanned!(Span::mixed_site()=> move || #arrow { #body });
         match in_the_end {
             // The type of the future has no name, but what it gives has.

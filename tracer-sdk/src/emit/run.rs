@@ -395,7 +395,7 @@ impl RunGuard {
     /// ```
     pub fn observe<T, E: fmt::Display>(&self, result: Result<T, E>) -> Result<T, E> {
         observed(&self.scope, result, |scope, result| {
-            observe(scope, &self.site, result)
+            observe(scope, &self.site, result);
         })
     }
 
