@@ -2,12 +2,17 @@
 
 #![allow(
     unused,
+    clippy::let_underscore_must_use,
+    clippy::many_single_char_names,
+    clippy::shadow_reuse,
+    clippy::shadow_unrelated,
     clippy::too_many_arguments,
     reason = "an argument that is not used drops, too"
 )]
 
 use std::cell::RefCell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::task::Poll;
 
 use tokio::task::yield_now;
 use tracer_sdk::trace;
@@ -112,9 +117,9 @@ macro_rules! orders {
 fn cancelled(future: impl Future<Output = ()>) {
     block_on(async {
         let mut future = Box::pin(future);
-        std::future::poll_fn(|task| {
+        poll_fn(|task| {
             let _ = future.as_mut().poll(task);
-            std::task::Poll::Ready(())
+            Poll::Ready(())
         })
         .await;
     });

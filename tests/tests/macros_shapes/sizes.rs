@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::large_futures,
+    clippy::large_types_passed_by_value,
     clippy::manual_async_fn,
     clippy::shadow_reuse,
     reason = "what is tested is the size"

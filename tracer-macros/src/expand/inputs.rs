@@ -122,7 +122,12 @@ fn mention(typed: &PatType, name: &Ident, uses: &Uses<'_>, door: &TokenStream) -
     }
     // The compiler says of this variable what it would have said of the parameter.
     let attributes = &typed.attrs;
-    quote_spanned!(Span::mixed_site()=> #mention #(#attributes)* let #name = ();)
+    quote_spanned! {Span::mixed_site()=>
+        #mention
+        #(#attributes)*
+        #[allow(clippy::shadow_unrelated, reason = "it stands for the argument")]
+        let #name = ();
+    }
 }
 
 /// Makes the argument a variable of the body, as it would be of the plain function.
