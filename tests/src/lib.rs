@@ -41,13 +41,13 @@ struct InstrumentYourAgent;
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
-/// How many times a test kills a process: a few by default, `TRACER_KILLS=100` for the slow suite.
+/// How many times a test kills a process: a few by default, `TRACER_TEST_KILLS` in the slow step of CI.
 #[must_use]
 pub fn kills(by_default: u64) -> u64 {
-    let kills = std::env::var("TRACER_KILLS").ok();
+    let kills = std::env::var("TRACER_TEST_KILLS").ok();
     kills.map_or(by_default, |kills| {
         kills
             .parse()
-            .unwrap_or_else(|_| panic!("TRACER_KILLS is no number: {kills}"))
+            .unwrap_or_else(|_| panic!("TRACER_TEST_KILLS is no number: {kills}"))
     })
 }

@@ -202,6 +202,30 @@ fn every_test_that_a_promise_names_exists() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
+#[test]
+fn ci_sets_the_variables_that_tests_read() {
+    let steps = fs::read_to_string(repository().join(".ci/steps/slow")).unwrap();
+    let words = steps
+        .split_whitespace()
+        .filter_map(|word| Some(word.split_once('=')?.0));
+    let set: BTreeSet<&str> = words.filter(|name| name.starts_with("TRACER_")).collect();
+    let mut files = Vec::new();
+    sources(&repository(), &mut files);
+    let code: Vec<String> = files
+        .iter()
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let read = |code: &str| -> Vec<String> {
+        let reads = code.split("env::var(\"TRACER_TEST_").skip(1);
+        reads
+            .map(|rest| format!("TRACER_TEST_{}", rest.split('"').next().unwrap_or_default()))
+            .collect()
+    };
+    let read: BTreeSet<String> = code.iter().flat_map(|code| read(code)).collect();
+    let read: BTreeSet<&str> = read.iter().map(String::as_str).collect();
+    assert_eq!(set, read);
+}
+
 /// What a page has in code font.
 fn code_font(page: &str) -> impl Iterator<Item = &str> {
     page.split('`').skip(1).step_by(2)

@@ -11,28 +11,22 @@ use serde_json::Value;
 use tracer_sdk::format::{RecordedStatus, SpanRecord};
 use tracer_sdk::maintenance;
 use tracer_sdk::read::{Liveness, LoadedRun, probe_liveness, validate};
-use tracer_tests::{DataDir, Program, wait_until};
+use tracer_tests::{DataDir, Program, kills, wait_until};
 
 use super::TRACED;
 
 /// How many programs are killed by default.
-const KILLS: u32 = 50;
-
-fn number_of_kills() -> u32 {
-    std::env::var("TRACER_TEST_KILLS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(KILLS)
-}
+const KILLS: u64 = 50;
 
 #[test]
 fn kills_lose_no_acknowledged_span() {
     let mut acknowledged = 0;
-    for kill in 0..number_of_kills() {
+    let count = u32::try_from(kills(KILLS)).unwrap();
+    for kill in 0..count {
         acknowledged += kill_once(kill);
     }
     assert!(
-        acknowledged > u64::from(number_of_kills()),
+        acknowledged > u64::from(count),
         "the programs got to record something"
     );
 }

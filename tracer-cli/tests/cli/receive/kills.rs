@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::process::{Receiving, batch, chat_span, post, root_span, span};
 use crate::sandbox::Sandbox;
 
-/// How many kills: few by default, `TRACER_KILLS=100` for the slow suite.
+/// How many kills: few by default, `TRACER_TEST_KILLS` in the slow step of CI.
 fn kills() -> u64 {
-    let kills = std::env::var("TRACER_KILLS").ok();
-    kills.map_or(4, |kills| kills.parse().expect("TRACER_KILLS is a number"))
+    let kills = std::env::var("TRACER_TEST_KILLS").ok();
+    kills.map_or(4, |kills| kills.parse().expect("TRACER_TEST_KILLS is a number"))
 }
 
 /// Traces of agents, and one of somebody else's.
