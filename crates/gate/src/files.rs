@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::policy::{Overrides, Policy, PolicyError, PolicyErrorCode};
-use crate::{Baseline, Gate, InputFile};
+use crate::{Baseline, InputFile};
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::read::read_input;
@@ -56,18 +56,41 @@ impl InputError {
     }
 }
 
-/// Where the policy is looked for when no option names one.
+/// The policy of a project, below its folder.
 pub const POLICY_FILE: &str = ".tracer/policy.yaml";
 
-/// The policy: from the file that is named, else from the usual place, else what the options alone say.
-pub fn policy(path: Option<&Path>, overrides: &Overrides) -> Result<(Policy, Option<InputFile>), InputError> {
-    let path = match path {
-        Some(path) => path.to_owned(),
-        None if is_there(Path::new(POLICY_FILE)) => PathBuf::from(POLICY_FILE),
-        None => {
-            let policy = Policy::without_file(overrides).map_err(|error| refused(None, &error))?;
-            return Ok((policy, None));
+/// The policy of the project: in the working directory, or else in the nearest folder above that has one. The search ends with the
+/// repository, and below the home directory, as that for settings does.
+#[must_use]
+pub fn project_policy() -> Option<PathBuf> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    policy_above(&here, home.as_deref())
+}
+
+/// The path of the policy from `here`.
+fn policy_above(here: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let mut way = PathBuf::new();
+    for folder in here.ancestors() {
+        if folder != here && Some(folder) == home {
+            return None;
         }
+        if is_there(&folder.join(POLICY_FILE)) {
+            return Some(way.join(POLICY_FILE));
+        }
+        if is_there(&folder.join(".git")) {
+            return None;
+        }
+        way.push("..");
+    }
+    None
+}
+
+/// The policy: from the file that is named, else that of the project, else what the options alone say.
+pub fn policy(path: Option<&Path>, overrides: &Overrides) -> Result<(Policy, Option<InputFile>), InputError> {
+    let Some(path) = path.map(Path::to_owned).or_else(project_policy) else {
+        let policy = Policy::without_file(overrides).map_err(|error| refused(None, &error))?;
+        return Ok((policy, None));
     };
     let bytes = read("policy", &path, Policy::MAX_BYTES, "write one: tracer init")?;
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -81,7 +104,7 @@ pub fn policy(path: Option<&Path>, overrides: &Overrides) -> Result<(Policy, Opt
 pub fn refused(path: Option<&Path>, error: &PolicyError) -> InputError {
     if path.is_none() && error.code == PolicyErrorCode::NothingToCheck {
         return InputError::new(format!(
-            "no policy found: {POLICY_FILE} does not exist, and no option sets a check that decides"
+            "no policy found: there is no {POLICY_FILE} here or in a folder above, and no option sets a check that decides"
         ))
         .with_hint("write one: tracer init")
         .with_hint("or name one: --policy FILE");
@@ -209,8 +232,34 @@ fn read(what: &str, path: &Path, max_bytes: u64, hint: &str) -> Result<Vec<u8>, 
     })
 }
 
-/// What the reader of a result should know about the policy and how it goes with the baseline.
-pub fn notices(policy: &Policy, gate: &Gate<'_>) -> Vec<String> {
-    let warnings = policy.warnings.iter().map(ToString::to_string);
-    warnings.chain(gate.notices().iter().cloned()).collect()
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_subfolder_has_its_projects_policy() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("home/project");
+        let inner = project.join("crates/agent");
+        fs::create_dir_all(&inner).unwrap();
+        let write = |folder: &Path| {
+            fs::create_dir_all(folder.join(".tracer")).unwrap();
+            fs::write(folder.join(POLICY_FILE), "version: 2").unwrap();
+        };
+        let home = folder.path().join("home");
+        let found = |here: &Path| policy_above(here, Some(&home));
+        // What lies beside the runs of the home directory is no project's, and neither is what is above a repository.
+        write(&home);
+        assert_eq!(found(&inner), None);
+        assert_eq!(found(&home), Some(PathBuf::from(POLICY_FILE)));
+        write(&project);
+        assert_eq!(found(&inner), Some(Path::new("../..").join(POLICY_FILE)));
+        assert_eq!(found(&project), Some(PathBuf::from(POLICY_FILE)));
+        fs::create_dir(inner.join(".git")).unwrap();
+        assert_eq!(found(&inner), None);
+        write(&inner);
+        assert_eq!(found(&inner), Some(PathBuf::from(POLICY_FILE)));
+    }
 }

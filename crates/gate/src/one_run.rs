@@ -22,7 +22,7 @@ pub fn judged(
         tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
         policy: policy_file,
         baseline: baseline_file,
-        notices: files::notices(policy, &gate),
+        notices: gate.notices().to_vec(),
         ..GateDetails::default()
     };
     let trials = [Trial::of_run(1, run)];

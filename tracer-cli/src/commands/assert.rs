@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Check against the policy in FILE [default: .tracer/policy.yaml if it exists]
+    /// Check against the policy in FILE [default: .tracer/policy.yaml here or in a folder above]
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 

@@ -49,6 +49,43 @@ fn a_recorded_run_is_judged_by_the_policy() {
 }
 
 #[test]
+fn a_subfolder_is_judged_by_the_policy_above() {
+    let sandbox = sandbox();
+    file(&sandbox, "project/.tracer/policy.yaml", POLICY);
+    fs::create_dir_all(sandbox.path("project/crates/agent")).unwrap();
+    let mut command = sandbox.command(&["assert", SECOND, "--format", "json"]);
+    command.current_dir(sandbox.path("project/crates/agent"));
+    let judged: Outcome = command.output().unwrap().into();
+    assert_eq!(judged.code, Some(0), "{judged:?}");
+    assert_eq!(
+        judged.json()["gate"]["policy"]["path"],
+        "../../.tracer/policy.yaml"
+    );
+}
+
+#[test]
+fn a_policy_of_version_1_is_warned_of_once() {
+    let sandbox = sandbox();
+    file(
+        &sandbox,
+        "old.yaml",
+        "assert: {max_steps: 100, fail_fast: false}\n",
+    );
+    let judged = sandbox.tracer(&["assert", SECOND, "--policy", "old.yaml", "--format", "json"]);
+    let report = judged.json();
+    let notices: Vec<&str> = report["gate"]["notices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|notice| notice.as_str().unwrap())
+        .collect();
+    for said in ["old format (version 1)", "are ignored: fail_fast"] {
+        let count = notices.iter().filter(|notice| notice.contains(said)).count();
+        assert_eq!(count, 1, "{said}: {notices:?}");
+    }
+}
+
+#[test]
 fn nothing_to_check_is_an_error() {
     // gate-contract, section 15.1, P5
     let sandbox = sandbox();

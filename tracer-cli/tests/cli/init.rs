@@ -70,6 +70,8 @@ fn its_policy_passes_a_healthy_agent_as_it_is() {
     let outcome = sandbox.tracer(&["run", "--jobs", "3", "--", agent, "demo"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert!(outcome.stdout.starts_with("✓ PASS"), "{outcome:?}");
+    // A name that stands in for the user's own checks nothing, and counts as nothing.
+    assert!(!outcome.stdout.contains("forbidden_tools"), "{outcome:?}");
 }
 
 /// The step of a workflow with this name, or that uses this action the `n`-th time: where it begins, and its script.
@@ -194,11 +196,8 @@ impl Runner {
         output.trim().strip_prefix("digest=").unwrap().to_owned()
     }
 
-    fn gate(&self, digest: &str, inconclusive: &str) -> std::process::Output {
-        self.step(
-            "- name: Gate\n",
-            &[("DIGEST", digest), ("INCONCLUSIVE", inconclusive)],
-        )
+    fn gate(&self, digest: &str) -> std::process::Output {
+        self.step("- name: Gate\n", &[("DIGEST", digest)])
     }
 }
 
@@ -223,7 +222,7 @@ fn the_workflow_takes_rules_from_the_base() {
     assert!(places.is_sorted(), "{places:?}");
 
     let digest = runner.prepare(|runner| runner.write("repository/.tracer/policy.yaml", LOOSE));
-    let gate = runner.gate(&digest, "fail");
+    let gate = runner.gate(&digest);
     assert_eq!(
         gate.status.code(),
         Some(1),
@@ -237,16 +236,32 @@ fn the_workflow_takes_rules_from_the_base() {
 fn the_change_that_brings_the_first_policy_is_judged_by_its_own() {
     let runner = Runner::new(None);
     let digest = runner.prepare(|runner| runner.write("repository/.tracer/policy.yaml", LOOSE));
-    let gate = runner.gate(&digest, "fail");
+    let gate = runner.gate(&digest);
     assert_eq!(gate.status.code(), Some(0), "{gate:?}");
 }
 
 #[test]
-fn the_workflow_fails_on_inconclusive() {
+fn here_and_in_ci_the_policy_says_what_inconclusive_means() {
+    let starter = fs::read_to_string(Runner::new(None).sandbox.path(".tracer/policy.yaml")).unwrap();
+    let outcomes = [
+        ("", 0),
+        ("x_tracer: {inconclusive: pass}\n", 0),
+        ("x_tracer: {inconclusive: fail}\n", 1),
+    ];
+    for (said, code) in outcomes {
+        assert_eq!(codes_of_inconclusive(said), [code; 2], "{said}");
+    }
+    assert!(starter.contains("\n  inconclusive: fail\n"), "{starter}");
+}
+
+/// The exit codes of an INCONCLUSIVE gate by a policy that ends so, in the workflow and by hand.
+fn codes_of_inconclusive(said: &str) -> [i32; 2] {
     let undecided = "version: 2\ntrials: 1\nmetrics:\n  \
          task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}\n  \
-         cost_tokens: {kind: measured, direction: upper, limit: 1000000}\n";
-    let runner = Runner::new(Some(undecided));
+         cost_tokens: {kind: measured, direction: upper, limit: 1000000}\n"
+        .to_owned()
+        + said;
+    let runner = Runner::new(Some(&undecided));
     let lossy = r#"
 data="$TRACER_DATA_DIR"; "$0" demo > /dev/null
 for meta in "$data"/runs/*/meta.json; do sed -i 's/"counts"/"dropped": {"spans": 3, "reason": "full"}, "counts"/' "$meta"; done"#;
@@ -262,16 +277,16 @@ for meta in "$data"/runs/*/meta.json; do sed -i 's/"counts"/"dropped": {"spans":
         "{} -- sh agent.sh > \"$RUNNER_TEMP/result/comment.md\"",
         &script[..command]
     );
-    let gate = |inconclusive: &str| {
-        let environment = [("DIGEST", digest.as_str()), ("INCONCLUSIVE", inconclusive)];
-        runner.command(&runner.sandbox.path("repository"), &script, &environment)
-    };
-    let failed = gate("fail");
+    let repository = runner.sandbox.path("repository");
+    let in_ci = runner.command(&repository, &script, &[("DIGEST", &digest)]);
     let comment = fs::read_to_string(runner.sandbox.path("temp/result/comment.md")).unwrap();
-    assert!(comment.contains("INCONCLUSIVE"), "{comment} {failed:?}");
-    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
-    assert_eq!(gate("pass").status.code(), Some(0));
-    assert!(runner.workflow.contains("INCONCLUSIVE: fail\n"));
+    assert!(comment.contains("INCONCLUSIVE"), "{comment} {in_ci:?}");
+    let by_hand = runner.command(
+        &repository,
+        &format!("'{}' run -- sh agent.sh", env!("CARGO_BIN_EXE_tracer")),
+        &[],
+    );
+    [in_ci, by_hand].map(|ended| ended.status.code().unwrap())
 }
 
 #[test]
@@ -326,7 +341,7 @@ fn a_build_that_changes_the_rules_is_found() {
     let runner = Runner::new(Some(STRICT));
     let digest = runner.prepare(|runner| runner.write("repository/README.md", "changed"));
     runner.write("temp/rules/.tracer/policy.yaml", LOOSE);
-    let gate = runner.gate(&digest, "fail");
+    let gate = runner.gate(&digest);
     assert_eq!(gate.status.code(), Some(1), "{gate:?}");
     assert!(
         String::from_utf8_lossy(&gate.stdout).contains("changed the rules"),

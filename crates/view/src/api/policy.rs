@@ -1,7 +1,7 @@
 //! What the project's policy says of a run that is compared: judged as `tracer assert` does, reported in the same words.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use tracer_gate::policy::{Overrides, Policy};
@@ -9,7 +9,7 @@ use tracer_gate::{Baseline, InputFile, Report, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::RecordedStatus;
 
-use tracer_gate::files::{self, InputError, POLICY_FILE};
+use tracer_gate::files::{self, InputError};
 use tracer_gate::one_run;
 use tracer_gate::words::checks;
 use tracer_gate::words::checks::{CheckOutcome, CheckRow};
@@ -20,7 +20,7 @@ use tracer_gate::words::verdict;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct PolicyAnswer {
     /// The policy's path from the viewer's working directory.
-    file: &'static str,
+    file: String,
     /// Why it does not judge; null when it does.
     problem: Option<PolicyProblem>,
     /// The judgement; null when the policy cannot judge.
@@ -78,19 +78,23 @@ pub(super) enum Against<'a> {
     Run(&'a RunProfile),
 }
 
-/// The policy of the working directory, or what keeps it from being used.
-pub(super) struct ProjectPolicy(Result<(Policy, Option<InputFile>), InputError>);
+/// The policy of the project, or what keeps it from being used.
+pub(super) struct ProjectPolicy {
+    path: PathBuf,
+    read: Result<(Policy, Option<InputFile>), InputError>,
+}
 
 impl ProjectPolicy {
     /// Reads it; nothing where there is none.
     pub(super) fn read() -> Option<Self> {
-        let path = Path::new(POLICY_FILE);
-        files::is_there(path).then(|| Self(files::policy(Some(path), &Overrides::default())))
+        let path = files::project_policy()?;
+        let read = files::policy(Some(&path), &Overrides::default());
+        Some(Self { path, read })
     }
 
     /// A text that changes with the policy.
     pub(super) fn version(&self) -> Option<&str> {
-        match &self.0 {
+        match &self.read {
             Ok((_, file)) => file.as_ref().map(|file| file.sha256.as_str()),
             Err(error) => Some(error.message()),
         }
@@ -98,7 +102,7 @@ impl ProjectPolicy {
 
     /// Judges a run.
     pub(super) fn judge(self, against: Against<'_>, run: RunProfile) -> PolicyAnswer {
-        let judged = self.0.and_then(|(policy, file)| {
+        let judged = self.read.and_then(|(policy, file)| {
             let baseline = against.baseline()?;
             one_run::judged(&policy.for_one_run(), file, Some(&baseline), None, run)
         });
@@ -110,7 +114,7 @@ impl ProjectPolicy {
             }
         };
         PolicyAnswer {
-            file: POLICY_FILE,
+            file: self.path.display().to_string(),
             problem,
             judgement,
         }

@@ -77,7 +77,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     outputs::prepare(&args.output)?;
     let push = args.push.prepare(session)?;
     let environment = environment::fingerprint(&command.workspace, replayed.as_deref())?;
-    let notices = files::notices(&policy, &gate);
+    let notices = gate.notices().to_vec();
     for notice in &notices {
         session.ui.remark(notice);
     }

@@ -25,7 +25,7 @@ Exit codes: 0 passed, or INCONCLUSIVE where the policy allows it; 1 failed, time
 baseline or usage; 10 internal error.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
-    /// Check against the policy in FILE [default: .tracer/policy.yaml if it exists]
+    /// Check against the policy in FILE [default: .tracer/policy.yaml here or in a folder above]
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
 

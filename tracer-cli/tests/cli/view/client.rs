@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -90,17 +91,23 @@ impl Viewer {
     }
 
     pub(crate) fn start_with(sandbox: &Sandbox, options: &[&str]) -> Self {
-        Self::spawn(sandbox, "0", options)
+        Self::spawn(sandbox, &sandbox.path(""), "0", options)
     }
 
     pub(crate) fn start_with_port(sandbox: &Sandbox, port: &str) -> Self {
-        Self::spawn(sandbox, port, &[])
+        Self::spawn(sandbox, &sandbox.path(""), port, &[])
     }
 
-    fn spawn(sandbox: &Sandbox, port: &str, options: &[&str]) -> Self {
+    /// With this working directory.
+    pub(crate) fn start_in(sandbox: &Sandbox, directory: &Path) -> Self {
+        Self::spawn(sandbox, directory, "0", &[])
+    }
+
+    fn spawn(sandbox: &Sandbox, directory: &Path, port: &str, options: &[&str]) -> Self {
         let arguments = ["view", "--no-browser", "--json", "--port", port];
         let mut child = sandbox
             .command(&[&arguments, options].concat())
+            .current_dir(directory)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

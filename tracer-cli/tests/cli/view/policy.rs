@@ -30,6 +30,20 @@ fn policy(viewer: &Viewer, before: &str, after: &str) -> Value {
 }
 
 #[test]
+fn the_page_has_its_projects_policy() {
+    let (sandbox, _) = opened();
+    // A folder of its own: the sandbox itself is the home directory.
+    let below = sandbox.path("project/crates/agent");
+    fs::create_dir_all(&below).unwrap();
+    fs::create_dir(sandbox.path("project/.tracer")).unwrap();
+    fs::write(sandbox.path("project/.tracer/policy.yaml"), POLICY).unwrap();
+    let viewer = Viewer::start_in(&sandbox, &below);
+    let reported = policy(&viewer, FIRST, SECOND);
+    assert_eq!(reported["file"], "../../.tracer/policy.yaml");
+    assert_eq!(reported["judgement"]["verdict"], "fail");
+}
+
+#[test]
 fn comparisons_are_judged_in_the_terminals_words() {
     let (sandbox, viewer) = opened();
     write(&sandbox, POLICY);
