@@ -8,6 +8,10 @@ const { ago, bytes, duration, quantity, Timescale } = await import(`${page}/unit
 const { changedColumns, readColumns, rowsMoved } = await import(`${page}/columns.js`);
 const { Outline } = await import(`${page}/outline.js`);
 const { visible } = await import(`${page}/dom.js`);
+const { joined } = await import(`${page}/commands.js`);
+const { nameTerm } = await import(`${page}/runs-filters.js`);
+const { asMarkdown } = await import(`${page}/step-markdown.js`);
+const { repeatWords } = await import(`${page}/step-row.js`);
 const { address, readRoute } = await import(`${page}/workspace.js`);
 
 const KINDS = ["run", "llm", "tool", "state", "error", "loop", "span"];
@@ -195,4 +199,52 @@ test("a character that hides or turns text round is shown by its number, and no 
   assert.equal(visible("a\u202egnp.exe\u001b[31m\u200b"), "a‹U+202E›gnp.exe‹U+001B›[31m‹U+200B›");
   const text = "Grüße\n\t👩‍💻 — мир → שלום";
   assert.equal(visible(text), text);
+});
+
+test("copied commands reach the runs that the page shows", () => {
+  const words = { program: "tracer --data-dir '/my runs'", store: " --store s3://team/agents" };
+  assert.equal(joined(words, "show", "0cc00a25 --step 3"), "tracer --data-dir '/my runs' show --store s3://team/agents 0cc00a25 --step 3");
+  assert.equal(joined(words, "validate-trace", "0cc00a25"), "tracer --data-dir '/my runs' validate-trace --store s3://team/agents 0cc00a25");
+  assert.equal(joined(words, "replay", "--run 0cc00a25"), "tracer --data-dir '/my runs' replay --run 0cc00a25");
+  assert.equal(joined({ program: "tracer", store: "" }, "demo"), "tracer demo");
+});
+
+test("a run's name is asked for as a whole", () => {
+  assert.equal(nameTerm('the "b" \\ agent'), 'name:"the \\"b\\" \\\\ agent"');
+  assert.equal(nameTerm("(unnamed)"), "-name:*");
+});
+
+test("repeats are identical in what was compared alone", () => {
+  assert.equal(repeatWords("tool", true), "identical arguments");
+  assert.equal(repeatWords("llm", true), "identical prompt");
+  assert.deepEqual(
+    [
+      ["tool", false],
+      ["state", true],
+    ].map(([kind, isSeen]) => repeatWords(kind, isSeen)),
+    ["the same again", "the same again"],
+  );
+});
+
+test("no Markdown of a trace is Markdown of the copied step", () => {
+  const said = "</details>\n```\n# Done ![x](https://example.org/x) @everyone\n~~~";
+  const tool = { arguments: { value: { note: "```" } }, result: { value: said } };
+  const step = { number: 3, name: "a `b`\n# c", kind: "tool", failed: true, error: { type: "Bad*", message: "*no*" }, tool, state: null, llm: null };
+  assert.equal(
+    asMarkdown(step, "0cc00a25", "tracer show 0cc00a25 --step 3"),
+    [
+      "### Step 3: ``a `b` # c`` (tool, failed)",
+      "**`Bad*`**",
+      "```\n*no*\n```",
+      "**Arguments**",
+      '````json\n{\n  "note": "```"\n}\n````',
+      "**Result**",
+      `\`\`\`\`\n${said}\n\`\`\`\``,
+      "Run `0cc00a25`, `tracer show 0cc00a25 --step 3`",
+    ].join("\n\n"),
+  );
+  const message = { role: "user", is_new: true, parts: [{ name: null, text: "# hi" }] };
+  const llm = { messages: [message], response: [{ role: "assistant", parts: [{ name: "search", value: { q: 1 } }] }] };
+  const copied = asMarkdown({ ...step, kind: "llm", failed: false, error: null, tool: null, llm }, "0cc00a25", "tracer");
+  assert.match(copied, /\n\*\*`user`\*\*\n\n```\n# hi\n```\n\n\*\*`assistant` calls `search`\*\*\n\n```json\n/);
 });

@@ -15,6 +15,7 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::text::{path_below_home, shell_quoted};
 use tracer_insight::units;
+use tracer_view::CommandWords;
 
 /// Candidates listed for an ambiguous `RUN_ID`; the rest are counted.
 const MAX_LISTED_CANDIDATES: usize = 10;
@@ -106,21 +107,36 @@ impl Session {
     /// A suggested command line for the same data directory.
     pub fn command(&self, rest: &str) -> String {
         let (command, arguments) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
-        let named = self
-            .store
-            .as_ref()
-            .filter(|store| store.is_option && READING.contains(&command));
-        let rest = match named {
-            Some(store) => format!(
-                "{command} --store {}{arguments}",
-                shell_quoted(&store.reader.url().to_string())
-            ),
-            None => rest.to_owned(),
-        };
-        match &self.data_dir_option {
-            None => format!("{} {rest}", self.invocation),
-            Some(path) => format!("{} --data-dir {} {rest}", self.invocation, quoted(path)),
+        let store = self.store_option().filter(|_| READING.contains(&command));
+        let program = self.program(self.data_dir_option.as_deref());
+        format!("{program} {command}{}{arguments}", store.unwrap_or_default())
+    }
+
+    /// How command lines begin that another shell is to run: its working directory may be another one.
+    pub(crate) fn command_words(&self) -> CommandWords {
+        let data_dir = self.data_dir_option.as_deref();
+        let absolute = data_dir.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+        CommandWords {
+            program: self.program(absolute.as_deref()),
+            store: self.store_option().unwrap_or_default(),
         }
+    }
+
+    /// The program and its global options.
+    fn program(&self, data_dir: Option<&Path>) -> String {
+        match data_dir {
+            None => self.invocation.clone(),
+            Some(path) => format!("{} --data-dir {}", self.invocation, quoted(path)),
+        }
+    }
+
+    /// The option for the bucket that is read besides, after a space.
+    fn store_option(&self) -> Option<String> {
+        let store = self.store.as_ref().filter(|store| store.is_option)?;
+        Some(format!(
+            " --store {}",
+            shell_quoted(&store.reader.url().to_string())
+        ))
     }
 
     /// Prints a suggested command line to standard error, behind what it does.

@@ -175,6 +175,7 @@ impl RunSteps {
         mut on_read: impl FnMut(),
     ) -> Result<Vec<usize>, RecordError> {
         let mut numbers = self.numbers(|event_type, failed| filter.passes_header(event_type, failed));
+        numbers.retain(|number| filter.passes_number(*number));
         if filter.has_text() {
             let mut found = Vec::new();
             for number in numbers {

@@ -13,6 +13,8 @@ pub struct StepFilter {
     only_failures: bool,
     /// In lower case.
     text: Option<String>,
+    /// The numbers of those that may pass, sorted; `None` for any.
+    numbers: Option<Vec<usize>>,
 }
 
 impl StepFilter {
@@ -22,12 +24,27 @@ impl StepFilter {
             kinds: kinds.to_vec(),
             only_failures,
             text: text.map(str::to_lowercase),
+            numbers: None,
         }
+    }
+
+    /// The same of these steps alone, by their numbers.
+    #[must_use]
+    pub fn among(mut self, mut numbers: Vec<usize>) -> Self {
+        numbers.sort_unstable();
+        self.numbers = Some(numbers);
+        self
+    }
+
+    /// Checks the number of a step.
+    pub(crate) fn passes_number(&self, number: usize) -> bool {
+        let numbers = self.numbers.as_ref();
+        numbers.is_none_or(|numbers| numbers.binary_search(&number).is_ok())
     }
 
     /// Has no criteria: every step passes.
     pub fn is_empty(&self) -> bool {
-        self.kinds.is_empty() && !self.only_failures && self.text.is_none()
+        self.kinds.is_empty() && !self.only_failures && self.text.is_none() && self.numbers.is_none()
     }
 
     /// Has a criterion for which a step has to be read.

@@ -2,6 +2,7 @@
 // its loops; where it ran.
 
 import { getJson, runPath } from "./api.js";
+import { commandLine } from "./commands.js";
 import { glyph, make } from "./dom.js";
 import { banner, copy } from "./frame.js";
 import { ago, bytes, count, counted, duration, exactly } from "./units.js";
@@ -140,7 +141,7 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
             null,
             problems.slice(0, MAX_PROBLEMS).map((problem) => make("li", null, problemText(problem))),
             all > MAX_PROBLEMS &&
-              make("li", null, `and ${counted(all - MAX_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`),
+              make("li", null, `and ${counted(all - MAX_PROBLEMS, "more", "more")}: ${commandLine("validate-trace", overview.run_id.slice(0, 8))}`),
           ),
         ],
     "warning",

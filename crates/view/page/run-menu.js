@@ -1,11 +1,13 @@
 // The menu of a run's page: copying what is shown in the forms that are asked for, and changing the run.
 
 import { getJson, getText, runPath } from "./api.js";
+import { commandLine } from "./commands.js";
 import { copy, showError } from "./frame.js";
 import { openMenu } from "./menu.js";
 import { remove, rename } from "./run-changes.js";
+import { asMarkdown } from "./step-markdown.js";
 
-/** @import { Message, Step } from "./contract" */
+/** @import { Step } from "./contract" */
 /** @import { RunPage } from "./run.js" */
 
 /**
@@ -15,19 +17,20 @@ import { remove, rename } from "./run-changes.js";
 export function openRunMenu(page, button) {
   const step = page.workspace.inspector?.step;
   const short = page.id.slice(0, 8);
+  const showStep = commandLine("show", `${short} --step ${step?.number}`);
   /** @type {(import("./menu.js").Item | false | null)[]} */
   const selected =
     step && page.selected >= 0
       ? [
           { label: "Copy this step as JSON", run: () => copy(asJson(step), "Step copied as JSON") },
-          { label: "Copy as Markdown", run: () => copy(asMarkdown(page, step), "Step copied as Markdown") },
-          step.number > 0 && { label: "Copy the command", run: () => copy(`tracer show ${short} --step ${step.number}`, "Command copied") },
+          { label: "Copy as Markdown", run: () => copy(asMarkdown(step, page.id, showStep), "Step copied as Markdown") },
+          step.number > 0 && { label: "Copy the command", run: () => copy(showStep, "Command copied") },
           ...fromHere(step, short),
           step.line !== null && { label: "Copy file and line", run: () => copy(`${step.file}:${step.line}`, "Place copied") },
         ]
       : [
           { label: "Copy the run as JSON", run: () => whole(page.id).catch(showError) },
-          { label: "Copy the command", run: () => copy(`tracer show ${short}`, "Command copied") },
+          { label: "Copy the command", run: () => copy(commandLine("show", short), "Command copied") },
           { label: "Copy the folder's path", run: () => path(page.id).catch(showError) },
         ];
   openMenu(button, "Copy and more", [
@@ -55,8 +58,8 @@ function fromHere(step, run) {
   const call = callNumber(step);
   if (call === null) return [];
   return [
-    { label: "Fork from here", run: () => copy(`tracer fork ${run} --at ${call}`, "Command copied") },
-    { label: "Replay the run", run: () => copy(`tracer replay --run ${run}`, "Command copied") },
+    { label: "Fork from here", run: () => copy(commandLine("fork", `${run} --at ${call}`), "Command copied") },
+    { label: "Replay the run", run: () => copy(commandLine("replay", `--run ${run}`), "Command copied") },
   ];
 }
 
@@ -88,31 +91,4 @@ async function path(run) {
 function asJson(step) {
   const line = step.raw?.value;
   return typeof line === "string" ? JSON.stringify(JSON.parse(line), null, 2) : JSON.stringify(step, null, 2);
-}
-
-/**
- * A step as Markdown, for an issue or for another model.
- * @param {RunPage} page
- * @param {Step} step
- */
-function asMarkdown(page, step) {
-  /** @param {string} title @param {unknown} value */
-  const block = (title, value) => {
-    if (value === undefined || value === null) return [];
-    return typeof value === "string" ? [`**${title}**`, value] : [`**${title}**`, `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``];
-  };
-  /** @param {Message[]} messages */
-  const said = (messages) =>
-    messages.flatMap(({ role, parts }) =>
-      parts.flatMap((part) => block(part.name ? `${role} calls ${part.name}` : role, part.text ?? part.value)),
-    );
-  return [
-    `### #${step.number} ${step.name} (${step.kind}${step.failed ? ", failed" : ""})`,
-    ...(step.error ? block(step.error.type, step.error.message) : []),
-    ...block("Arguments", step.tool?.arguments?.value),
-    ...block("Result", step.tool?.result?.value),
-    ...block("State", step.state?.state?.value),
-    ...(step.llm ? said([...step.llm.messages.filter((message) => message.is_new), ...step.llm.response]) : []),
-    `Run \`${page.id}\`, \`tracer show ${page.id.slice(0, 8)} --step ${step.number}\``,
-  ].join("\n\n");
 }

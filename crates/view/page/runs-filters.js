@@ -92,9 +92,9 @@ export class RunsFilters {
     const name = field(this.sort);
     const isReversed = this.sort.startsWith("-") === WORD_FIELDS.includes(name);
     const parameters = new URLSearchParams();
-    if (this.query) parameters.set("q", this.query);
+    const query = [this.query, this.name && nameTerm(this.name)].filter(Boolean).join(" ");
+    if (query) parameters.set("q", query);
     if (this.statuses.size > 0) parameters.set("status", [...this.statuses].join(","));
-    if (this.name) parameters.set("name", this.name);
     if (this.since.value) parameters.set("since", this.since.value);
     if (this.sort !== NEWEST_FIRST) parameters.set("sort", name);
     if (isReversed) parameters.set("reverse", "true");
@@ -240,6 +240,14 @@ export class RunsFilters {
  */
 function term(name, value) {
   return `${name}:"${value.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** How runs without a name are listed. */
+const UNNAMED = "(unnamed)";
+
+/** The term of a query that holds for runs of this name, as it is listed. @param {string} name */
+export function nameTerm(name) {
+  return name === UNNAMED ? "-name:*" : term("name", name);
 }
 
 /** @param {string} sort */

@@ -1,6 +1,7 @@
 // The page of all runs: a table that the server searches, filters and sorts, and that fills by itself while runs are recorded.
 
 import { listen } from "./api.js";
+import { commandLine } from "./commands.js";
 import { fill, make } from "./dom.js";
 import { bind, copy, showConnection, showError, startFrame } from "./frame.js";
 import { RunsData } from "./runs-data.js";
@@ -235,7 +236,7 @@ class RunsPage {
       );
     } else {
       const lines =
-        "tracer demo\n#[tracer_sdk::trace]        // on a function of your agent\ntracer view --data-dir DIR  # runs that are elsewhere";
+        `${commandLine("demo")}\n#[tracer_sdk::trace]        // on a function of your agent\ntracer view --data-dir DIR  # runs that are elsewhere`;
       fill(
         this.empty,
         make(
@@ -245,7 +246,7 @@ class RunsPage {
           "They appear here as they are recorded.",
         ),
         make("pre", null, lines),
-        make("p", null, make("button.quiet", { onclick: () => copy("tracer demo", "Copied") }, "Copy tracer demo")),
+        make("p", null, make("button.quiet", { onclick: () => copy(commandLine("demo"), "Copied") }, "Copy tracer demo")),
       );
     }
   }
@@ -314,7 +315,7 @@ class RunsPage {
     openMenu(button, "Run", [
       { label: "Open", run: () => location.assign(this.data.addressOf(run.trace_id)) },
       { label: "Copy the link", run: () => copy(`${location.origin}/r/${run.trace_id}`, "Link copied") },
-      { label: "Copy the command", run: () => copy(`tracer show ${run.trace_id.slice(0, 8)}`, "Command copied") },
+      { label: "Copy the command", run: () => copy(commandLine("show", run.trace_id.slice(0, 8)), "Command copied") },
       { label: "Save as one HTML file", run: () => location.assign(`/r/${run.trace_id}/export.html`) },
       { label: "Rename …", run: () => rename(run.trace_id, run.run_name ?? "", () => this.data.reload().catch(showError)) },
       { label: "Delete", run: () => this.remove([run.trace_id]) },

@@ -21,6 +21,12 @@ export const KIND = {
   span: { word: "Span", glyph: "span" },
 };
 
+/** What repeats of a call have in common, as far as it is compared: what they gave is not. @param {Kind} kind @param {boolean} isSeen */
+export function repeatWords(kind, isSeen) {
+  const question = { llm: "identical prompt", tool: "identical arguments" }[/** @type {string} */ (kind)];
+  return (isSeen && question) || "the same again";
+}
+
 /** Deeper rows are not indented further. */
 const MAX_INDENT_LEVEL = 14;
 
@@ -188,7 +194,7 @@ function renderFold(parts, row, index, { columns, outline, texts }) {
   // Attempts come before their call, repeats after the call that they repeat.
   const areAttempts = failures === end - row && columns.signature[end] === columns.signature[row];
   say(parts.name, areAttempts ? `×${count(outline.sizeOf(index))}` : `×${count(outline.sizeOf(index))} more`);
-  const same = texts.get(row)?.gist.input ? "identical to the one above" : "the same again";
+  const same = repeatWords(columns.kindName(row), Boolean(texts.get(row)?.gist.input));
   say(parts.input, areAttempts ? "failed attempts at the call below" : same);
   say(parts.output, failures ? `${count(failures)} failed` : "");
   parts.output.classList.toggle("broken", failures > 0);

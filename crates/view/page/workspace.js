@@ -1,6 +1,7 @@
 // The place below the tools: the open view at the left, what the selected step holds at the right, and the splitter between them. The
 // address of the page holds all of that, and what is filtered and searched, so that a copied link shows the same.
 
+import { commandLine } from "./commands.js";
 import { fill, make } from "./dom.js";
 import { showError } from "./frame.js";
 import { runPanel } from "./run-about.js";
@@ -211,7 +212,7 @@ export class Workspace {
   showFailure(error) {
     this.#announce(
       make("p", null, make("strong", null, "This run cannot be read. "), error instanceof Error ? error.message : String(error)),
-      make("p", null, "What is wrong with it: ", make("code", null, `tracer validate-trace ${this.page.id.slice(0, 8)}`)),
+      make("p", null, "What is wrong with it: ", make("code", null, commandLine("validate-trace", this.page.id.slice(0, 8)))),
     );
   }
 

@@ -33,5 +33,5 @@ mod viewer;
 mod work;
 
 pub use export::HtmlExport;
-pub use options::Options;
+pub use options::{CommandWords, Options};
 pub use server::{BoundViewer, bind};

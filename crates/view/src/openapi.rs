@@ -151,7 +151,11 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             vec![
                 query_of_runs("q"),
                 query_parameter("status", "Statuses, with commas between.", statuses_of_table),
-                query_parameter("name", "The whole name; `(unnamed)` for none.", text()),
+                query_parameter(
+                    "name",
+                    "A part of the name or, with `*` or `?`, all of it.",
+                    text(),
+                ),
                 query_parameter(
                     "since",
                     "An age or a date: `24h`, `2026-11-01`.",

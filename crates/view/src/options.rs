@@ -23,6 +23,17 @@ pub struct Options {
     pub prices: Prices,
     /// The runs of a team's bucket, beside those of this machine.
     pub team: Option<Arc<TeamStore>>,
+    /// How the commands begin that the page suggests.
+    pub command: CommandWords,
     /// Writes runs that are exported from the page.
     pub html_export: Arc<dyn HtmlExport>,
+}
+
+/// How command lines begin that reach the runs of this viewer.
+#[derive(Debug, Clone)]
+pub struct CommandWords {
+    /// The program and its global options: `tracer`, or `tracer --data-dir DIR`.
+    pub program: String,
+    /// The option of commands that read a bucket besides, after a space; empty where no option named one.
+    pub store: String,
 }

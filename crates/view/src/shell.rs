@@ -41,6 +41,8 @@ impl Shell {
         let values = [
             ("preload", links),
             ("token", viewer.guard().token().to_owned()),
+            ("command", escaped(&viewer.command().program)),
+            ("store", escaped(&viewer.command().store)),
             ("title", escaped(title)),
             ("page", page.to_owned()),
         ];

@@ -16,7 +16,7 @@ use super::export::HtmlExport;
 use super::guard::ViewerGuard;
 use super::known_facts::KnownFacts;
 use super::open_streams::OpenStreams;
-use super::options::Options;
+use super::options::{CommandWords, Options};
 use super::run::open_run::OpenRun;
 use super::runs::Runs;
 use super::work::{WorkLength, WorkPool};
@@ -35,6 +35,7 @@ struct ViewerState {
     work: WorkPool,
     streams: OpenStreams,
     html_export: Arc<dyn HtmlExport>,
+    command: CommandWords,
     /// Becomes true when the viewer stops.
     stopping: watch::Receiver<bool>,
 }
@@ -62,6 +63,7 @@ impl Viewer {
             work: WorkPool::new(),
             streams: OpenStreams::default(),
             html_export: Arc::clone(&options.html_export),
+            command: options.command.clone(),
             settings,
             stopping,
         }))
@@ -97,6 +99,11 @@ impl Viewer {
 
     pub(super) fn html_export(&self) -> Arc<dyn HtmlExport> {
         Arc::clone(&self.0.html_export)
+    }
+
+    /// How the commands begin that the page suggests.
+    pub(super) fn command(&self) -> &CommandWords {
+        &self.0.command
     }
 
     /// Ends when the viewer stops.

@@ -79,7 +79,7 @@ describe("addresses", () => {
     assert.match(await copied("Copy the link", "Link copied"), new RegExp(`/r/${id}\\?at=0000000000000002`));
     assert.equal(await copied("Copy the command", "Command copied"), `tracer show ${id.slice(0, 8)} --step 1`);
     assert.match(await copied("Copy file and line", "Place copied"), /spans\.jsonl:1$/);
-    assert.match(await copied("Copy as Markdown", "Step copied as Markdown"), /^### #1 lookup_customer/);
+    assert.match(await copied("Copy as Markdown", "Step copied as Markdown"), /^### Step 1: `lookup_customer`/);
     assert.equal(JSON.parse(await copied("Copy this step as JSON", "Step copied as JSON")).name, "lookup_customer");
   });
 });

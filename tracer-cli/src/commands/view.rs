@@ -93,6 +93,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         with_token: args.with_token,
         prices: session.prices()?,
         team: session.store().map(|store| Arc::clone(&store.team)),
+        command: session.command_words(),
         html_export: Arc::new(HtmlFiles::new(settings.clone())),
     };
     let bound = view::bind(settings, &options).map_err(|error| {

@@ -5,10 +5,14 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 
 use super::super::answer::{ApiError, bytes_response};
+use super::super::run::open_run::OpenRun;
+use super::super::search::find;
 use super::super::streamed_body;
 use super::super::viewer::Viewer;
 use super::super::work::WorkLength;
 use super::request::{Query, RunId};
+use super::search::step_query;
+use tracer_facts::query::StepQuery;
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::step_kind::StepKind;
@@ -20,16 +24,23 @@ pub(crate) async fn html(
     query: Query,
 ) -> Result<Response, ApiError> {
     let kinds = query.get("kind").map(kinds).transpose()?.unwrap_or_default();
-    let text = query.get("q").filter(|text| !text.is_empty());
+    let wanted = query.get("q").filter(|text| !text.is_empty());
+    let wanted = wanted.map(step_query).transpose()?;
     let only_failures = query
         .get("errors")
         .is_some_and(|errors| errors == "1" || errors == "true");
-    let filter = StepFilter::new(&kinds, only_failures, text);
+    let filter = StepFilter::new(&kinds, only_failures, None);
     let read = viewer.read_long(move |viewer| {
         let directory = viewer.runs().directory(id.0)?;
-        RunSteps::open(&directory, viewer.runs().prices().clone()).map_err(ApiError::invalid_run)
+        let steps =
+            RunSteps::open(&directory, viewer.runs().prices().clone()).map_err(ApiError::invalid_run)?;
+        let filter = match wanted {
+            Some(wanted) => filter.among(viewer.runs().with(id.0, |run| all_steps(run, &wanted))?),
+            None => filter,
+        };
+        Ok((steps, filter))
     });
-    let mut steps = read.await?;
+    let (mut steps, filter) = read.await?;
     let export = viewer.html_export();
     let body = streamed_body::body(&viewer, WorkLength::Long, move |writer| {
         export.write(&mut steps, &filter, writer)
@@ -40,6 +51,22 @@ pub(crate) async fn html(
         response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
     }
     Ok(response)
+}
+
+/// The numbers of all steps that match.
+fn all_steps(run: &OpenRun, wanted: &StepQuery) -> Result<Vec<usize>, ApiError> {
+    let mut numbers = Vec::new();
+    let mut after = Some(0);
+    while let Some(from) = after {
+        let found = find(run, wanted, from, usize::MAX)?;
+        let rows = found
+            .hits
+            .into_iter()
+            .filter_map(|row| run.steps.timeline.get(row));
+        numbers.extend(rows.map(|row| row.number as usize));
+        after = found.next;
+    }
+    Ok(numbers)
 }
 
 fn kinds(text: &str) -> Result<Vec<StepKind>, ApiError> {

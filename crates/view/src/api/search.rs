@@ -39,11 +39,7 @@ pub(crate) async fn search(
     id: RunId,
     query: Query,
 ) -> Result<Response, ApiError> {
-    let wanted: StepQuery = query
-        .get("q")
-        .unwrap_or_default()
-        .parse()
-        .map_err(|problem: QueryError| ApiError::bad_request("invalid_query", problem.to_string()))?;
+    let wanted = step_query(query.get("q").unwrap_or_default())?;
     let after = query.number("after")?.unwrap_or(0);
     let limit = query.limit("limit", DEFAULT_HITS, MAX_HITS)?;
     let read = viewer.read_long(move |viewer| {
@@ -59,4 +55,10 @@ pub(crate) async fn search(
         })
     });
     Ok(json_response(&read.await?))
+}
+
+/// A query for steps of one run.
+pub(super) fn step_query(text: &str) -> Result<StepQuery, ApiError> {
+    text.parse()
+        .map_err(|problem: QueryError| ApiError::bad_request("invalid_query", problem.to_string()))
 }

@@ -13,7 +13,7 @@ use tracer_facts::{
     FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunDetails, RunOrder, group_threads,
 };
 use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
-use tracer_sdk::read::RunSummary;
+use tracer_sdk::read::{NamePattern, RunSummary};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::known_facts::Facts;
@@ -138,7 +138,7 @@ struct ThreadJson {
 pub(crate) struct TableRequest {
     query: RunQuery,
     statuses: Vec<RunStatus>,
-    name: Option<String>,
+    name: Option<NamePattern>,
     since: Option<Since>,
     order: RunOrder,
     is_reversed: bool,
@@ -161,7 +161,7 @@ impl TableRequest {
         Ok(Self {
             query: given("q").map_or_else(|| Ok(RunQuery::default()), run_query)?,
             statuses: given("status").map(statuses).transpose()?.unwrap_or_default(),
-            name: given("name").map(str::to_owned),
+            name: given("name").map(NamePattern::new),
             since: given("since")
                 .map(Since::from_str)
                 .transpose()
@@ -233,9 +233,10 @@ fn known(
     let now = units::now();
     let since = request.since.map(|since| since.instant(now));
     let is_one = |run: &&ListedRun| {
-        let is_named = |name: &String| run.facts.name.as_deref().unwrap_or(UNNAMED) == name;
+        let is_named = |name: &NamePattern| run.facts.name.as_deref().is_some_and(|text| name.matches(text));
         request.name.as_ref().is_none_or(is_named)
-            && since.is_none_or(|since| run.started().is_some_and(|started| started >= since))
+            // One that cannot be read is not hidden for that.
+            && since.is_none_or(|since| run.started().is_none_or(|started| started >= since))
     };
     let mut matching = viewer.facts().matching(snapshot, &request.query, now)?;
     matching.retain(is_one);

@@ -1,5 +1,7 @@
 //! The shells of the pages, their first data, and where addresses lead.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD};
@@ -169,4 +171,76 @@ fn run_pages_preload_their_rows() {
     let link = format!(r#"<link rel="preload" as="fetch" crossorigin href="/api/runs/{SECOND}/columns">"#);
     assert!(before.contains(&link), "{before}");
     assert!(after.contains(SECOND), "the first data follow");
+}
+
+#[test]
+fn suggested_commands_reach_the_runs_of_the_page() {
+    let (sandbox, viewer) = opened();
+    let page = viewer.get("/").text().to_owned();
+    assert!(
+        page.contains("<meta name=\"tracer-command\" content=\"tracer\">"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<meta name=\"tracer-store\" content=\"\">"),
+        "{page}"
+    );
+    let elsewhere = Viewer::start_with(&sandbox, &["--data-dir", "data/../data"]);
+    let page = elsewhere.get("/").text().to_owned();
+    let named = format!(
+        "content=\"tracer --data-dir {}\"",
+        sandbox.path("data/../data").display()
+    );
+    assert!(page.contains(&named), "{named}: {page}");
+}
+
+#[test]
+fn a_file_has_the_steps_that_a_query_finds() {
+    let (_sandbox, viewer) = opened();
+    let steps = |query: &str| {
+        let file = viewer.get(&format!("/r/{FIRST}/export.html{query}"));
+        assert_eq!(file.status, 200, "{query}: {file:?}");
+        let has = |name: &str| file.text().contains(&format!("id=\"step-{name}\""));
+        (has("1"), has("2"))
+    };
+    assert_eq!(steps(""), (true, true));
+    assert_eq!(steps("?q=tool:search_kb"), (true, false));
+    assert_eq!(steps("?q=kind:llm"), (false, true));
+    assert_eq!(steps("?q=refund"), (true, false));
+    assert_eq!(steps("?q=kind:llm&kind=tool"), (false, false));
+    viewer
+        .get(&format!("/r/{FIRST}/export.html?q=dur%3E1s"))
+        .refuses(400, "invalid_query");
+}
+
+#[test]
+fn terminal_and_page_filter_by_name_and_age_alike() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    sandbox.run(SECOND, "first-other", 2, "ok");
+    sandbox.files(THIRD, "{", "");
+    let viewer = Viewer::start(&sandbox);
+    for (option, parameter) in [
+        (["--name", "FIRST"], "name=FIRST"),
+        (["--name", "first*"], "name=first*"),
+        (["--name", "irst-o"], "name=irst-o"),
+        (["--since", "2026-01-01T00:02:00Z"], "since=2026-01-01T00:02:00Z"),
+        (["--since", "2030-01-01"], "since=2030-01-01"),
+    ] {
+        let listed = sandbox
+            .tracer(&[&["list", "--json"], &option[..]].concat())
+            .json();
+        let ids = |list: &Value, key: &str| -> BTreeSet<String> {
+            let rows = list.as_array().unwrap().iter();
+            rows.map(|run| run[key].as_str().unwrap().to_owned()).collect()
+        };
+        let mut in_terminal = ids(&listed["runs"], "trace_id");
+        in_terminal.extend(ids(&listed["damaged"], "trace_id"));
+        let table = viewer.json(&format!("/api/table?{parameter}"));
+        assert_eq!(
+            ids(&table["runs"], "trace_id"),
+            in_terminal,
+            "{parameter}: {listed}"
+        );
+    }
 }
