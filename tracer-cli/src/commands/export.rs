@@ -70,8 +70,14 @@ pub struct Args {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Write to FILE; `-` is standard output
-    #[arg(long, short, value_name = "FILE")]
+    /// Write to FILE; `-` is standard output [default: -]
+    #[arg(
+        long,
+        short,
+        value_name = "FILE",
+        default_value = "-",
+        hide_default_value = true
+    )]
     out: PathBuf,
 
     /// Export as FORMAT

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use tracer_facts::query::RunQuery;
 use tracer_facts::{
-    FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunOrder, RunStream,
+    FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunDetails, RunOrder, RunStream,
 };
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::read::{CancelToken, NamePattern, RunStore, RunSummary};
@@ -24,6 +24,7 @@ use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
 use tracer_insight::text;
 use tracer_insight::text::{path_below_home as shown, shell_quoted};
+use tracer_insight::units;
 use tracer_insight::units::now;
 use tracer_insight::units::run_duration;
 
@@ -100,10 +101,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let survey = store
         .survey(query.needs_details() || args.sort.needs_details())
         .map_err(|error| session.store_error(&error))?;
-    let is_early = session.store().is_none()
+    let is_for_people = args.is_for_people(session.ui.is_terminal());
+    let is_early = is_for_people
+        && session.store().is_none()
         && args.is_of_newest()
         && !args.all
-        && session.ui.is_terminal()
         && survey.unread().1 > SLOW_BYTES;
     if is_early {
         newest_page(args, &data_dir, now, session)?;
@@ -111,7 +113,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let mut runs = run_selection::read_stream(survey, &cancel, session)?;
     let census = runs.census(args.trials).map_err(run_selection::unreadable)?;
     let (listed, passing) = args.page(&mut runs, &census, &query, now, &cancel, session)?;
-    let is_table = !args.json && session.ui.is_terminal() && !is_early;
+    let is_table = is_for_people && !is_early;
     let places = if is_table {
         runs.threads(&listed, args.trials)
     } else {
@@ -122,7 +124,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     drop(runs);
     if args.json {
         json(listed.clone(), &store, session)?;
-    } else if session.ui.is_terminal() {
+    } else if is_for_people {
         if !census.ids.is_empty() {
             let place = match session.store() {
                 None => shown(&data_dir.join(tracer_sdk::format::RUNS_FOLDER)),
@@ -170,6 +172,11 @@ impl Args {
         } else {
             usize::try_from(self.limit).unwrap_or(usize::MAX)
         }
+    }
+
+    /// Whether people read what is printed, by tables that begin before all is read.
+    fn is_for_people(&self, is_terminal: bool) -> bool {
+        is_terminal && !self.json
     }
 
     /// Whether the newest runs are those that are listed.
@@ -411,14 +418,24 @@ fn table(
     Ok(())
 }
 
-/// The number that runs are sorted by, where no other column shows it.
-fn sorted_by(sort: RunOrder, run: &ListedRun) -> Option<(&'static str, u64)> {
+/// What runs are sorted by, where no other column shows it.
+fn sorted_by(sort: RunOrder, run: &ListedRun) -> Option<(&'static str, String)> {
+    let most_called = |names: fn(&RunDetails) -> Vec<&str>| {
+        let details = run.details.as_ref();
+        let name = details.and_then(|details| Some(text::one_line(names(details).first()?, MAX_NAME)));
+        name.unwrap_or_default()
+    };
     match sort {
-        RunOrder::Failures => Some(("FAILED", run.facts.failed_calls)),
-        RunOrder::Retries => Some(("RETRIES", run.facts.retries)),
+        RunOrder::Failures => Some(("FAILED", units::quantity(run.facts.failed_calls))),
+        RunOrder::Retries => Some(("RETRIES", units::quantity(run.facts.retries))),
+        RunOrder::Model => Some(("MODEL", most_called(RunDetails::models_by_calls))),
+        RunOrder::Tool => Some(("TOOL", most_called(RunDetails::tools_by_calls))),
         _ => None,
     }
 }
+
+/// Characters of the name of a model or a tool.
+const MAX_NAME: usize = 32;
 
 /// The place of a run in its thread: `2/3 in chat-1`.
 fn thread_words(place: &PlaceInThread<'_>) -> String {
@@ -449,5 +466,45 @@ fn row(run: &ListedRun, store: &FactsStore) -> RunRow {
         thread: None,
         sorted_by: None,
         origin: origin(run, store).map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, Command, FromArgMatches as _};
+    use serde_json::json;
+    use tracer_sdk::testing::capture;
+
+    use super::*;
+
+    fn parsed(options: &[&str]) -> Args {
+        let words = ["list"].iter().chain(options);
+        let matches = Args::augment_args(Command::new("list")).get_matches_from(words);
+        Args::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn json_is_for_programs_on_terminals_too() {
+        assert!(parsed(&[]).is_for_people(true));
+        assert!(!parsed(&[]).is_for_people(false));
+        assert!(!parsed(&["--json"]).is_for_people(true));
+    }
+
+    #[test]
+    fn what_runs_are_sorted_by_is_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = capture(|| {
+            for _ in 0..2 {
+                tracer_sdk::tool_call("search").args(&json!({})).record().unwrap();
+            }
+            tracer_sdk::tool_call("answer").record().unwrap();
+        });
+        run.save(folder.path()).unwrap();
+        let runs = FactsStore::new(folder.path()).all(true).unwrap().runs;
+        let shown = |sort| sorted_by(sort, &runs[0]);
+        assert_eq!(shown(RunOrder::Tool), Some(("TOOL", "search".to_owned())));
+        assert_eq!(shown(RunOrder::Model), Some(("MODEL", String::new())));
+        assert_eq!(shown(RunOrder::Failures), Some(("FAILED", "0".to_owned())));
+        assert_eq!(shown(RunOrder::Tokens), None);
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use tracer_sdk::format::{Problem, RecordedStatus, SPEC_VERSION, TraceId};
-use tracer_sdk::read::{self, ValidationReport};
+use tracer_sdk::read::{self, SelectError, ValidationReport};
 
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
@@ -19,7 +19,7 @@ use tracer_insight::text::path_below_home as shown;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: tracer validate-trace ~/.tracer/runs/4bf92f3577b34da6a3ce929d0e0e4736")]
 pub struct Args {
-    /// Run directory, or its meta.json; with --store, a run: ID, unique prefix of it, name, latest or latest~N
+    /// Run directory, or its meta.json; or a run: ID, unique prefix of it, name, latest or latest~N
     path: PathBuf,
 
     /// Validate a run of the team's bucket at URL, fetched and checked against its hash [example: s3://team/agents]
@@ -77,7 +77,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Err(CliError::input(what)
             .with_details(report.problems.iter().map(ToString::to_string))
             .with_hint(
-                "give the folder with meta.json and spans.jsonl, for example ~/.tracer/runs/TRACE_ID",
+                "give the ID of a run, or the folder with meta.json and spans.jsonl, for example ~/.tracer/runs/TRACE_ID",
             ));
     } else {
         print_report(args, &report, session)?;
@@ -92,14 +92,26 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 }
 
 impl Args {
-    /// What is validated. Settings choose no bucket here: a path is meant without the option.
+    /// What is validated. Settings choose no bucket here: without the option it is a path, or a run of this machine.
     fn directory(&self, session: &mut Session) -> Result<PathBuf, CliError> {
         if self
             .store
             .as_deref()
             .is_none_or(|store| store == team_store::NONE)
         {
-            return Ok(self.path.clone());
+            let Some(run) = self
+                .path
+                .to_str()
+                .filter(|_| self.path.symlink_metadata().is_err())
+            else {
+                return Ok(self.path.clone());
+            };
+            return match session.facts_store()?.select(Some(run)) {
+                Ok(directory) => Ok(directory.path),
+                Err(SelectError::Ambiguous { .. }) => Ok(session.select(Some(run))?.0.path),
+                // Neither is there: the path is reported.
+                Err(_) => Ok(self.path.clone()),
+            };
         }
         let run = self.path.to_str().ok_or_else(|| {
             CliError::input(format!("`{}` names no run: it is not UTF-8", shown(&self.path)))

@@ -23,8 +23,8 @@ pub struct RunRow {
     pub facts: Result<ReadableRun, String>,
     /// Its place among the runs of its session or conversation, where there are several.
     pub thread: Option<String>,
-    /// The number that runs are sorted by, with the heading of its column, where no other column shows it.
-    pub sorted_by: Option<(&'static str, u64)>,
+    /// What runs are sorted by, with the heading of its column, where no other column shows it.
+    pub sorted_by: Option<(&'static str, String)>,
     /// Where it was read, where a bucket is read besides this machine.
     pub origin: Option<String>,
 }
@@ -55,8 +55,8 @@ const COLUMNS: [Column; 11] = [
     Column::new("STEPS", Align::Right, Some(6)),
     Column::new("TOKENS", Align::Right, Some(5)),
     Column::new("COST", Align::Right, Some(4)),
-    Column::new("MODEL", Align::Right, Some(1)),
-    Column::new("TOOL", Align::Right, Some(2)),
+    Column::new("LLM CALLS", Align::Right, Some(1)),
+    Column::new("TOOL CALLS", Align::Right, Some(2)),
     Column::new("ERRORS", Align::Right, Some(3)),
 ];
 /// Columns of the place in a thread.
@@ -66,7 +66,7 @@ const MIN_NAME_WIDTH: (usize, usize) = (3, 8);
 
 /// The runs as a table of at most `width` columns, with IDs shortened to `id_length` characters.
 pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) -> Vec<Line> {
-    let sorted_by = rows.iter().find_map(|row| Some(row.sorted_by?.0));
+    let sorted_by = rows.iter().find_map(|row| Some(row.sorted_by.as_ref()?.0));
     let mut columns = COLUMNS.to_vec();
     columns.extend(sorted_by.map(|heading| Column::new(heading, Align::Right, None)));
     let has_origins = rows.iter().any(|row| row.origin.is_some());
@@ -77,8 +77,8 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     for row in rows {
         let mut cells = cells(row, id_length, now);
         if sorted_by.is_some() {
-            let number = row.sorted_by.map(|(_, number)| units::quantity(number));
-            cells.push(Line::of(number.unwrap_or_default(), Tone::Plain));
+            let sorted_by = row.sorted_by.as_ref().map(|(_, sorted_by)| sorted_by.as_str());
+            cells.push(Line::of(sorted_by.unwrap_or_default(), Tone::Plain));
         }
         if has_origins {
             let is_bucket = row.origin.as_ref().is_some_and(|origin| origin.contains("://"));

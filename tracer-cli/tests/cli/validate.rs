@@ -36,6 +36,27 @@ fn a_valid_trace_is_valid_in_words_and_in_json() {
 }
 
 #[test]
+fn a_run_is_validated_by_its_id() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    let by_path = sandbox.tracer(&["validate-trace", &path(&sandbox)]);
+    for run in [&FIRST[..8], FIRST, "first", "latest"] {
+        let by_id = sandbox.tracer(&["validate-trace", run]);
+        assert_eq!(
+            (by_id.code, &by_id.stdout),
+            (Some(0), &by_path.stdout),
+            "{by_id:?}"
+        );
+    }
+    sandbox.files(FIRST, "{}", "secret payload\n");
+    let damaged = sandbox.tracer(&["validate-trace", &FIRST[..8]]);
+    assert_eq!(damaged.code, Some(1), "{damaged:?}");
+    sandbox
+        .tracer(&["validate-trace", "0000"])
+        .fails(2, &["failed to read a run from `0000`", "the ID of a run"]);
+}
+
+#[test]
 fn problems_are_listed_without_payloads() {
     let sandbox = Sandbox::new();
     let mut broken = meta(FIRST, "first", 1, "ok");

@@ -107,8 +107,8 @@ fn rows() -> Vec<RunRow> {
 fn a_number_that_no_column_has_is_the_last_one_where_runs_are_sorted_by_it() {
     let mut rows = rows();
     rows.truncate(2);
-    rows[0].sorted_by = Some(("RETRIES", 12));
-    rows[1].sorted_by = Some(("RETRIES", 3));
+    rows[0].sorted_by = Some(("RETRIES", "12".to_owned()));
+    rows[1].sorted_by = Some(("RETRIES", "3".to_owned()));
     let lines: Vec<String> = table(&rows, 8, now(), 80).iter().map(Line::text).collect();
     assert!(lines[0].contains("RETRIES  RUN"), "{lines:#?}");
     assert!(
