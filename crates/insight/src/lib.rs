@@ -4,6 +4,7 @@
 //! composed here, once. Nothing here performs I/O or knows a terminal, a server or the gate.
 
 mod calls;
+mod cause_kind;
 pub mod comparison;
 pub mod conversation;
 pub mod cost;
@@ -14,6 +15,7 @@ mod in_flight;
 pub mod indexed_steps;
 pub mod json;
 pub mod key_steps;
+mod last_answer;
 pub mod line;
 pub mod loops;
 pub mod markdown;

@@ -8,7 +8,6 @@ use tracer_sdk::format::{ErrorPayload, Outcome, Payload, Record, Usage};
 
 use crate::conversation::tool_message_content;
 use crate::step_kind::StepKind;
-use crate::steps::end_word;
 use crate::text;
 use crate::value_summary::{label, summarize, summarize_fields};
 
@@ -219,6 +218,17 @@ fn own_attributes(attributes: &Map<String, Value>) -> impl Iterator<Item = (&Str
         .iter()
         .filter(|(key, _)| !NAMESPACES.iter().any(|namespace| key.starts_with(namespace)))
         .filter(|(key, _)| !KEYS.contains(&key.as_str()))
+}
+
+/// How the step of a record ended, in a word: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
+pub fn end_word(record: &Record, in_flight: bool) -> &'static str {
+    if in_flight {
+        "in flight"
+    } else if record.is_waiting() {
+        "waiting"
+    } else {
+        record.outcome().as_str()
+    }
 }
 
 #[cfg(test)]

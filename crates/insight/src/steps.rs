@@ -10,6 +10,7 @@ use crate::step_kind::StepKind;
 use crate::step_order::{NONE, for_each_nested};
 use crate::step_summary;
 use crate::step_summary::StepSummary;
+pub use crate::step_summary::end_word;
 use crate::text;
 use crate::value_summary;
 
@@ -108,17 +109,6 @@ impl Step<'_> {
     /// Has failed, or is an error.
     pub fn failed(&self) -> bool {
         step_summary::failed(self.record)
-    }
-}
-
-/// How the step of a record ended, in a word: see [`Step::end_word`].
-pub fn end_word(record: &Record, in_flight: bool) -> &'static str {
-    if in_flight {
-        "in flight"
-    } else if record.is_waiting() {
-        "waiting"
-    } else {
-        record.outcome().as_str()
     }
 }
 

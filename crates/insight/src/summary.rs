@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tracer_sdk::format::{ErrorPayload, Payload, error_type};
 
-use crate::failure_cause::last_answer::{self, AnswerProblem};
+use crate::last_answer::{self, AnswerProblem};
 use crate::loops;
 use crate::status::RunStatus;
 use crate::step_summary;

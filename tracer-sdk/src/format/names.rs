@@ -311,7 +311,7 @@ pub const SERVICE_TIER: Name = namespaced!(
     "gen_ai.openai.response.service_tier"
 );
 /// The counts of tokens that are stored, each with where a usage has it.
-pub(crate) const USAGE_COUNTS: [Name; crate::format::Usage::PARTS] = [
+pub(crate) const USAGE_COUNTS: [Name; 15] = [
     INPUT_TOKENS,
     OUTPUT_TOKENS,
     TOTAL_TOKENS,

@@ -76,7 +76,7 @@ pub enum DecodeError {
 /// A request: what it holds by resource, and what of it was repaired or left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Decoded<T> {
+pub struct DecodedRequest<T> {
     /// The spans or the log records of each resource.
     pub resources: Vec<T>,
     /// What was not as OTLP writes it.
@@ -101,7 +101,7 @@ pub struct Decoded<T> {
 /// # Errors
 ///
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
-pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<Decoded<ResourceSpans>, DecodeError> {
+pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<ResourceSpans>, DecodeError> {
     let decoded = match encoding {
         Encoding::Protobuf => decode_protobuf::<ExportTraceServiceRequest>(&protobuf::SPANS, body),
         Encoding::Json => json::read::<ExportTraceServiceRequest>(body).map_err(DecodeError::from),
@@ -119,11 +119,11 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<Decoded<ResourceS
             let resources = request.resource_spans;
             let (spans, with_ids) = counts(&resources);
             match spans {
-                _ if with_ids > 0 => Ok(Decoded { resources, repairs }),
+                _ if with_ids > 0 => Ok(DecodedRequest { resources, repairs }),
                 0 => without_items(
                     encoding,
                     body,
-                    Decoded { resources, repairs },
+                    DecodedRequest { resources, repairs },
                     &["resourceSpans", "resource_spans"],
                     are_logs()
                         .then_some(DecodeError::LogsAmongSpans)
@@ -143,7 +143,7 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<Decoded<ResourceS
 /// # Errors
 ///
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
-pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<Decoded<ResourceLogs>, DecodeError> {
+pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<ResourceLogs>, DecodeError> {
     let decoded = match encoding {
         Encoding::Protobuf => decode_protobuf::<ExportLogsServiceRequest>(&protobuf::LOGS, body),
         Encoding::Json => json::read::<ExportLogsServiceRequest>(body).map_err(DecodeError::from),
@@ -159,7 +159,7 @@ pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<Decoded<ResourceLo
         Ok((request, repairs)) => {
             let has_records = has_records(&request);
             let resources = request.resource_logs;
-            let decoded = Decoded { resources, repairs };
+            let decoded = DecodedRequest { resources, repairs };
             if has_records {
                 return Ok(decoded);
             }
@@ -180,10 +180,10 @@ pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<Decoded<ResourceLo
 fn without_items<T>(
     encoding: Encoding,
     body: &[u8],
-    decoded: Decoded<T>,
+    decoded: DecodedRequest<T>,
     keys: &[&str],
     of_another_path: Option<DecodeError>,
-) -> Result<Decoded<T>, DecodeError> {
+) -> Result<DecodedRequest<T>, DecodeError> {
     if let Some(error) = of_another_path {
         return Err(error);
     }
@@ -280,10 +280,13 @@ mod tests {
     #[test]
     fn an_empty_body_is_an_empty_request() {
         for encoding in [Encoding::Protobuf, Encoding::Json] {
-            assert_eq!(decode_spans(encoding, b"").unwrap(), Decoded::default());
-            assert_eq!(decode_logs(encoding, b"").unwrap(), Decoded::default());
+            assert_eq!(decode_spans(encoding, b"").unwrap(), DecodedRequest::default());
+            assert_eq!(decode_logs(encoding, b"").unwrap(), DecodedRequest::default());
         }
-        assert_eq!(decode_spans(Encoding::Json, b" {} ").unwrap(), Decoded::default());
+        assert_eq!(
+            decode_spans(Encoding::Json, b" {} ").unwrap(),
+            DecodedRequest::default()
+        );
     }
 
     #[test]
@@ -339,7 +342,7 @@ mod tests {
         for body in [r#"{"resourceSpans": []}"#, r#"{"resource_spans": null}"#] {
             assert_eq!(
                 decode_spans(Encoding::Json, body.as_bytes()).unwrap(),
-                Decoded::default()
+                DecodedRequest::default()
             );
         }
     }

@@ -6,7 +6,7 @@ use flate2::bufread::MultiGzDecoder;
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 
-use super::decode::{DecodeError, Decoded, Encoding, decode_logs, decode_spans};
+use super::decode::{DecodeError, DecodedRequest, Encoding, decode_logs, decode_spans};
 use super::json;
 
 /// The largest document of a file, in bytes: a line, a message, or the file when it is one document.
@@ -21,9 +21,9 @@ const HEAD_BYTES: u64 = 64 * 1024;
 #[non_exhaustive]
 pub enum FileContent {
     /// Spans.
-    Spans(Decoded<ResourceSpans>),
+    Spans(DecodedRequest<ResourceSpans>),
     /// Log records.
-    Logs(Decoded<ResourceLogs>),
+    Logs(DecodedRequest<ResourceLogs>),
     /// Metrics, which no run needs.
     Metrics,
 }

@@ -9,7 +9,7 @@ mod protobuf;
 mod repairs;
 
 pub use compression::{Compression, DecompressError};
-pub use decode::{DecodeError, Decoded, Encoding, decode_logs, decode_spans};
+pub use decode::{DecodeError, DecodedRequest, Encoding, decode_logs, decode_spans};
 pub use json::JsonError;
 pub use repairs::Repairs;
 

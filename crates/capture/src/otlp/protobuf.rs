@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::repairs::{Place, Repairs};
+use super::repairs::{JsonField, Repairs};
 
 /// So deep are messages read; the decoder goes no deeper than 100.
 const MAX_DEPTH: usize = 96;
@@ -127,12 +127,12 @@ static KEY_VALUE_LIST: Schema = Schema(&[(1, "values", Message(&KEY_VALUE))]);
 /// when it is no message at all, or nothing was changed.
 pub(super) fn repaired(schema: &Schema, message: &[u8]) -> Option<(Vec<u8>, Repairs)> {
     let repairs = RefCell::default();
-    let repaired = fields(schema, message, Place::new("the request", &repairs), 0)?;
+    let repaired = fields(schema, message, JsonField::new("the request", &repairs), 0)?;
     let repairs = repairs.into_inner();
     (repairs.values > 0).then_some((repaired, repairs))
 }
 
-fn fields(schema: &Schema, mut rest: &[u8], place: Place<'_>, depth: usize) -> Option<Vec<u8>> {
+fn fields(schema: &Schema, mut rest: &[u8], place: JsonField<'_>, depth: usize) -> Option<Vec<u8>> {
     let mut repaired = Vec::with_capacity(rest.len());
     while !rest.is_empty() {
         let whole = rest;

@@ -57,12 +57,12 @@ impl fmt::Display for Repairs {
 
 /// A field that is read, and where what is wrong with it is noted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'r> {
+pub(super) struct JsonField<'r> {
     field: &'static str,
     repairs: &'r RefCell<Repairs>,
 }
 
-impl<'r> Place<'r> {
+impl<'r> JsonField<'r> {
     pub(super) fn new(field: &'static str, repairs: &'r RefCell<Repairs>) -> Self {
         Self { field, repairs }
     }

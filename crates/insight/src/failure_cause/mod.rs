@@ -1,13 +1,13 @@
 //! Why a run failed, looped or was interrupted, in one sentence with the steps that show it; nothing for a healthy run.
 
 mod classify;
-mod kind;
-pub(crate) mod last_answer;
 #[cfg(test)]
 mod tests;
 
 use tracer_sdk::format::{ErrorPayload, EventType, RunMeta, error_type};
 
+use crate::cause_kind::CauseKind;
+use crate::last_answer::{self, AnswerProblem};
 use crate::loops;
 use crate::marked_text::MarkedText;
 use crate::run_head::RunHead;
@@ -16,8 +16,6 @@ use crate::steps::Step;
 use crate::{step_summary, summary, text};
 
 use classify::{FailedPart, error_kind};
-use kind::CauseKind;
-use last_answer::AnswerProblem;
 
 /// Bytes of a name, of a message, and of a type in a sentence.
 const MAX_NAME_BYTES: usize = 80;

@@ -10,6 +10,7 @@ mod model_name;
 mod outcome;
 mod payload;
 mod same_call;
+mod token_counts;
 mod tokens;
 mod usage_object;
 mod values;

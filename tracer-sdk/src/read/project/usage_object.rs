@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::tokens::TokenCounts;
+use super::token_counts::TokenCounts;
 use super::values::whole_number;
 use crate::format::{Usage, UsageGap};
 use crate::read::vocabulary::{

@@ -16,7 +16,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use super::values::{
     Bytes, EnumNames, EnumValue, FieldName, FromJson, Id, ProtoScalar, Time, Unsigned, Whole, read,
 };
-use crate::otlp::repairs::Place;
+use crate::otlp::repairs::JsonField;
 
 /// Reads an object field by field. Both spellings of a name count; unknown fields are ignored.
 macro_rules! message {
@@ -26,7 +26,7 @@ macro_rules! message {
             const EXPECTED: &'static str = "an object";
             const LIST_EXPECTED: &'static str = "a list of objects";
 
-            fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, mut object: A) -> Result<Self, A::Error> {
+            fn from_object<'de, A: MapAccess<'de>>(place: JsonField<'_>, mut object: A) -> Result<Self, A::Error> {
                 let mut message = Self::default();
                 while let Some(key) = object.next_key_seed(FieldName)? {
                     match key.as_ref() {
@@ -154,7 +154,7 @@ impl FromJson for KeyValue {
     const LIST_EXPECTED: &'static str =
         r#"a list of objects such as {"key": "http.method", "value": {"stringValue": "GET"}}"#;
 
-    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, mut object: A) -> Result<Self, A::Error> {
+    fn from_object<'de, A: MapAccess<'de>>(place: JsonField<'_>, mut object: A) -> Result<Self, A::Error> {
         let mut member = Self::default();
         while let Some(key) = object.next_key_seed(FieldName)? {
             match key.as_ref() {
@@ -170,7 +170,7 @@ impl FromJson for KeyValue {
 
     /// The keys and their values, as they are in other formats than OTLP.
     fn list_from_object<'de, A: MapAccess<'de>>(
-        place: Place<'_>,
+        place: JsonField<'_>,
         mut object: A,
     ) -> Result<Vec<Self>, A::Error> {
         place.mistyped("an object", Self::LIST_EXPECTED);
@@ -191,7 +191,7 @@ impl FromJson for AnyValue {
     const IS_NULL_KEPT: bool = true;
 
     /// A value without the object that names its type, as senders with encoders of their own write it.
-    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(place: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let value = match scalar {
             ProtoScalar::Bool(value) => Value::BoolValue(*value),
             ProtoScalar::Signed(number) => Value::IntValue(*number),
@@ -205,14 +205,14 @@ impl FromJson for AnyValue {
         Some(Self { value: Some(value) })
     }
 
-    fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, list: A) -> Result<Self, A::Error> {
+    fn from_list<'de, A: SeqAccess<'de>>(place: JsonField<'_>, list: A) -> Result<Self, A::Error> {
         let values = Vec::from_list(place, list)?;
         Ok(Self {
             value: Some(Value::ArrayValue(ArrayValue { values })),
         })
     }
 
-    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, mut object: A) -> Result<Self, A::Error> {
+    fn from_object<'de, A: MapAccess<'de>>(place: JsonField<'_>, mut object: A) -> Result<Self, A::Error> {
         let mut value = None;
         let mut plain = Vec::new();
         while let Some(key) = object.next_key_seed(FieldName)? {
@@ -275,13 +275,13 @@ macro_rules! listed {
         impl FromJson for $message {
             const EXPECTED: &'static str = r#"an object such as {"values": []}"#;
 
-            fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, list: A) -> Result<Self, A::Error> {
+            fn from_list<'de, A: SeqAccess<'de>>(place: JsonField<'_>, list: A) -> Result<Self, A::Error> {
                 let values = Vec::from_list(place, list)?;
                 Ok(Self { values })
             }
 
             fn from_object<'de, A: MapAccess<'de>>(
-                place: Place<'_>,
+                place: JsonField<'_>,
                 mut object: A,
             ) -> Result<Self, A::Error> {
                 let mut values = Vec::new();

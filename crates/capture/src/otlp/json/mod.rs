@@ -14,7 +14,7 @@ use serde::Deserializer as _;
 use serde::de::{DeserializeSeed as _, IgnoredAny, MapAccess, Visitor};
 
 use self::values::{FieldName, FieldValue, FromJson};
-use super::repairs::{Place, Repairs};
+use super::repairs::{JsonField, Repairs};
 
 /// What is wrong with a document, and where. Never a value.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub(super) fn read<T: FromJson>(body: &[u8]) -> Result<(T, Repairs), JsonError> 
 fn read_strictly<T: FromJson>(body: &[u8]) -> Result<(T, Repairs), JsonError> {
     let repairs = RefCell::default();
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let read = FieldValue::<T>::new(Place::new("the request", &repairs)).deserialize(&mut deserializer);
+    let read = FieldValue::<T>::new(JsonField::new("the request", &repairs)).deserialize(&mut deserializer);
     let message = read.and_then(|message| deserializer.end().map(|()| message));
     let message = message.map_err(|error| JsonError(error.to_string()))?;
     Ok((message, repairs.into_inner()))

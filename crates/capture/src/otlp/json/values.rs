@@ -10,7 +10,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use tracer_sdk::format::Timestamp;
 
-use crate::otlp::repairs::Place;
+use crate::otlp::repairs::JsonField;
 
 /// Base64 of either alphabet's kind, padded or not.
 const PADDING_OPTIONAL: GeneralPurposeConfig =
@@ -69,22 +69,25 @@ pub(in crate::otlp) trait FromJson: Default {
     /// Whether `null` in a list of it is an element.
     const IS_NULL_KEPT: bool = false;
 
-    fn from_scalar(_place: Place<'_>, _scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_place: JsonField<'_>, _scalar: &ProtoScalar<'_>) -> Option<Self> {
         None
     }
 
-    fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, list: A) -> Result<Self, A::Error> {
+    fn from_list<'de, A: SeqAccess<'de>>(place: JsonField<'_>, list: A) -> Result<Self, A::Error> {
         place.mistyped("a list", Self::EXPECTED);
         ignore_list(list)
     }
 
-    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, object: A) -> Result<Self, A::Error> {
+    fn from_object<'de, A: MapAccess<'de>>(place: JsonField<'_>, object: A) -> Result<Self, A::Error> {
         place.mistyped("an object", Self::EXPECTED);
         ignore_object(object)
     }
 
     /// A list of it that was written as an object.
-    fn list_from_object<'de, A: MapAccess<'de>>(place: Place<'_>, object: A) -> Result<Vec<Self>, A::Error> {
+    fn list_from_object<'de, A: MapAccess<'de>>(
+        place: JsonField<'_>,
+        object: A,
+    ) -> Result<Vec<Self>, A::Error> {
         place.mistyped("an object", Self::LIST_EXPECTED);
         ignore_object(object)
     }
@@ -103,19 +106,19 @@ fn ignore_object<'de, T: Default, A: MapAccess<'de>>(mut object: A) -> Result<T,
 /// Reads the value of a field.
 pub(super) fn read<'de, T: FromJson, A: MapAccess<'de>>(
     object: &mut A,
-    place: Place<'_>,
+    place: JsonField<'_>,
 ) -> Result<T, A::Error> {
     object.next_value_seed(FieldValue::new(place))
 }
 
 /// A value and the name of its field, for what is wrong with it.
 pub(super) struct FieldValue<'r, T> {
-    place: Place<'r>,
+    place: JsonField<'r>,
     value: PhantomData<T>,
 }
 
 impl<'r, T> FieldValue<'r, T> {
-    pub(super) fn new(place: Place<'r>) -> Self {
+    pub(super) fn new(place: JsonField<'r>) -> Self {
         Self {
             place,
             value: PhantomData,
@@ -211,15 +214,15 @@ impl<'de> Visitor<'de> for FieldName {
 impl<T: FromJson> FromJson for Option<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(place: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         T::from_scalar(place, scalar).map(Some)
     }
 
-    fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, list: A) -> Result<Self, A::Error> {
+    fn from_list<'de, A: SeqAccess<'de>>(place: JsonField<'_>, list: A) -> Result<Self, A::Error> {
         T::from_list(place, list).map(Some)
     }
 
-    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, object: A) -> Result<Self, A::Error> {
+    fn from_object<'de, A: MapAccess<'de>>(place: JsonField<'_>, object: A) -> Result<Self, A::Error> {
         T::from_object(place, object).map(Some)
     }
 }
@@ -227,7 +230,7 @@ impl<T: FromJson> FromJson for Option<T> {
 impl<T: FromJson> FromJson for Vec<T> {
     const EXPECTED: &'static str = T::LIST_EXPECTED;
 
-    fn from_list<'de, A: SeqAccess<'de>>(place: Place<'_>, mut list: A) -> Result<Self, A::Error> {
+    fn from_list<'de, A: SeqAccess<'de>>(place: JsonField<'_>, mut list: A) -> Result<Self, A::Error> {
         let mut values = Self::new();
         while let Some(value) = list.next_element_seed(FieldValue::<Option<T>>::new(place))? {
             if T::IS_NULL_KEPT {
@@ -239,7 +242,7 @@ impl<T: FromJson> FromJson for Vec<T> {
         Ok(values)
     }
 
-    fn from_object<'de, A: MapAccess<'de>>(place: Place<'_>, object: A) -> Result<Self, A::Error> {
+    fn from_object<'de, A: MapAccess<'de>>(place: JsonField<'_>, object: A) -> Result<Self, A::Error> {
         T::list_from_object(place, object)
     }
 }
@@ -247,7 +250,7 @@ impl<T: FromJson> FromJson for Vec<T> {
 impl FromJson for String {
     const EXPECTED: &'static str = "a text";
 
-    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(place: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let text = match scalar {
             ProtoScalar::Text(text) => return Some((*text).to_owned()),
             ProtoScalar::Bool(value) => value.to_string(),
@@ -263,7 +266,7 @@ impl FromJson for String {
 impl FromJson for bool {
     const EXPECTED: &'static str = "true or false";
 
-    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         match scalar {
             ProtoScalar::Bool(value) => Some(*value),
             ProtoScalar::Text("true") => Some(true),
@@ -289,7 +292,7 @@ impl Default for Whole {
 impl FromJson for Whole {
     const EXPECTED: &'static str = "a whole number of 64 bits";
 
-    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(place: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         if let Some(number) = scalar.whole().and_then(|number| number.try_into().ok()) {
             return Some(Self::Int(number));
         }
@@ -306,7 +309,7 @@ impl FromJson for f64 {
         clippy::cast_precision_loss,
         reason = "the sender declared the number as floating point"
     )]
-    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         match scalar {
             ProtoScalar::Bool(_) => None,
             ProtoScalar::Unsigned(number) => Some(*number as Self),
@@ -325,7 +328,7 @@ pub(super) struct Unsigned(u64);
 impl FromJson for Unsigned {
     const EXPECTED: &'static str = "a whole number or its text";
 
-    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let number = scalar.whole()?;
         Some(Self(u64::try_from(number.max(0)).unwrap_or(u64::MAX)))
     }
@@ -350,7 +353,7 @@ pub(super) struct Time(u64);
 impl FromJson for Time {
     const EXPECTED: &'static str = "a whole number or its text";
 
-    fn from_scalar(place: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(place: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         if let Some(Unsigned(number)) = Unsigned::from_scalar(place, scalar) {
             return Some(Self(number));
         }
@@ -388,7 +391,7 @@ pub(super) struct Id<const N: usize>(Vec<u8>);
 impl<const N: usize> FromJson for Id<N> {
     const EXPECTED: &'static str = "a text of hexadecimal digits";
 
-    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let ProtoScalar::Text(text) = scalar else {
             return None;
         };
@@ -433,7 +436,7 @@ pub(super) struct Bytes(pub(super) Vec<u8>);
 impl FromJson for Bytes {
     const EXPECTED: &'static str = "a text in base64";
 
-    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         match scalar {
             ProtoScalar::Text(text) => base64(text).map(Self),
             _ => None,
@@ -470,7 +473,7 @@ pub(super) trait EnumNames {
 impl<E: EnumNames> FromJson for EnumValue<E> {
     const EXPECTED: &'static str = "a number or a name";
 
-    fn from_scalar(_: Place<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
+    fn from_scalar(_: JsonField<'_>, scalar: &ProtoScalar<'_>) -> Option<Self> {
         let number = match scalar {
             ProtoScalar::Bool(_) => return None,
             ProtoScalar::Text(text) if scalar.whole().is_none() => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Payload};
 
-use super::CauseKind;
+use crate::cause_kind::CauseKind;
 use crate::conversation::{Conversation, MessagePart, answer_messages};
 use crate::steps::Step;
 
