@@ -217,6 +217,7 @@ impl Serialize for Record {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[expect(clippy::large_enum_variant, reason = "nearly all records of a run are calls")]
 #[serde(untagged)]
 pub enum Payload {
     /// `RUN_START`.

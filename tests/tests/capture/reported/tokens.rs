@@ -1,5 +1,7 @@
 //! Tokens and money of reported exchanges, worked out by hand from the providers' price pages.
 
+#![expect(clippy::needless_pass_by_value, reason = "each usage is written where it is asked for")]
+
 use serde_json::{Value, json};
 use tracer_sdk::Usage;
 use tracer_sdk::format::{Payload, UsageGap};

@@ -92,7 +92,9 @@ impl UsageNumbers {
             _ => false,
         });
         let uncounted: Vec<String> = uncounted.map(|(path, _)| path.clone()).collect();
-        uncounted.iter().for_each(|path| numbers.leave_out(path));
+        for path in &uncounted {
+            numbers.leave_out(path);
+        }
         numbers.leave_out_contradictory();
         if let Some(iterations) = object.get(ITERATIONS).and_then(Value::as_array) {
             numbers.iterations(iterations);
@@ -225,7 +227,9 @@ impl UsageNumbers {
         if self.written_by_lifetime() > Some(written) {
             others.push("cache_creation".to_owned());
         }
-        others.iter().for_each(|path| self.leave_out(path));
+        for path in &others {
+            self.leave_out(path);
+        }
     }
 
     /// What was written to the cache, where its lifetimes are counted alone.
