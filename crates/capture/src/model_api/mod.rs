@@ -45,12 +45,20 @@ pub enum ModelApi {
 }
 
 /// How the path of each API ends. The first that fits: `/chat/completions` ends in `/completions` too.
-const PATH_ENDINGS: [(&str, ModelApi); 9] = [
+const PATH_ENDINGS: [(&str, ModelApi); 15] = [
     ("/chat/completions", ModelApi::ChatCompletions),
     ("/responses", ModelApi::Responses),
+    ("/responses/compact", ModelApi::Responses),
     ("/completions", ModelApi::Completions),
     ("/embeddings", ModelApi::Embeddings),
+    // Cohere's, and Ollama's `/api/embed`.
+    ("/embed", ModelApi::Embeddings),
+    (":embedContent", ModelApi::Embeddings),
+    (":batchEmbedContents", ModelApi::Embeddings),
     ("/messages", ModelApi::Messages),
+    // Anthropic's models on Vertex.
+    (":rawPredict", ModelApi::Messages),
+    (":streamRawPredict", ModelApi::Messages),
     (":generateContent", ModelApi::GenerateContent),
     (":streamGenerateContent", ModelApi::GenerateContent),
     ("/api/chat", ModelApi::OllamaChat),
@@ -160,15 +168,14 @@ impl ModelApi {
 
     /// What is before the model that the path names, the model, and what is behind it.
     fn path_around_model(self, path: &str) -> Option<(&str, &str, &str)> {
-        let marker = match self {
-            Self::GenerateContent => "/models/",
-            _ => "/deployments/",
+        let (marker, start) = match path.rfind("/models/") {
+            // Google's methods stand behind the model.
+            Some(start) if self == Self::GenerateContent || path.get(start..)?.contains(':') => {
+                ("/models/", start)
+            }
+            _ => ("/deployments/", path.find("/deployments/")?),
         };
-        let start = match self {
-            Self::GenerateContent => path.rfind(marker),
-            _ => path.find(marker),
-        };
-        let (before, rest) = path.split_at_checked(start? + marker.len())?;
+        let (before, rest) = path.split_at_checked(start + marker.len())?;
         let (model, behind) = rest.split_at_checked(rest.find([':', '/']).unwrap_or(rest.len()))?;
         (!model.is_empty()).then_some((before, model, behind))
     }

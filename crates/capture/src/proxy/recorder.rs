@@ -33,6 +33,8 @@ pub struct ProxySummary {
     pub other_requests: u64,
     /// Those of them that ask for something, but of an API that is not known.
     pub unknown_requests: u64,
+    /// Their paths, each once; the first few.
+    pub unknown_routes: Vec<String>,
     /// Requests to open a `WebSocket`, which were refused, of clients that did not ask the same by a request then.
     pub refused_upgrades: u64,
     /// Requests that are signed for the provider's address, such as Bedrock's, which were refused.
@@ -71,7 +73,10 @@ impl ProxySummary {
         note(
             self.unknown_requests,
             "request",
-            "of an API that is not known, passed on and recorded without content",
+            &format!(
+                "of an API that is not known ({}), passed on and recorded without content",
+                self.unknown_routes.join(", ")
+            ),
         );
         note(self.lost, "model or tool call", "could not be written");
         note(
@@ -85,6 +90,9 @@ impl ProxySummary {
 
 /// How many bytes of bodies may wait to be recorded; beyond that exchanges are recorded without content.
 const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
+
+/// How many paths of APIs that are not known are named.
+const MAX_ROUTES: usize = 3;
 
 /// How often a span that the sink does not take at once is tried again, and how long apart.
 const TRIES: usize = 20;
@@ -227,6 +235,10 @@ impl ExchangeRecorderState {
             }
             let is_unknown = exchange.method == "POST" && !is_auxiliary(&exchange.path);
             self.summary.unknown_requests += u64::from(is_unknown);
+            let routes = &mut self.summary.unknown_routes;
+            if is_unknown && routes.len() < MAX_ROUTES && !routes.contains(&exchange.path) {
+                routes.push(exchange.path.clone());
+            }
             let spans = self.runs.spans(exchange, None);
             self.write(spans);
             return;

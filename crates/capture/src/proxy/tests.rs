@@ -717,7 +717,11 @@ fn an_api_that_nobody_knows_is_reported() {
     );
     let (summary, _) = proxied.finish();
     assert_eq!((summary.other_requests, summary.unknown_requests), (2, 1));
-    assert!(summary.notes()[0].contains("of an API that is not known"));
+    let note = &summary.notes()[0];
+    assert!(
+        note.contains("of an API that is not known (") && note.contains("/rerank)"),
+        "{note}"
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod alike;
 mod outcomes;
+mod routes;
 mod streams;
 mod tokens;
 

@@ -1,6 +1,9 @@
 //! Tokens and money of reported exchanges, worked out by hand from the providers' price pages.
 
-#![expect(clippy::needless_pass_by_value, reason = "each usage is written where it is asked for")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "each usage is written where it is asked for"
+)]
 
 use serde_json::{Value, json};
 use tracer_sdk::Usage;
