@@ -83,9 +83,9 @@ struct PriceJson {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RateJson {
-    /// The kind: `input`, `cache_read`, `cache_write`, `output`, `reasoning`, a medium, or `requests`.
+    /// The kind: `input`, `cache_read`, `cache_write`, `output`, `reasoning`, a medium, `requests` or `web_searches`.
     kind: &'static str,
-    /// Dollars per million tokens; of `requests`, per thousand.
+    /// Dollars per million tokens; of `requests` and `web_searches`, per thousand.
     usd: Usd,
     /// Dollars per million tokens where the prompt has more than a number of tokens; then all tokens cost as much.
     above: Vec<TierJson>,
@@ -266,6 +266,7 @@ fn price_lines(price: &Price<'_>, today: Day) -> Vec<Line> {
 const fn per(kind: RateKind) -> &'static str {
     match kind {
         RateKind::Requests => "thousand requests",
+        RateKind::WebSearches => "thousand searches",
         _ => "million tokens",
     }
 }

@@ -31,7 +31,8 @@ fn a_models_price_names_its_source() {
          cache_read   $0.125 per million tokens\n               \
          $0.25 per million tokens above 200000 input tokens\n  \
          output       $10 per million tokens\n               \
-         $15 per million tokens above 200000 input tokens\n"
+         $15 per million tokens above 200000 input tokens\n  \
+         web_searches $35 per thousand searches\n"
     );
     assert!(source.starts_with("0."), "its version and age: {source}");
 }

@@ -219,10 +219,22 @@ fn without_binary(value: &mut Value) -> Option<Value> {
                 *text = format!("{head}{}", omitted(data));
                 true
             }
-            Value::Array(items) => items.iter_mut().fold(false, |any, item| leave_out(item) || any),
-            Value::Object(members) => members
-                .values_mut()
-                .fold(false, |any, member| leave_out(member) || any),
+            Value::Array(items) => {
+                items
+                    .iter_mut()
+                    .map(leave_out)
+                    .filter(|is_left_out| *is_left_out)
+                    .count()
+                    > 0
+            }
+            Value::Object(members) => {
+                members
+                    .values_mut()
+                    .map(leave_out)
+                    .filter(|is_left_out| *is_left_out)
+                    .count()
+                    > 0
+            }
             _ => false,
         }
     }

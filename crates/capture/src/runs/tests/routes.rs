@@ -131,7 +131,9 @@ fn runs_of(payloads: impl IntoIterator<Item = Payload>) -> Vec<Vec<String>> {
 
 /// The same, where those of one instant may be in another order.
 fn sorted(mut runs: Vec<Vec<String>>) -> Vec<Vec<String>> {
-    runs.iter_mut().for_each(|lines| lines.sort_unstable());
+    for lines in &mut runs {
+        lines.sort_unstable();
+    }
     runs
 }
 
