@@ -204,7 +204,10 @@ test("a character that hides or turns text round is shown by its number, and no 
 test("copied commands reach the runs that the page shows", () => {
   const words = { program: "tracer --data-dir '/my runs'", store: " --store s3://team/agents" };
   assert.equal(joined(words, "show", "0cc00a25 --step 3"), "tracer --data-dir '/my runs' show --store s3://team/agents 0cc00a25 --step 3");
-  assert.equal(joined(words, "validate-trace", "0cc00a25"), "tracer --data-dir '/my runs' validate-trace --store s3://team/agents 0cc00a25");
+  assert.equal(
+    joined(words, "validate-trace", "0cc00a25"),
+    "tracer --data-dir '/my runs' validate-trace --store s3://team/agents 0cc00a25",
+  );
   assert.equal(joined(words, "replay", "--run 0cc00a25"), "tracer --data-dir '/my runs' replay --run 0cc00a25");
   assert.equal(joined({ program: "tracer", store: "" }, "demo"), "tracer demo");
 });
@@ -229,7 +232,16 @@ test("repeats are identical in what was compared alone", () => {
 test("no Markdown of a trace is Markdown of the copied step", () => {
   const said = "</details>\n```\n# Done ![x](https://example.org/x) @everyone\n~~~";
   const tool = { arguments: { value: { note: "```" } }, result: { value: said } };
-  const step = { number: 3, name: "a `b`\n# c", kind: "tool", failed: true, error: { type: "Bad*", message: "*no*" }, tool, state: null, llm: null };
+  const step = {
+    number: 3,
+    name: "a `b`\n# c",
+    kind: "tool",
+    failed: true,
+    error: { type: "Bad*", message: "*no*" },
+    tool,
+    state: null,
+    llm: null,
+  };
   assert.equal(
     asMarkdown(step, "0cc00a25", "tracer show 0cc00a25 --step 3"),
     [

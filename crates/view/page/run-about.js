@@ -141,7 +141,11 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
             null,
             problems.slice(0, MAX_PROBLEMS).map((problem) => make("li", null, problemText(problem))),
             all > MAX_PROBLEMS &&
-              make("li", null, `and ${counted(all - MAX_PROBLEMS, "more", "more")}: ${commandLine("validate-trace", overview.run_id.slice(0, 8))}`),
+              make(
+                "li",
+                null,
+                `and ${counted(all - MAX_PROBLEMS, "more", "more")}: ${commandLine("validate-trace", overview.run_id.slice(0, 8))}`,
+              ),
           ),
         ],
     "warning",

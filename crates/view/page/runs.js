@@ -235,8 +235,7 @@ class RunsPage {
         ),
       );
     } else {
-      const lines =
-        `${commandLine("demo")}\n#[tracer_sdk::trace]        // on a function of your agent\ntracer view --data-dir DIR  # runs that are elsewhere`;
+      const lines = `${commandLine("demo")}\n#[tracer_sdk::trace]        // on a function of your agent\ntracer view --data-dir DIR  # runs that are elsewhere`;
       fill(
         this.empty,
         make(

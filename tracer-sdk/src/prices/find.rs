@@ -186,7 +186,7 @@ impl Price<'_> {
     ///
     /// let prices = Prices::default();
     /// let price = prices.find("openai", "gpt-4o-2024-08-06", "2026-11-01T12:00:00Z".parse()?)?;
-    /// assert_eq!(price.rates().iter().count(), 3);
+    /// assert_eq!(price.rates().iter().count(), 4); // input, cached input, output, searches
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

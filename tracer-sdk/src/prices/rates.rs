@@ -214,7 +214,7 @@ impl Rate {
 /// let prices = Prices::default();
 /// let price = prices.find("openai", "gpt-4o", "2026-11-01T12:00:00Z".parse()?)?;
 /// let kinds: Vec<RateKind> = price.rates().iter().map(|(kind, _)| kind).collect();
-/// assert_eq!(kinds, [RateKind::Input, RateKind::CacheRead, RateKind::Output]);
+/// assert_eq!(kinds, [RateKind::Input, RateKind::CacheRead, RateKind::Output, RateKind::WebSearches]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
