@@ -40,6 +40,7 @@ pub mod step_detail;
 pub mod step_filter;
 pub mod step_kind;
 pub mod step_order;
+pub mod step_remarks;
 pub mod step_summary;
 pub mod steps;
 pub mod summary;

@@ -12,7 +12,7 @@ use crate::conversation::{Conversation, Message, unwrapped};
 use crate::step_summary::StepSummary;
 use crate::steps::Step;
 use crate::value_summary::label;
-use crate::{cost, step_summary, text, units};
+use crate::{cost, step_remarks, step_summary, text, units};
 
 /// The numbers of steps by the IDs of their records.
 pub type StepNumbers = HashMap<String, usize>;
@@ -85,6 +85,7 @@ impl<'a> StepDetail<'a> {
                     temperature.as_ref().map(|value| format!("temperature {value}")),
                     finish_reason.as_ref().map(|reason| named("stopped for", reason)),
                     token_words(usage),
+                    further_tokens(&record.meta),
                     call_cost,
                     first_chunk(&record.meta).map(|first| format!("first chunk after {first}")),
                 ];
@@ -115,6 +116,7 @@ impl<'a> StepDetail<'a> {
             | Payload::RunStart { .. }
             | Payload::RunEnd { .. } => {}
         }
+        detail.facts.extend(step_remarks::remarks(&record.meta));
         if let Some(attempt) = attempt(&record.meta) {
             detail.facts.push(format!("attempt {attempt}"));
         }
@@ -163,6 +165,16 @@ pub fn first_chunk(meta: &Map<String, Value>) -> Option<String> {
     let milliseconds = meta.get(FIRST_CHUNK_MS)?.as_f64()?;
     let first = Duration::try_from_secs_f64(milliseconds / 1_000.0).ok()?;
     Some(units::duration(u64::try_from(first.as_micros()).ok()?))
+}
+
+/// The numbers of a model call's usage that have no count and no price here, by the metadata of its record: `7 moon_tokens, not
+/// priced`.
+pub fn further_tokens(meta: &Map<String, Value>) -> Option<String> {
+    let further = meta.get("usage_further")?.as_object()?.iter();
+    let words: Vec<String> = further
+        .filter_map(|(name, number)| Some(format!("{} {}", number.as_u64()?, label(name))))
+        .collect();
+    (!words.is_empty()).then(|| format!("{}, not priced", words.join(", ")))
 }
 
 /// Which attempt a call is, from 1, by the metadata of its record.

@@ -8,6 +8,7 @@ use tracer_sdk::format::{ErrorPayload, Outcome, Payload, Record, Usage};
 
 use crate::conversation::tool_message_content;
 use crate::step_kind::StepKind;
+use crate::step_remarks;
 use crate::text;
 use crate::value_summary::{label, summarize, summarize_fields};
 
@@ -75,7 +76,8 @@ impl StepSummary {
         if is_unknown && !in_flight && summary.output.is_none() {
             summary.output = Some(end_word(record, in_flight).to_owned());
         }
-        summary
+        let remarks = step_remarks::remarks(&record.meta);
+        summary.preceded_by((!remarks.is_empty()).then(|| remarks.join(" · ")))
     }
 
     /// The summary of a payload; messages of failures and evidence of loops are shown beside it.

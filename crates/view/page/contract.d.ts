@@ -176,6 +176,7 @@ export interface Step {
   failed: boolean;
   in_flight: boolean;
   outcome: "ok" | "failed" | "cancelled" | "unknown" | "waiting" | "in flight";
+  remarks: string[];
   start: string | null;
   end: string | null;
   offset_us: number | null;

@@ -96,6 +96,7 @@ export class Inspector {
       step.llm?.usage.total ? `${step.llm.usage.input ?? "?"}→${step.llm.usage.output ?? "?"} tokens` : "",
       step.llm?.usage.shares ?? "",
       step.llm?.cost.words ?? "",
+      ...step.remarks,
     ].filter(Boolean);
     return make(
       "div.step-head",

@@ -9,9 +9,9 @@ use tracer_insight::value_summary;
 use tracer_sdk::format::{ErrorPayload, Outcome, Payload};
 
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::step_summary;
 use tracer_insight::steps::Step;
 use tracer_insight::value_lines::{self, text_lines};
+use tracer_insight::{step_remarks, step_summary};
 
 /// Columns that messages are indented.
 const INDENT: usize = 4;
@@ -117,12 +117,14 @@ fn model_call(
     }));
     lines.extend(messages(new, Some(step.number), 2, width));
     lines.extend(messages(answer, Some(step.number), 2, width));
+    lines.extend(remark_lines(step, width));
     lines.extend(failure(step, width));
     lines
 }
 
 fn tool_call(step: &Step<'_>, args: &Value, result: &Value, width: usize) -> Vec<Line> {
     let mut lines = vec![heading(step, width)];
+    lines.extend(remark_lines(step, width));
     if !args.is_null() {
         lines.extend(value_lines::lines(args, INDENT, width));
     }
@@ -140,7 +142,7 @@ fn other(step: &Step<'_>, width: usize) -> Vec<Line> {
         lines.extend(error_lines(error, INDENT, width));
         return lines;
     }
-    let summary = StepSummary::from_payload(&step.record.payload);
+    let summary = StepSummary::from_record(step.record, step.in_flight);
     let heading = heading(step, width);
     let room = width.saturating_sub(heading.width() + 2);
     let mut lines = vec![
@@ -174,6 +176,13 @@ fn heading(step: &Step<'_>, width: usize) -> Line {
         )
         .with(if step.in_flight { "  in flight" } else { "" }, Tone::Active)
         .fitted(width)
+}
+
+/// What is said about a step.
+fn remark_lines(step: &Step<'_>, width: usize) -> impl Iterator<Item = Line> {
+    let remarks = step_remarks::remarks(&step.record.meta);
+    let line = move |remark: String| Line::new().space(2).with(remark, Tone::Muted).fitted(width);
+    remarks.into_iter().map(line)
 }
 
 fn failure(step: &Step<'_>, width: usize) -> Vec<Line> {

@@ -4,7 +4,7 @@ use super::names::{self, Name};
 
 /// Keys whose texts name something or say of what kind it is, beside the format's own. Whatever is not listed is taken for
 /// content: a vocabulary that is not known yet gives nothing away.
-const NAMING_KEYS: [&str; 110] = [
+const NAMING_KEYS: [&str; 125] = [
     "agent.name",
     "agent_name",
     "ai.finishReason",
@@ -33,7 +33,14 @@ const NAMING_KEYS: [&str; 110] = [
     "gen_ai.agent.version",
     "gen_ai.conversation.id",
     "gen_ai.data_source.id",
+    "gen_ai.evaluation.name",
+    "gen_ai.evaluation.score.label",
     "gen_ai.finishReason",
+    "gen_ai.guardrail.action",
+    "gen_ai.guardrail.name",
+    "gen_ai.guardrail.status",
+    "gen_ai.handoff.from_agent",
+    "gen_ai.handoff.to_agent",
     "gen_ai.operation.name",
     "gen_ai.output.type",
     "gen_ai.provider.name",
@@ -44,8 +51,14 @@ const NAMING_KEYS: [&str; 110] = [
     "gen_ai.response.id",
     "gen_ai.response.model",
     "gen_ai.response.stop_reason",
+    "gen_ai.security.action.type",
+    "gen_ai.security.decision.type",
+    "gen_ai.security.guardrail.name",
+    "gen_ai.security.target.type",
+    "gen_ai.security.verdict.type",
     "gen_ai.system",
     "gen_ai.token.type",
+    "gen_ai.tool.call.decision.outcome",
     "gen_ai.tool.call.id",
     "gen_ai.tool.call.outcome",
     "gen_ai.tool.call_id",
@@ -107,6 +120,8 @@ const NAMING_KEYS: [&str; 110] = [
     "tool.id",
     "tool.name",
     "tool_call.id",
+    "tool_decision.decision",
+    "tool_decision.source",
     "tool_name",
     "tool_use_id",
     "traceloop.association.properties.ls_model_name",

@@ -47,6 +47,20 @@ pub fn is_cancellation(error_type: &str) -> bool {
     )
 }
 
+/// Whether the error only passes the work on to another agent.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert!(error_type::is_hand_over("langgraph.errors.ParentCommand"));
+/// assert!(!error_type::is_hand_over("CommandError"));
+/// ```
+#[must_use]
+pub fn is_hand_over(error_type: &str) -> bool {
+    // LangGraph
+    class(error_type) == "ParentCommand"
+}
+
 /// Whether the error only says that the work waits for a person, who answers before it goes on.
 ///
 /// ```

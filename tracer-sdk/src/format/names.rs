@@ -304,6 +304,8 @@ pub const WEB_SEARCHES: Name = namespaced!("usage.web_searches");
 /// Which numbers of the provider's usage have no count here, separated by commas: the call costs at least what the counts
 /// do.
 pub const USAGE_NOT_COUNTED: Name = namespaced!("usage.not_counted");
+/// Whether a tool call was let run: `allow`, `deny`, `require_approval`.
+pub const DECISION: Name = name!("gen_ai.tool.call.decision.outcome");
 /// By which prices the provider served the call, where it says: `default`, `flex`, `priority`, …
 pub const SERVICE_TIER: Name = namespaced!(
     "service_tier",

@@ -141,6 +141,7 @@ impl Record {
     pub fn outcome(&self) -> Outcome {
         match &self.payload {
             Payload::Error(error) if super::error_type::is_wait(&error.error_type) => Outcome::Unknown,
+            Payload::Error(error) if super::error_type::is_hand_over(&error.error_type) => Outcome::Ok,
             Payload::Error(error) => Outcome::from_error_type(&error.error_type),
             Payload::LlmCall { status, error, .. }
             | Payload::ToolCall { status, error, .. }

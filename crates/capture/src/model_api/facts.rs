@@ -37,6 +37,8 @@ pub struct ResponseFacts {
     pub usage: Usage,
     /// Which numbers of the body's usage have no count there: the call costs at least what the counts do.
     pub usage_not_counted: Vec<String>,
+    /// Those of them that are whole numbers above zero.
+    pub usage_further: Vec<(String, u64)>,
     /// By which prices the call was served, where these are not the usual ones.
     pub service_tier: Option<String>,
     /// The class and the message of the error that the body holds.
@@ -124,6 +126,7 @@ impl ResponseFacts {
             finish_reasons: finish_reasons(body),
             usage: read.usage,
             usage_not_counted: read.not_counted,
+            usage_further: read.further,
             service_tier: read.service_tier,
             error: error_body::stated(body),
         }

@@ -183,7 +183,10 @@ impl ModelCall {
         ];
         let unread = unread.into_iter().filter(|(_, is_unread, _)| *is_unread);
         Self {
-            request: request.map_or(Value::Null, |request| json_or_text(&request.bytes)),
+            request: match request {
+                Some(request) => json_or_text(&request.bytes),
+                None => unread_body(&exchange.request, &exchange.request_encoding),
+            },
             facts,
             is_cut: response.is_some_and(|response| response.is_cut),
             unread: unread
@@ -211,6 +214,12 @@ fn json_or_text(bytes: &[u8]) -> Value {
             counted(bytes.len() as u64, "byte")
         )),
     })
+}
+
+/// What is shown of a body whose compression is not known.
+fn unread_body(bytes: &[u8], encoding: &str) -> Value {
+    let size = counted(bytes.len() as u64, "byte");
+    format!("({size}, compressed as {encoding:?}, which is not read here)").into()
 }
 
 /// The span of a model call.
@@ -448,6 +457,10 @@ fn push_usage(attributes: &mut Vec<KeyValue>, facts: &ResponseFacts) {
     if !facts.usage_not_counted.is_empty() {
         let paths = facts.usage_not_counted.join(", ");
         attributes.push(attribute(names::USAGE_NOT_COUNTED.written(), paths));
+        // Under the names of counts that only this provider has.
+        let further = facts.usage_further.iter();
+        attributes
+            .extend(further.filter_map(|(path, number)| count(&format!("gen_ai.usage.{path}"), *number)));
     }
     let tier = facts.service_tier.as_deref();
     attributes.extend(tier.map(|tier| attribute(names::SERVICE_TIER.written(), tier)));

@@ -12,7 +12,7 @@ use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
 use tracer_sdk::read::normal_model_name;
 
 use super::attributes::{number, text};
-use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, message};
+use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, RESPONSE_ID, message};
 use super::marks::call_type;
 
 /// So far apart may the times of one call be that two programs measured, in microseconds.
@@ -147,7 +147,12 @@ pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
         }
     })?;
     for (id, parent, events) in waiting {
-        if run.contains(parent) {
+        let parent = if run.contains(parent) {
+            Some(parent)
+        } else {
+            answered_by(&events, &sources)
+        };
+        if let Some(parent) = parent {
             plan.put(id, parent);
             plan.add(parent, content_of(&events));
             plan.events.entry(parent).or_default().extend(events);
@@ -162,6 +167,17 @@ pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
         return Ok(());
     }
     run.rewrite(|span| plan.apply(span))
+}
+
+/// The model call whose response events are about.
+fn answered_by(events: &[SpanEvent], sources: &[CallSource]) -> Option<SpanId> {
+    let response = events
+        .iter()
+        .find_map(|event| text(&event.attributes, RESPONSE_ID))?;
+    let is_answered = |source: &&CallSource| {
+        source.call == Some(EventType::LlmCall) && source.call_id.as_deref() == Some(response)
+    };
+    sources.iter().find(is_answered).map(|source| source.id)
 }
 
 /// Puts events into spans of a run that has ended; gives back what belongs to none of them.

@@ -18,7 +18,7 @@ use tracer_insight::indexed_steps::{RowSource, TimelineRow};
 use tracer_insight::key_steps::AROUND_A_LOOP;
 use tracer_insight::run_head::display_name;
 use tracer_insight::step_kind::StepKind;
-use tracer_insight::{step_summary, steps};
+use tracer_insight::{step_detail, step_remarks, step_summary, steps};
 
 /// A step.
 #[derive(Debug, Serialize)]
@@ -59,6 +59,8 @@ pub(crate) struct StepJson {
     loop_report: Option<LoopReport>,
     /// Of the run itself, its metadata.
     run: Option<RunMeta>,
+    /// What is said about it, each in a few words: ratings, guardrails, decisions, hand-overs, tokens without a price.
+    remarks: Vec<String>,
     /// What the user put on it.
     meta: Map<String, Value>,
     attributes: Option<ShownValue>,
@@ -117,6 +119,10 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         error: error(&record.payload),
         loop_report: loop_report(run, row, &record.event_id)?,
         run: is_run.then(|| run.meta.as_ref().ok().cloned()).flatten(),
+        remarks: step_remarks::remarks(&record.meta)
+            .into_iter()
+            .chain(step_detail::further_tokens(&record.meta))
+            .collect(),
         meta: record.meta.clone(),
         attributes: span.and_then(|span| {
             let attributes = Value::Object(span.attributes.clone());
@@ -156,6 +162,7 @@ fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
         error: None,
         loop_report: None,
         run: run.meta.as_ref().ok().cloned(),
+        remarks: Vec::new(),
         meta: Map::new(),
         attributes: None,
         raw: None,

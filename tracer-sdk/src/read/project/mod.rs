@@ -9,6 +9,7 @@ mod messages;
 mod model_name;
 mod outcome;
 mod payload;
+mod remarks;
 mod same_call;
 mod token_counts;
 mod tokens;
@@ -65,7 +66,11 @@ const OUTCOME: &str = "outcome";
 const WAITING: &str = "waiting";
 /// The key of a record's `meta` that says what in its tokens cannot be.
 const USAGE_CONTRADICTION: &str = "usage_contradiction";
+/// The key of a model call's `meta` that names the numbers of its usage that have no count.
 const USAGE_NOT_COUNTED: &str = "usage_not_counted";
+/// The key of a model call's `meta` that has these numbers by their names.
+const USAGE_FURTHER: &str = "usage_further";
+/// The key of a model call's `meta` that says by which prices it was served.
 const SERVICE_TIER: &str = "service_tier";
 
 /// Projects the spans of a run to records.
@@ -350,6 +355,23 @@ fn describe_call(attributes: &Map<String, Value>, event_type: EventType, meta: &
     }
 }
 
+/// Says of a model call what of its usage has no count, and by which prices it was served.
+fn describe_usage(facts: &view::WholeFacts<'_>, meta: &mut Map<String, Value>) {
+    let (not_counted, further) = tokens::not_counted(facts);
+    if !not_counted.is_empty() {
+        meta.entry(USAGE_NOT_COUNTED)
+            .or_insert_with(|| Value::from(not_counted.join(", ")));
+    }
+    if !further.is_empty() {
+        let further = further.into_iter().map(|(path, number)| (path, number.into()));
+        meta.entry(USAGE_FURTHER)
+            .or_insert_with(|| Value::Object(further.collect()));
+    }
+    if let Some(tier) = values::text(names::SERVICE_TIER, facts) {
+        meta.entry(SERVICE_TIER).or_insert_with(|| Value::from(tier));
+    }
+}
+
 /// Says of a record whose outcome is unknown that it is.
 fn describe_outcome(marks: &OtherMarks, span: &SpanRecord, meta: &mut Map<String, Value>) {
     if marks.is_unknown {
@@ -373,15 +395,9 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
             .or_insert_with(|| Value::from(contradiction));
     }
     if let Payload::LlmCall { .. } = &payload {
-        for (key, name) in [
-            (USAGE_NOT_COUNTED, names::USAGE_NOT_COUNTED),
-            (SERVICE_TIER, names::SERVICE_TIER),
-        ] {
-            if let Some(text) = values::owned_text(name, &span.attributes) {
-                meta.entry(key).or_insert_with(|| Value::from(text));
-            }
-        }
+        describe_usage(&facts, &mut meta);
     }
+    remarks::add(span, &payload, &mut meta);
     if is_call(payload.event_type()) {
         describe_call(&span.attributes, payload.event_type(), &mut meta);
     }

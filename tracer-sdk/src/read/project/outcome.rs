@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 
 use super::classify::{has_answer, has_result, is_own, passes, source_text};
+use super::payload::tool_name;
+use super::remarks::is_hand_over;
 use super::tokens::usage;
 use super::values::{Lookup, text};
 use super::view::{SpanFacts, SpanView};
@@ -57,6 +59,8 @@ pub(super) fn span_outcome<S: SpanView>(
         let class = class.as_deref().unwrap_or_default();
         return if error_type::is_wait(class) {
             waiting
+        } else if error_type::is_hand_over(class) {
+            known(Outcome::Ok)
         } else {
             known(Outcome::from_error_type(class))
         };
@@ -70,7 +74,9 @@ pub(super) fn span_outcome<S: SpanView>(
         // Content is often not captured, so an ended span without an error is ok. A tool that only messages show may not
         // have run.
         EventType::ToolCall => {
-            has_result(span, facts) || (span.times().1.is_some() && !facts.has(names::DERIVED.written()))
+            has_result(span, facts)
+                || (span.times().1.is_some() && !facts.has(names::DERIVED.written()))
+                || is_hand_over(&tool_name(span.name(), facts))
         }
         _ => true,
     };

@@ -15,7 +15,9 @@ use super::classify::{self, source_text};
 use super::messages;
 use super::outcome;
 use super::tokens::{call_usage, fill_usage};
-use super::values::{Lookup, at_path, number, owned_text, parsed, shaped, text_list, value, whole_number};
+use super::values::{
+    Lookup, at_path, number, owned_text, parsed, shaped, text, text_list, value, whole_number,
+};
 use super::view::{SpanView, WholeFacts, all_attributes};
 
 /// The provider of a model call that names none.
@@ -24,6 +26,8 @@ pub(crate) const UNKNOWN_PROVIDER: &str = "unknown";
 const UNNAMED_ERROR: &str = "Error";
 /// The class of the error of a tool whose program exited with a code other than 0.
 const EXIT_STATUS: &str = "exit_status";
+/// The message of the error of a call that was not allowed to run.
+const REFUSED_CALL: &str = "the call was refused";
 
 /// The payload of the span's own record.
 pub(super) fn span_payload(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
@@ -383,6 +387,9 @@ fn call_error(span: &SpanRecord, facts: &WholeFacts<'_>, event_type: EventType) 
         && let Some(Value::String(result)) = messages::result(span, attributes)
     {
         error.message = result;
+    }
+    if error.message.is_empty() && text(names::DECISION, attributes) == Some("deny") {
+        REFUSED_CALL.clone_into(&mut error.message);
     }
     if event_type == EventType::ToolCall
         && outcome::has_failed_exit(attributes)

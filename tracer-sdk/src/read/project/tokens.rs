@@ -9,8 +9,8 @@ use super::values::{Lookup, at_path, is_present, named, parsed};
 use super::view::{SpanFacts, SpanView};
 use crate::format::{Usage, UsageGap, names};
 use crate::read::vocabulary::{
-    CACHE_BESIDE_INPUT, COUNTS, Count, DETAILS, FOREIGN, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT, TOKENS,
-    USAGE_KEYS, USAGE_NAMESPACES, Vocabulary,
+    CACHE_BESIDE_INPUT, COUNTS, Count, DETAILS, FOREIGN, FURTHER, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT,
+    TOKENS, USAGE_KEYS, USAGE_NAMESPACES, Vocabulary,
 };
 
 /// The tokens of a call. Input includes cached tokens and output includes reasoning, whatever the provider counts; what is
@@ -72,6 +72,9 @@ pub(crate) fn usage(attributes: &impl Lookup) -> Usage {
                 counts.fill(&UsageNumbers::of(nested.member, object).counts());
             }
         }
+        if groups & FURTHER != 0 {
+            counts.fill(&UsageNumbers::of_flat(attributes).counts());
+        }
         counts.is_reasoning_beside |= THOUGHTS_BESIDE_OUTPUT
             .iter()
             .any(|(_, key)| attributes.whole_number_at(key).is_some());
@@ -91,6 +94,26 @@ pub(crate) fn usage(attributes: &impl Lookup) -> Usage {
         }
     }
     counts.usage()
+}
+
+/// The numbers of a call's usage that have no count, by their names: the names of all, and the numbers of those that are whole.
+pub(super) fn not_counted(attributes: &impl Lookup) -> (Vec<String>, Vec<(String, u64)>) {
+    let named = named(names::USAGE_NOT_COUNTED, attributes).unwrap_or_default();
+    let mut paths: Vec<String> = named
+        .split(", ")
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if attributes.groups() & FURTHER == 0 {
+        return (paths, Vec::new());
+    }
+    let flat = UsageNumbers::of_flat(attributes);
+    for path in flat.not_counted {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    (paths, flat.further)
 }
 
 /// Removes what counts tokens, and what they cost, from the attributes of a span or of an event, in any vocabulary: for a span

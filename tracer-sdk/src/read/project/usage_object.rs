@@ -1,19 +1,23 @@
 //! [`UsageObject`]: a usage object of a model API or a framework, by the one table of what its numbers are.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::token_counts::TokenCounts;
-use super::values::whole_number;
+use super::values::{Lookup, whole_number};
 use crate::format::{Usage, UsageGap};
 use crate::read::vocabulary::{
-    ADDED_ITERATION, BESIDE, Count, INCLUDED_ITERATION, ITERATIONS, Part, USUAL_TEXTS, normalised, part,
+    ADDED_ITERATION, BESIDE, Count, FLAT_USAGES, FURTHER, INCLUDED_ITERATION, ITERATIONS, Part, USUAL_TEXTS,
+    key_use, normalised, part,
 };
 
 /// The most numbers that are read of an object, and how deep: what has more is no usage, and not understood.
 const MAX_NUMBERS: usize = 256;
 const MAX_DEPTH: usize = 8;
+/// The most numbers without a count that are kept.
+const MAX_FURTHER: usize = 32;
 /// The most characters of a path that are kept.
 const MAX_NAME: usize = 96;
 
@@ -36,6 +40,8 @@ pub struct UsageObject {
     /// The paths of numbers that have no count and are part of none: those that are not understood, and those that are
     /// charged beside tokens.
     pub not_counted: Vec<String>,
+    /// Those of them that are whole numbers above zero.
+    pub further: Vec<(String, u64)>,
     /// By which prices the call was served, where they are not the usual ones.
     pub service_tier: Option<String>,
 }
@@ -56,6 +62,7 @@ impl UsageObject {
         Self {
             usage: numbers.usage(),
             not_counted: numbers.not_counted,
+            further: numbers.further,
             service_tier: numbers.service_tier,
         }
     }
@@ -76,7 +83,8 @@ pub(super) struct UsageNumbers {
     known: BTreeMap<String, u64>,
     /// What was used besides for the same answer.
     added: Option<Usage>,
-    not_counted: Vec<String>,
+    pub(super) not_counted: Vec<String>,
+    pub(super) further: Vec<(String, u64)>,
     service_tier: Option<String>,
 }
 
@@ -85,21 +93,47 @@ impl UsageNumbers {
     pub(super) fn of(member: &str, object: &Value) -> Self {
         let mut numbers = Self::default();
         numbers.walk(&normalised(member), object, 0);
+        numbers.leave_out_uncounted();
+        if let Some(iterations) = object.get(ITERATIONS).and_then(Value::as_array) {
+            numbers.iterations(iterations);
+        }
+        numbers
+    }
+
+    /// The numbers of attributes that are a usage object key by key, but for those that the tables of attributes have.
+    pub(super) fn of_flat(attributes: &impl Lookup) -> Self {
+        let mut numbers = Self::default();
+        for (place, namespace) in FLAT_USAGES.iter().enumerate() {
+            let longer = FLAT_USAGES.get(..place).unwrap_or_default();
+            attributes.numbers_beginning(namespace, &mut |rest, number| {
+                let key = format!("{namespace}{rest}");
+                let is_read = key_use(&key).is_none_or(|used| used.groups & FURTHER == 0);
+                if is_read || longer.iter().any(|longer| key.starts_with(longer)) {
+                    return;
+                }
+                let path: Vec<Cow<'_, str>> = rest.split('.').map(normalised).collect();
+                numbers.number(&path.join("."), number);
+            });
+        }
+        numbers.leave_out_uncounted();
+        numbers
+    }
+
+    /// Names what is charged beside tokens, or contradicts another number.
+    fn leave_out_uncounted(&mut self) {
+        let numbers = self;
         let has_input = numbers.source(Count::Input).is_some();
         let uncounted = numbers.known.iter().filter(|(path, number)| match part(path) {
             Some((_, Part::Charged)) => **number > 0,
             Some((_, Part::BesideInput)) => **number > 0 && !has_input,
             _ => false,
         });
-        let uncounted: Vec<String> = uncounted.map(|(path, _)| path.clone()).collect();
-        for path in &uncounted {
-            numbers.leave_out(path);
+        let uncounted: Vec<(String, u64)> = uncounted.map(|(path, number)| (path.clone(), *number)).collect();
+        for (path, number) in uncounted {
+            numbers.leave_out(&path);
+            numbers.keep(&path, number);
         }
         numbers.leave_out_contradictory();
-        if let Some(iterations) = object.get(ITERATIONS).and_then(Value::as_array) {
-            numbers.iterations(iterations);
-        }
-        numbers
     }
 
     fn walk(&mut self, path: &str, value: &Value, depth: usize) {
@@ -120,7 +154,7 @@ impl UsageNumbers {
                 }
             }
             Value::Array(items) => items.iter().for_each(|item| self.item(path, item, depth + 1)),
-            Value::Number(_) => self.number(path, value),
+            Value::Number(_) => self.number(path, whole_number(value)),
             Value::String(text) => self.text(path, text, value),
             Value::Null | Value::Bool(_) => {}
         }
@@ -145,9 +179,10 @@ impl UsageNumbers {
         }
     }
 
-    fn number(&mut self, path: &str, value: &Value) {
+    /// A number, if it is a whole one.
+    fn number(&mut self, path: &str, number: Option<u64>) {
         let part = part(path).map(|(_, part)| part);
-        match whole_number(value) {
+        match number {
             Some(number) if part.is_some() && self.known.len() < MAX_NUMBERS => {
                 let sum = self.known.entry(path.to_owned()).or_default();
                 *sum = sum.saturating_add(number);
@@ -155,7 +190,22 @@ impl UsageNumbers {
             Some(0) => {}
             // Seconds and dollars have fractions.
             None if matches!(part, Some(Part::Uncharged | Part::Within)) => {}
-            _ => self.leave_out(path),
+            _ => {
+                self.leave_out(path);
+                if let Some(number) = number {
+                    self.keep(path, number);
+                }
+            }
+        }
+    }
+
+    /// Keeps a number that has no count; those of one name are summed.
+    fn keep(&mut self, path: &str, number: u64) {
+        let path = cut(path);
+        if let Some((_, sum)) = self.further.iter_mut().find(|(known, _)| *known == path) {
+            *sum = sum.saturating_add(number);
+        } else if self.further.len() < MAX_FURTHER {
+            self.further.push((path, number));
         }
     }
 
@@ -165,8 +215,8 @@ impl UsageNumbers {
             if !is_usual(path, text) {
                 self.service_tier.get_or_insert_with(|| cut(text));
             }
-        } else if whole_number(value).is_some() {
-            self.number(path, value);
+        } else if let Some(number) = whole_number(value) {
+            self.number(path, Some(number));
         }
     }
 

@@ -29,6 +29,9 @@ pub(crate) trait Lookup {
     /// Whether there is a key that begins so.
     fn has_beginning(&self, beginning: &str) -> bool;
 
+    /// The numbers under keys that begin so, with the rest of each key; `None` for one that is not whole, or below zero.
+    fn numbers_beginning(&self, beginning: &str, give: &mut dyn FnMut(&str, Option<u64>));
+
     /// What the keys say by themselves, see [`key_use`].
     fn groups(&self) -> u8;
 
@@ -65,6 +68,18 @@ impl Lookup for Map<String, Value> {
 
     fn has_beginning(&self, beginning: &str) -> bool {
         self.keys().any(|key| key.starts_with(beginning))
+    }
+
+    fn numbers_beginning(&self, beginning: &str, give: &mut dyn FnMut(&str, Option<u64>)) {
+        for (key, value) in self {
+            let Some(rest) = key.strip_prefix(beginning) else {
+                continue;
+            };
+            let number = whole_number(value);
+            if value.is_number() || number.is_some() {
+                give(rest, number);
+            }
+        }
     }
 
     fn groups(&self) -> u8 {
@@ -108,6 +123,19 @@ impl<const INDEXED: bool> Lookup for KeyAttributes<'_, INDEXED> {
 
     fn has_beginning(&self, beginning: &str) -> bool {
         self.beginning(beginning).next().is_some()
+    }
+
+    fn numbers_beginning(&self, beginning: &str, give: &mut dyn FnMut(&str, Option<u64>)) {
+        for (key, value) in self.beginning(beginning) {
+            let Some(rest) = key.strip_prefix(beginning) else {
+                continue;
+            };
+            let is_number = matches!(value, Scalar::Whole(_) | Scalar::Float(_) | Scalar::Negative);
+            let number = self.whole_number_at(key);
+            if is_number || number.is_some() {
+                give(rest, number);
+            }
+        }
     }
 
     fn groups(&self) -> u8 {

@@ -170,6 +170,17 @@ impl<A: Lookup> Lookup for SpanFacts<'_, A> {
                 .is_some_and(|details| details.has_beginning(beginning))
     }
 
+    fn numbers_beginning(&self, beginning: &str, give: &mut dyn FnMut(&str, Option<u64>)) {
+        self.own.numbers_beginning(beginning, give);
+        if let Some(details) = self.details {
+            details.numbers_beginning(beginning, &mut |rest, number| {
+                if !self.own.says(&format!("{beginning}{rest}")) {
+                    give(rest, number);
+                }
+            });
+        }
+    }
+
     fn groups(&self) -> u8 {
         self.own_groups | self.details_groups
     }

@@ -167,6 +167,11 @@ pub(crate) const FAILURES: &[(Vocabulary, &[Test])] = &[
     (OtelGenAi, &[Test::Word("otel.status_code", &["error"])]),
     (Rig, &[Test::Word("gen_ai.tool.call.outcome", &["error"])]),
     (Strands, &[Test::Word("gen_ai.tool.status", &["error"])]),
+    // A call that was refused did not run.
+    (
+        OtelGenAi,
+        &[Test::Word("gen_ai.tool.call.decision.outcome", &["deny"])],
+    ),
     (AgentFramework, &[Test::Has(&["gen_ai.tool.error"])]),
     (Langfuse, &[Test::Word("langfuse.observation.level", &["error"])]),
     (

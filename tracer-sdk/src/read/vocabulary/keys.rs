@@ -9,7 +9,7 @@ use super::fields::{
     MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SUCCESSES, SourceForm, TOOL_NAME, WAITS,
 };
 use super::kinds::{KINDS, Test};
-use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, NESTED_USAGES};
+use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, FLAT_USAGES, NESTED_USAGES};
 use crate::format::names::{self, Name};
 use crate::process::Computed;
 
@@ -21,6 +21,9 @@ pub(crate) const FOREIGN: u8 = 2;
 pub(crate) const DETAILS: u8 = 4;
 /// The key counts tokens of any kind, or holds such counts.
 pub(crate) const TOKENS: u8 = 8;
+
+/// The key is in a namespace of counts, and no table has it: its number is read by its name, or said not to be counted.
+pub(crate) const FURTHER: u8 = 16;
 
 /// What is kept of a value under a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,10 +62,20 @@ pub(crate) fn all_keys() -> Vec<String> {
     keys.map(|(key, _)| (*key).to_owned()).collect()
 }
 
-/// How a key of a flattened list is used.
+/// How a key of a flattened list, or of further counts, is used.
 fn flat_key_use(key: &str) -> Option<KeyUse> {
-    if !key.starts_with("llm.") && !key.starts_with("gen_ai.") {
+    if !["llm.", "gen_ai.", "ai."]
+        .iter()
+        .any(|root| key.starts_with(root))
+    {
         return None;
+    }
+    if FLAT_USAGES.iter().any(|namespace| key.starts_with(namespace)) {
+        return Some(KeyUse {
+            is_outlined: true,
+            groups: FURTHER | DETAILS | TOKENS,
+            ..KeyUse::default()
+        });
     }
     let is_in = |contents: &[Content]| {
         contents.iter().any(|content| {

@@ -70,6 +70,10 @@ const MODEL_OPERATIONS: &[&str] = &[
     "chat_streaming",
     "interactions",
     "interactions_streaming",
+    // Proposed for what is spoken live.
+    "generate_live_content",
+    "live_inference",
+    "realtime_inference",
     "llm_call",
     "response",
 ];

@@ -11,6 +11,7 @@ mod keys;
 mod kinds;
 #[cfg(test)]
 mod page;
+mod remarks;
 mod tokens;
 mod usage_object;
 
@@ -25,10 +26,15 @@ pub(crate) use fields::{
 };
 #[cfg(test)]
 pub(crate) use keys::all_keys;
-pub(crate) use keys::{DETAILS, FOREIGN, OWN, TOKENS, key_use};
+pub(crate) use keys::{DETAILS, FOREIGN, FURTHER, OWN, TOKENS, key_use};
 pub(crate) use kinds::{KINDS, Test};
+pub(crate) use remarks::{
+    AGENT_ARGUMENTS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS,
+    HAND_OVERS, REMARKS, RemarkKind, VERDICTS,
+};
 pub(crate) use tokens::{
-    CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT, USAGE_KEYS, USAGE_NAMESPACES,
+    CACHE_BESIDE_INPUT, COUNTS, Count, FLAT_USAGES, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT, USAGE_KEYS,
+    USAGE_NAMESPACES,
 };
 #[cfg(test)]
 pub(crate) use usage_object::all_parts;

@@ -14,6 +14,7 @@ use super::fields::{
     MODEL, NO_CALL_ID, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
 };
 use super::kinds::{KINDS, Pattern, Test};
+use super::remarks::{FLAT_EVALUATIONS, HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS, REMARKS};
 use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT};
 use super::usage_object::{Part, all_parts};
 
@@ -282,6 +283,35 @@ fn page() -> String {
         let (tests, gives) = (tests_words(rule.tests), rule.gives.as_str());
         let _ = writeln!(page, "| {tests} | `{gives}` | {} |", rule.vocabulary.title());
     }
+    page.push_str(
+        "\n## Remarks\n\nWhat is said about a step beside what it did is listed in the record's `meta`, shown with the step, and found by \
+         its text. Events may be span events, or log records that name the span. Of these names OpenTelemetry has merged \
+         `gen_ai.evaluation.*` alone; the others are proposals, and names of libraries.\n\n| in `meta` | field | from |\n|---|---|---|\n",
+    );
+    for kind in REMARKS {
+        let events = kind
+            .events
+            .iter()
+            .map(|(_, name)| format!("event {}", code(name)));
+        let spans = kind.spans.iter().map(|(_, test)| test_words(test));
+        let places: Vec<String> = events.chain(spans).collect();
+        let _ = writeln!(page, "| `{}` | where | {} |", kind.key, places.join(", or "));
+        for (field, keys) in kind.fields {
+            let _ = writeln!(page, "| | {field} | {} |", listed(keys));
+        }
+    }
+    let flat: Vec<String> = FLAT_EVALUATIONS
+        .iter()
+        .map(|(_, key)| code(&format!("{key}.N.…")))
+        .collect();
+    let _ = writeln!(
+        page,
+        "\nRatings are read from the flattened lists {}, too. A tool whose name begins with {}, or is {}, hands over to another \
+         agent: without a result its outcome is not unknown. The same holds of LangGraph's `ParentCommand`.",
+        flat.join(", "),
+        listed(&HAND_OVER_TOOLS),
+        listed(&HAND_OVER_BY_ARGUMENT),
+    );
     page.push_str("\n## Fields, by vocabulary\n");
     for (vocabulary, rows) in VocabularyRows::all().0 {
         let _ = write!(

@@ -152,6 +152,16 @@ pub(crate) const CACHE_BESIDE_INPUT: &[(Vocabulary, &str, &str)] = &[
 /// Counts of reasoning that the count of output does not include: Gemini's own.
 pub(crate) const THOUGHTS_BESIDE_OUTPUT: &[(Vocabulary, &str)] = &[(GeminiCli, "thoughts_token_count")];
 
+/// Beginnings of keys whose numbers are those of a usage object, the longest first: what no row above has is read by the
+/// table of [`usage_object`](super::usage_object).
+pub(crate) const FLAT_USAGES: [&str; 5] = [
+    "gen_ai.usage.details.",
+    "gen_ai.usage.",
+    "llm.token_count.",
+    "llm.usage.",
+    "ai.usage.",
+];
+
 /// Beginnings of keys that count tokens or what they cost, those that are not read included.
 pub(crate) const USAGE_NAMESPACES: &[&str] = &[
     "ai.usage.",

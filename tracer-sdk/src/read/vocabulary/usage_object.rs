@@ -195,6 +195,31 @@ const PARTS: &[(&str, Part)] = parts! {
     "output_audio_tokens" Counted(OutputAudio);
     "output_reasoning_tokens" Counted(Reasoning);
     "output_reasoning" Counted(Reasoning);
+    // OpenTelemetry's shares by modality, OpenInference's, and the details of pydantic-ai.
+    "text.input_tokens" Within;
+    "text.output_tokens" Within;
+    "text.cache_read.input_tokens" Within;
+    "document.input_tokens" Within;
+    "document.output_tokens" Within;
+    "in.cache_input" Counted(CacheRead);
+    "accepted_prediction_tokens" Within;
+    "rejected_prediction_tokens" Within;
+    "text_prompt_tokens" Within;
+    "text_candidates_tokens" Within;
+    "text_cache_tokens" Within;
+    "document_prompt_tokens" Within;
+    "audio_prompt_tokens" Counted(InputAudio);
+    "image_prompt_tokens" Counted(InputImage);
+    "video_prompt_tokens" Counted(InputVideo);
+    "audio_candidates_tokens" Counted(OutputAudio);
+    "image_candidates_tokens" Counted(OutputImage);
+    "audio_cache_tokens" Counted(CacheReadAudio);
+    "cost_usd" Uncharged;
+    "total_cost" Uncharged;
+    "input_cost" Uncharged;
+    "output_cost" Uncharged;
+    "prompt_cost" Uncharged;
+    "completion_cost" Uncharged;
 };
 
 /// Shares that the number before them does not include, unless a total says that it does: Anthropic's cache, Gemini's
@@ -266,11 +291,13 @@ pub(crate) fn normalised(key: &str) -> Cow<'_, str> {
         | "prompt_token_details"
         | "input_tokens_details"
         | "input_token_details"
+        | "prompt_details"
         | "input_tokens_by_modality" => "in".into(),
         "completion_tokens_details"
         | "completion_token_details"
         | "output_tokens_details"
         | "output_token_details"
+        | "completion_details"
         | "output_tokens_by_modality"
         | "candidates_tokens_details"
         | "response_tokens_details" => "out".into(),

@@ -29,6 +29,9 @@ pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";
 /// How the names of events of coding agents begin.
 const AGENT_PREFIXES: [&str; 3] = ["claude_code.", "codex.", "gemini_cli."];
 
+/// The response that an event is about.
+pub(super) const RESPONSE_ID: &str = "gen_ai.response.id";
+
 /// The request that a record of a coding agent belongs to.
 pub(super) const REQUEST_ID: &str = "request_id";
 
@@ -51,9 +54,19 @@ pub(super) fn convert_logs(request: Vec<ResourceLogs>, now: Timestamp) -> (Vec<S
     (spans, ignored)
 }
 
-/// An event of a span that is known by its IDs: a child without a length, until it is put into its parent.
+/// An event of a span that is known by its IDs, or in its trace by the response: a child without a length, until it is put into
+/// its parent.
 fn event_for_span(event: &LogEvent) -> Option<SpanRecord> {
-    let (trace_id, parent) = (event.trace_id?, event.span_id?);
+    let trace_id = event.trace_id?;
+    let by_response = || {
+        let response = text(&event.attributes, RESPONSE_ID)?;
+        Some(derived_span_id(&[
+            b"tracer.response",
+            &trace_id.to_hex(),
+            response.as_bytes(),
+        ]))
+    };
+    let parent = event.span_id.or_else(by_response)?;
     let hash = event.content_hash();
     let span_id = derived_span_id(&[
         b"tracer.log_event",

@@ -1,5 +1,6 @@
 //! What becomes of spans, in a folder of the test's own and with a clock that only the test moves.
 
+mod conventions;
 mod lifecycle;
 mod logs;
 mod odd;

@@ -17,7 +17,7 @@ use crate::otlp::packed::gzip;
 use crate::otlp::{Compression, DecompressError, Encoding, decode_logs, decode_spans};
 
 #[derive(Clone)]
-enum Payload {
+pub(super) enum Payload {
     Spans(Vec<ResourceSpans>),
     Logs(Vec<ResourceLogs>),
 }
@@ -152,7 +152,7 @@ fn captured() -> Vec<PathBuf> {
 }
 
 /// Asserts that the payloads become the same runs by every route.
-fn assert_same(payloads: &[Payload], name: &str) {
+pub(super) fn assert_same(payloads: &[Payload], name: &str) {
     let all = || payloads.iter().map(Payload::clone);
     let expected = runs_of(all());
     assert!(!expected.is_empty(), "{name}");
