@@ -28,6 +28,8 @@ pub(crate) struct LateSpans {
     spans: u64,
     /// How many of them were open when the run ended.
     finished: u64,
+    /// How long before the root the first of them began, in milliseconds, where clocks differ.
+    began_before_root_ms: u64,
     lost: Option<Dropped>,
     /// All that were ever lost after the end, of which `meta.json` may say some already.
     all_lost: u64,
@@ -40,6 +42,12 @@ impl LateSpans {
     pub(crate) fn add(&mut self, spans: u64, counts: Counts) {
         self.spans += spans;
         self.counts.add(counts);
+    }
+
+    /// One of them began before the root, by more than clocks are read apart.
+    #[cfg(feature = "import")]
+    pub(crate) fn note_early(&mut self, early_ms: u64) {
+        self.began_before_root_ms = self.began_before_root_ms.max(early_ms);
     }
 
     /// A span that was open when the run ended has ended.
@@ -103,6 +111,14 @@ impl LateSpans {
         match unfinished.saturating_sub(self.finished) {
             0 => meta.remove(UNFINISHED_SPANS),
             left => meta.set(UNFINISHED_SPANS, &left)?,
+        }
+        if self.began_before_root_ms > 0 {
+            let mut imported: Map<String, Value> = meta.get("imported").unwrap_or_default();
+            imported.insert(
+                "late_began_before_root_ms".to_owned(),
+                self.began_before_root_ms.into(),
+            );
+            meta.set("imported", &imported)?;
         }
         if let Some(lost) = &self.lost {
             let mut dropped: Map<String, Value> = meta.get(DROPPED).unwrap_or_default();

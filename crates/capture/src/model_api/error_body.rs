@@ -45,6 +45,9 @@ const UNNAMED: &str = "error";
 /// its relatives; Gemini has a list around it when it streams.
 pub(super) fn stated(body: &Value) -> Option<(String, String)> {
     let body = body.get(0).unwrap_or(body);
+    if let Some(refused) = refused_by_code(body) {
+        return Some(refused);
+    }
     let error = body
         .get("error")
         .filter(|error| !error.is_null() && **error != false);
@@ -60,6 +63,22 @@ pub(super) fn stated(body: &Value) -> Option<(String, String)> {
         class.unwrap_or_else(|| UNNAMED.to_owned()),
         message.unwrap_or_default(),
     ))
+}
+
+/// Members by which a body with any status says that the request failed: a code other than zero, and the message beside it.
+const REFUSED_BY_CODE: [(&str, &str); 2] = [
+    // MiniMax
+    ("/base_resp/status_code", "/base_resp/status_msg"),
+    // Baidu
+    ("/error_code", "/error_msg"),
+];
+
+fn refused_by_code(body: &Value) -> Option<(String, String)> {
+    REFUSED_BY_CODE.iter().find_map(|(code, said)| {
+        let code = body.pointer(code)?.as_i64().filter(|code| *code != 0)?;
+        let said = body.pointer(said).and_then(|said| message(said, 0))?;
+        Some((code.to_string(), said))
+    })
 }
 
 /// The class and the message of the body of an answer whose status says that it is an error: of any form, also a text or a page.
@@ -179,6 +198,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_code_in_an_answer_says_that_it_failed() {
+        let of = |body: Value| stated(&body);
+        let failed = |class: &str, message: &str| Some((class.to_owned(), message.to_owned()));
+        let refused = json!({"id": "m1", "choices": null, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}});
+        assert_eq!(of(refused), failed("1008", "insufficient balance"));
+        assert_eq!(
+            of(json!({"error_code": 110, "error_msg": "Access token invalid"})),
+            failed("110", "Access token invalid")
+        );
+        let answered = json!({"choices": [{"message": {"content": "hi"}}], "base_resp": {"status_code": 0, "status_msg": ""}});
+        assert_eq!(of(answered), None);
+    }
 
     /// Each row: a body with an error status, its class and its message.
     #[test]

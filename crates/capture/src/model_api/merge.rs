@@ -127,6 +127,9 @@ fn append_part(list: &mut Vec<Value>, part: Value) {
         (Some(Value::Object(known)), Value::Object(part)) if is_continued(known, &part) => {
             append(known, &part);
         }
+        (Some(Value::Object(known)), Value::Object(part)) if is_completed(known, &part) => {
+            update(known, &part, &[]);
+        }
         (_, part) => list.push(part),
     }
 }
@@ -144,9 +147,43 @@ fn is_continued(known: &Map<String, Value>, part: &Map<String, Value>) -> bool {
         })
 }
 
+/// Whether a part of the same index only adds to what is known of it: it comes again, whole.
+fn is_completed(known: &Map<String, Value>, part: &Map<String, Value>) -> bool {
+    let is_said_again = |known: &Value, later: &Value| match (known, later) {
+        (Value::String(known), Value::String(later)) => later.starts_with(known.as_str()),
+        (known, later) => known == later,
+    };
+    part.contains_key("index")
+        && part.iter().all(|(key, later)| {
+            is_nothing(later)
+                || known
+                    .get(key)
+                    .is_none_or(|known| is_nothing(known) || is_said_again(known, later))
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_that_comes_again_whole_is_one() {
+        let mut known = json!([{"index": 0, "type": "search", "arguments": "{\"query\":\"q\"}"}]);
+        for again in [
+            json!([{"index": 0, "type": "search", "arguments": "{\"query\":\"q\"}", "output": "6:40"}]),
+            json!([{"index": 1, "type": "search", "arguments": "{}"}]),
+            json!([{"index": 1, "output": "7:10"}]),
+        ] {
+            append_value(&mut known, &again);
+        }
+        assert_eq!(
+            known,
+            json!([
+                {"index": 0, "type": "search", "arguments": "{\"query\":\"q\"}", "output": "6:40"},
+                {"index": 1, "type": "search", "arguments": "{}", "output": "7:10"},
+            ])
+        );
+    }
 
     fn members(value: Value) -> Map<String, Value> {
         match value {

@@ -407,6 +407,21 @@ mod tests {
                 ],
             ),
             (
+                json!({"choices": [{"message": {"role": "assistant", "content": "6:40", "executed_tools": [
+                    {"index": 0, "type": "search", "arguments": "{\"query\":\"ferry\"}", "output": "6:40", "search_results": {"results": []}},
+                    {"index": 1, "type": "python", "arguments": "{\"code\":\"1/0\"}", "output": "", "error": "ZeroDivisionError"},
+                    {"index": 2, "name": "browser.open", "type": "visit", "arguments": "{}", "browser_results": [{"url": "u"}]}]}}]}),
+                vec![
+                    ("search", some("6:40"), None),
+                    ("python", some("ZeroDivisionError"), some("tool_error")),
+                    (
+                        "browser.open",
+                        some("{\"browser_results\":[{\"url\":\"u\"}]}"),
+                        None,
+                    ),
+                ],
+            ),
+            (
                 json!({"candidates": [{"content": {"role": "model", "parts": [
                     {"executableCode": {"language": "PYTHON", "code": "print(1)"}},
                     {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},

@@ -373,7 +373,10 @@ fn is_field(field: MessageField, value: &Value) -> bool {
         (MessageField::Content, Value::Object(map)) => part_shape(map).is_some(),
         (MessageField::Content, Value::Null)
         | (MessageField::Content | MessageField::Reasoning | MessageField::Refusal, Value::String(_))
-        | (MessageField::Calls | MessageField::Results | MessageField::Media(_), Value::Object(_))
+        | (
+            MessageField::Calls | MessageField::Results | MessageField::Executed | MessageField::Media(_),
+            Value::Object(_),
+        )
         | (_, Value::Array(_)) => true,
         _ => false,
     }
@@ -405,6 +408,7 @@ fn field_parts(field: MessageField, value: &Value) -> Vec<MessagePart> {
             .iter()
             .flat_map(|item| shaped(item, PartShape::Call))
             .collect(),
+        MessageField::Executed => items.iter().flat_map(executed).collect(),
         MessageField::Results => items
             .iter()
             .flat_map(|item| shaped(item, PartShape::Result))
@@ -635,6 +639,50 @@ fn call(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
             name: Some(name),
             value,
             is_error: is_error || is_failure,
+        });
+    }
+    parts
+}
+
+/// A call that the provider ran, and its result: its output, or else all that it says besides.
+fn executed(item: &Value) -> Vec<MessagePart> {
+    let Some(map) = item.as_object() else {
+        return part(item);
+    };
+    let text = |key: &str| {
+        let text = map.get(key).and_then(Value::as_str);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let name = text("name")
+        .or_else(|| text("type"))
+        .unwrap_or_else(|| UNNAMED.to_owned());
+    let arguments = map.get("arguments").cloned().unwrap_or_default();
+    let arguments = match &arguments {
+        Value::String(text) => embedded_json(text).unwrap_or(arguments),
+        _ => arguments,
+    };
+    let is_said = |value: &Value| !value.is_null() && *value != "";
+    let error = map.get("error").filter(|error| is_said(error));
+    let output = error.or_else(|| map.get("output").filter(|output| is_said(output)));
+    let besides = || {
+        const OF_THE_CALL: [&str; 7] = ["arguments", "error", "id", "index", "name", "output", "type"];
+        let besides = map
+            .iter()
+            .filter(|(key, value)| !OF_THE_CALL.contains(&key.as_str()) && is_said(value));
+        let besides: Map<String, Value> = besides.map(|(key, value)| (key.clone(), value.clone())).collect();
+        (!besides.is_empty()).then_some(Value::Object(besides))
+    };
+    let mut parts = vec![MessagePart::ToolCall {
+        id: text("id"),
+        name: name.clone(),
+        arguments,
+    }];
+    if let Some(value) = output.cloned().or_else(besides) {
+        parts.push(MessagePart::ToolResult {
+            id: text("id"),
+            name: Some(name),
+            value,
+            is_error: error.is_some(),
         });
     }
     parts

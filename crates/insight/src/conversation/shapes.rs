@@ -68,11 +68,13 @@ pub(super) enum MessageField {
     Refusal,
     Calls,
     Results,
+    /// Calls that the provider ran, each with its result.
+    Executed,
     Media(MediaKind),
 }
 
 /// What messages hold, in the order in which it is shown.
-pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 25] = [
+pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 26] = [
     ("reasoning_content", MessageField::Reasoning),
     ("reasoning", MessageField::Reasoning),
     ("reasoningText", MessageField::Reasoning),
@@ -80,6 +82,8 @@ pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 25] = [
     ("tool_plan", MessageField::Reasoning),
     ("reasoning_details", MessageField::Reasoning),
     ("thinking_blocks", MessageField::Reasoning),
+    // Groq
+    ("executed_tools", MessageField::Executed),
     ("content", MessageField::Content),
     ("parts", MessageField::Content),
     ("contents", MessageField::Content),

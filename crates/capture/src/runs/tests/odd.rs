@@ -97,9 +97,47 @@ fn chained_tools_that_overlap_are_parallel() {
         .map(|span| span.span_id.to_string().parse().unwrap())
         .collect();
     assert_eq!(parallel, [2, 3, 4]);
+    // They stand side by side; what was sent is kept.
+    let parents: Vec<u64> = run
+        .spans
+        .iter()
+        .filter_map(|span| span.parent_span_id?.to_string().parse().ok())
+        .collect();
+    assert_eq!(parents, [1, 1, 1, 4, 5]);
+    let sent = |id: usize| {
+        run.spans[id]
+            .attributes
+            .get("tracer.source_parent_span_id")
+            .cloned()
+    };
+    assert_eq!(sent(2), Some(Value::from("0000000000000002")));
+    assert_eq!(sent(1), None);
     assert_eq!(
         recording_remarks(&run.meta),
         ["3 tool calls ran in parallel, though each after the first names another one as its parent"]
+    );
+}
+
+#[test]
+fn late_spans_count_for_clocks_that_differ() {
+    let bench = Bench::new();
+    bench.send(vec![agent(1, 1, 0), chat(1, 2, 1)]);
+    bench.pass(600);
+    assert_eq!(bench.run(1).meta.late_began_before_root_ms(), 0);
+    let mut early = tool(1, 3, 1);
+    (early.start_time_unix_nano, early.end_time_unix_nano) = (START - 60_000 * MS, START - 59_000 * MS);
+    bench.send(vec![early]);
+    let meta = bench.run(1).meta;
+    assert_eq!(
+        (meta.late_began_before_root_ms(), meta.duration_ms),
+        (60_000, Some(100))
+    );
+    assert_eq!(
+        recording_remarks(&meta),
+        [
+            "1 span ended after the run had ended",
+            "clocks differ: a span that came when the run had ended began 1 min 00 s before the run did",
+        ]
     );
 }
 
