@@ -11,7 +11,7 @@ const MAX_SHOWN: usize = 6;
 /// The remarks on a step by the metadata of its record, each in a few words: `relevance 0.9 (good)`, `guardrail pii:
 /// triggered`, `decision: deny by user`, `handed over to billing`.
 pub fn remarks(meta: &Map<String, Value>) -> Vec<String> {
-    let kinds: [(&str, Words); 4] = [
+    let kinds: [(&str, RemarkWords); 4] = [
         ("evaluations", evaluation),
         ("guardrails", guardrail),
         ("decisions", decision),
@@ -30,7 +30,7 @@ pub fn remarks(meta: &Map<String, Value>) -> Vec<String> {
     words
 }
 
-type Words = fn(&Map<String, Value>) -> String;
+type RemarkWords = fn(&Map<String, Value>) -> String;
 
 /// A field as it is shown; nothing for one that is empty.
 fn field(fields: &Map<String, Value>, name: &str) -> Option<String> {

@@ -7,7 +7,8 @@ use crate::format::EventType;
 use crate::format::names::{self, Name, events, span_names};
 use crate::read::vocabulary::{
     ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, CONTENT_EVENTS, Content, ContentForm, FOREIGN,
-    FieldSource, KINDS, MESSAGE_EVENTS, OUTPUT_EVENTS, OWN, PROMPT, RESULT, SourceForm, Test, Vocabulary,
+    FieldSource, KINDS, MESSAGE_EVENTS, OUTPUT_EVENTS, OWN, PROMPT, RESULT, SourceForm, TOOL_NAME, Test,
+    Vocabulary,
 };
 
 use super::values::{Lookup, at_path, is_present, named, text};
@@ -186,6 +187,11 @@ pub(crate) fn source_text<'a>(sources: &[FieldSource], attributes: &'a impl Look
             Some(Cow::Owned(text.to_owned()))
         }
     })
+}
+
+/// The tool that ran, else the span's name.
+pub(crate) fn tool_name<'a>(name: &'a str, attributes: &'a impl Lookup) -> Cow<'a, str> {
+    source_text(TOOL_NAME, attributes).unwrap_or(Cow::Borrowed(name))
 }
 
 /// Whether the span of a model call holds an answer.

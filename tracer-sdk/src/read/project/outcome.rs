@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::classify::{has_answer, has_result, is_own, passes, source_text};
-use super::payload::tool_name;
+use super::classify::{has_answer, has_result, is_own, passes, source_text, tool_name};
 use super::remarks::is_hand_over;
 use super::tokens::usage;
 use super::values::{Lookup, text};

@@ -8,10 +8,10 @@ use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{ErrorPayload, EventType, Payload, RecordedStatus, SpanEvent, SpanRecord, StatusCode};
 use crate::read::vocabulary::{
     self, ERROR_MESSAGE, ERROR_TYPE, EXIT_CODE, FINISH_REASON, FieldSource, IMPLIED_PROVIDERS, MODEL,
-    PROVIDER, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
+    PROVIDER, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE,
 };
 
-use super::classify::{self, source_text};
+use super::classify::{self, source_text, tool_name};
 use super::messages;
 use super::outcome;
 use super::tokens::{call_usage, fill_usage};
@@ -230,11 +230,6 @@ fn tool_call(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
         status,
         error,
     }
-}
-
-/// The tool that ran, else the span's name.
-pub(crate) fn tool_name<'a>(name: &'a str, attributes: &'a impl Lookup) -> Cow<'a, str> {
-    source_text(TOOL_NAME, attributes).unwrap_or(Cow::Borrowed(name))
 }
 
 /// The name in the projection: the model, the tool, or the span itself.

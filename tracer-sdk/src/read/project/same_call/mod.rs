@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::classify::tool_name;
 use super::classify::{has_answer, has_arguments, has_prompt, has_result, is_of_the_format, source_text};
 use super::model_name::normal_model_name;
 use super::outcome::{has_reply, outcome};
-use super::payload::tool_name;
 use super::tokens::{call_usage, fill_usage};
 use super::values::Lookup;
 use super::view::SpanView;
