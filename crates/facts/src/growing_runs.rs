@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tracer_insight::indexed_steps::{IndexedSteps, RowSource};
+use tracer_insight::indexed_steps::IndexedSteps;
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Counts, EventType, Record, SpanId, SpanRecord};
 use tracer_sdk::prices::Prices;
@@ -129,20 +129,20 @@ impl GrowingRun {
 
     /// The sums of all records.
     fn sum(&mut self, steps: &IndexedSteps) -> Option<(Reading, Counts)> {
+        let order = Order::of(&steps.index)?;
         let Checkpoint {
             mut reading, counts, ..
-        } = self.add_records(steps)?;
+        } = self.add_records(&order)?;
         if let Some(number) = reading.last_answered() {
-            reading.set_answer(&read_step(steps, number)?.0);
+            reading.set_answer(&order.read(number)?.0);
         }
         reading.set_retries(steps.attempt_count());
         Some((reading, counts))
     }
 
     /// Adds the records that are new, or behind one that is.
-    fn add_records(&mut self, steps: &IndexedSteps) -> Option<Checkpoint> {
-        let prints = Fingerprints::new(steps)?;
-        let count = steps.timeline.step_count();
+    fn add_records(&mut self, order: &Order<'_>) -> Option<Checkpoint> {
+        let count = order.positions.len();
         let mut known = self
             .checkpoints
             .iter()
@@ -152,7 +152,7 @@ impl GrowingRun {
         let mut prefixes = HashMap::new();
         for number in 0..=count {
             if number > 0 {
-                print = prints.add(print, steps, number)?;
+                print = order.fingerprint(print, number)?;
             }
             if known.next_if_eq(&number).is_some() {
                 prefixes.insert(number, print);
@@ -172,8 +172,8 @@ impl GrowingRun {
             counts: Counts::default(),
         });
         for number in sums.records + 1..=count {
-            let (record, span) = read_step(steps, number)?;
-            sums.fingerprint = prints.add(sums.fingerprint, steps, number)?;
+            let (record, span) = order.read(number)?;
+            sums.fingerprint = order.fingerprint(sums.fingerprint, number)?;
             sums.records = number;
             match record.event_type() {
                 EventType::LlmCall => sums.counts.llm_calls += 1,
@@ -208,47 +208,53 @@ impl GrowingRun {
     }
 }
 
-/// The place in the index of a step that is a span.
-fn position(steps: &IndexedSteps, number: usize) -> Option<usize> {
-    let row = steps.timeline.get(steps.timeline.row_of_step(number)?)?;
-    match row.source {
-        RowSource::Span(position) => Some(position as usize),
-        _ => None,
-    }
-}
-
-fn read_step(steps: &IndexedSteps, number: usize) -> Option<(Record, SpanRecord)> {
-    steps.index.read_record(position(steps, number)?).ok()?
-}
-
-/// What decides what the record of a step is, beside the line of its span: what other spans of the same call there are.
-struct Fingerprints {
-    /// Of each span that has the tokens of a call, the others that recorded the call.
+/// The spans of a run as they happened: those of the calls that others report too are among them, and are no steps.
+struct Order<'a> {
+    index: &'a LogIndex,
+    positions: Vec<usize>,
+    /// Of each span that has the tokens of a call, the others that recorded the call: they decide what its record is, beside
+    /// the line of its span.
     same_calls: HashMap<SpanId, u64>,
 }
 
-impl Fingerprints {
+impl<'a> Order<'a> {
     /// `None` of a run that has a root: its records are not one for each span.
-    fn new(steps: &IndexedSteps) -> Option<Self> {
+    fn of(index: &'a LogIndex) -> Option<Self> {
+        let mut starts = Vec::with_capacity(index.len());
         let mut same_calls = HashMap::new();
-        for at in 0..steps.index.len() {
-            let span = steps.index.span(at)?;
+        for at in 0..index.len() {
+            let span = index.span(at)?;
             span.parent_span_id?;
-            if let Some(call) = steps.index.counted_in(span.span_id) {
+            starts.push((span.start, at));
+            if let Some(call) = index.counted_in(span.span_id) {
                 let others: &mut u64 = same_calls.entry(call).or_default();
                 *others = hash(&(*others, span.span_id, at));
             }
         }
-        Some(Self { same_calls })
+        starts.sort_unstable();
+        Some(Self {
+            index,
+            positions: starts.into_iter().map(|(_, at)| at).collect(),
+            same_calls,
+        })
+    }
+
+    fn position(&self, number: usize) -> Option<usize> {
+        self.positions.get(number.checked_sub(1)?).copied()
+    }
+
+    /// Reads the record with a number, from 1.
+    fn read(&self, number: usize) -> Option<(Record, SpanRecord)> {
+        self.index.read_record(self.position(number)?).ok()?
     }
 
     /// The fingerprint of all records up to one, from that of those before it.
-    fn add(&self, before: u64, steps: &IndexedSteps, number: usize) -> Option<u64> {
-        let at = position(steps, number)?;
-        let span = steps.index.span(at)?;
-        let call = steps.index.counted_in(span.span_id).unwrap_or(span.span_id);
+    fn fingerprint(&self, before: u64, number: usize) -> Option<u64> {
+        let at = self.position(number)?;
+        let span = self.index.span(at)?;
+        let call = self.index.counted_in(span.span_id).unwrap_or(span.span_id);
         let tokens = (span.tokens_in, span.tokens_out, span.tokens_total);
-        let kind = (span.event_type.as_str(), span.outcome, tokens);
+        let kind = (span.event_type.as_str(), span.is_leftover, span.outcome, tokens);
         Some(hash(&(before, at, kind, self.same_calls.get(&call))))
     }
 }

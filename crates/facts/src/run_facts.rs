@@ -465,6 +465,9 @@ impl Reading {
                 reading.read(number, &mut run.records);
                 continue;
             }
+            if header.is_leftover {
+                continue;
+            }
             if header.event_type == EventType::LlmCall {
                 reading.last_answered = Some(number);
             }
@@ -510,10 +513,13 @@ impl Reading {
 
     /// Adds the next record in the order of time.
     pub(crate) fn add(&mut self, number: usize, record: &Record, span: Option<&SpanRecord>) {
-        self.add_content(record);
         if let Some(span) = span {
             self.attributes(span);
         }
+        if record.is_leftover() {
+            return;
+        }
+        self.add_content(record);
         if let Some(error) = step_summary::failure(&record.payload) {
             let entry = named(&mut self.details.failures, &error.error_type);
             entry.count += 1;

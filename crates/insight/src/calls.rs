@@ -123,7 +123,8 @@ impl CallList {
 
     /// Takes the next record of the run.
     pub(crate) fn push(&mut self, record: &Record) {
-        if matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
+        let is_of_run = matches!(record.event_type(), EventType::RunStart | EventType::RunEnd);
+        if is_of_run || record.is_leftover() {
             return;
         }
         self.steps = self.steps.saturating_add(1);

@@ -160,6 +160,9 @@ impl PreviewReading {
 
     /// Adds the next record.
     pub fn add(&mut self, record: &Record) {
+        if record.is_leftover() {
+            return;
+        }
         self.add_step(record.event_type());
         match &record.payload {
             Payload::LlmCall { usage, prompt, .. } => {

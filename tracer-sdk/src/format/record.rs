@@ -112,6 +112,8 @@ pub struct OtherMarks {
     pub is_unknown: bool,
     /// Whether it waits for a person; its outcome is unknown then.
     pub is_waiting: bool,
+    /// Whether it is no step of its own: it repeats a call, or was there for calls that turned out to be elsewhere.
+    pub is_leftover: bool,
 }
 
 impl Record {
@@ -167,6 +169,20 @@ impl Record {
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.is_waiting)
+    }
+
+    /// Whether it is no step: the span of a record that another reporter of the same call wrote, or that held calls which turned
+    /// out to be elsewhere. It counts nowhere, and is shown with the call.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// assert!(!run.records[1].is_leftover());
+    /// ```
+    #[must_use]
+    pub fn is_leftover(&self) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.is_leftover)
     }
 
     /// What the record tells about.

@@ -287,7 +287,7 @@ impl StepTest {
     /// kind.
     #[must_use]
     pub fn is_hit(&self, record: &Record) -> bool {
-        if matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
+        if !is_step(record) {
             return false;
         }
         let excluded = self
@@ -320,6 +320,11 @@ impl StepTest {
     }
 }
 
+/// Whether a record is a step that may be found.
+fn is_step(record: &Record) -> bool {
+    !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) && !record.is_leftover()
+}
+
 /// Whether the steps of one run make it match.
 #[derive(Debug, Clone)]
 pub struct RunTest<'a> {
@@ -333,7 +338,7 @@ pub struct RunTest<'a> {
 impl RunTest<'_> {
     /// Looks at the next step.
     pub fn add(&mut self, record: &Record) {
-        if matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
+        if !is_step(record) {
             return;
         }
         let all = |group| self.test.all(group, |condition| condition.holds(record)) == Some(true);

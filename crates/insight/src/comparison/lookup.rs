@@ -81,7 +81,8 @@ impl<'a> Steps<'a> {
         while let Some(outline) = self.records.header(self.number) {
             let number = self.number;
             self.number += 1;
-            if !matches!(outline.event_type, EventType::RunStart | EventType::RunEnd) {
+            let is_of_run = matches!(outline.event_type, EventType::RunStart | EventType::RunEnd);
+            if !is_of_run && !outline.is_leftover {
                 self.step += 1;
                 if self.step == step {
                     return self.records.read_record(number);

@@ -85,13 +85,14 @@ impl Timeline {
                 });
             }
         });
-        timeline.find_rows(index.len());
+        timeline.find_rows(index);
         timeline
     }
 
-    fn find_rows(&mut self, spans: usize) {
+    /// Finds the row of each step and span; a span that repeats a call has the call's.
+    fn find_rows(&mut self, index: &LogIndex) {
         self.row_of_number = vec![NONE; self.rows.len() + 1];
-        self.row_of_span = vec![NONE; spans];
+        self.row_of_span = vec![NONE; index.len()];
         for (place, row) in (0..).zip(&self.rows) {
             if let Some(slot) = self.row_of_number.get_mut(row.number as usize) {
                 *slot = place;
@@ -100,6 +101,12 @@ impl Timeline {
                 && let Some(slot) = self.row_of_span.get_mut(position as usize)
             {
                 *slot = place;
+            }
+        }
+        for (repeat, call) in index.repeats() {
+            let row = self.row_of_span.get(call).copied();
+            if let (Some(slot), Some(row)) = (self.row_of_span.get_mut(repeat), row) {
+                *slot = row;
             }
         }
     }
@@ -124,7 +131,7 @@ impl Timeline {
         Some(row as usize)
     }
 
-    /// The row of the span at a place of the index.
+    /// The row of the span at a place of the index; of one that repeats a call, the call's.
     pub fn row_of_span(&self, position: usize) -> Option<usize> {
         let row = self
             .row_of_span
@@ -148,7 +155,9 @@ fn in_time(index: &LogIndex, promoted: &[PromotedRecord], in_flight: &[StartedSp
     let mut keyed: Vec<(TimelineKey, EventType, RowSource)> =
         Vec::with_capacity(index.len() + promoted.len());
     for position in 0..index.len() {
-        if let (Some(span), Ok(place)) = (index.span(position), u32::try_from(position)) {
+        if let (Some(span), Ok(place)) = (index.span(position), u32::try_from(position))
+            && !span.is_leftover
+        {
             let rank = u8::from(span.event_type != EventType::RunStart);
             keyed.push((
                 (span.start, rank, span.offset, 0),
@@ -207,6 +216,12 @@ fn parents(
                 }
             }
             RowSource::Promoted(_) => {}
+        }
+    }
+    for (repeat, call) in index.repeats() {
+        let item = item_of_span.get(call).copied();
+        if let (Some(slot), Some(item)) = (item_of_span.get_mut(repeat), item) {
+            *slot = item;
         }
     }
     let of_span = |position: usize| item_of_span.get(position).copied().unwrap_or(NONE);

@@ -114,6 +114,14 @@ impl Gathered {
         if let Payload::Unknown { attributes, .. } = &record.payload {
             self.losses.look_at(attributes);
         }
+        if record.is_leftover() {
+            // The sequence is that of the envelope, where it stays.
+            let event_type = record.event_type();
+            self.signature
+                .event_type_sequence
+                .push(Cow::Borrowed(event_type.as_str()));
+            return;
+        }
         if record.marks.is_some() || matches!(record.payload, Payload::ToolCall { .. }) {
             let marks = record.marks.take().map(|marks| *marks).unwrap_or_default();
             self.read_strictly(&mut record, marks);

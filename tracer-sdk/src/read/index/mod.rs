@@ -29,9 +29,7 @@ use crate::read::log::{
     IdTable, IndexEntry, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from,
 };
 use crate::read::parse::parse_span;
-use crate::read::project::{
-    Ancestor, CallFacts, RepeatableTypes, SameCalls, fill, make_repeat, project_span,
-};
+use crate::read::project::{Ancestor, CallFacts, RepeatableTypes, SameCalls, fill, project_span};
 use crate::read::run::{Promoted, RecordError};
 use columns::{Columns, SpanColumns};
 
@@ -252,7 +250,9 @@ impl LogIndex {
         }
         self.calls_end = self.entries.len();
         self.calls.sort_by_key(|call| call.place);
+        let before = std::mem::take(&mut self.same_calls);
         self.same_calls = SameCalls::find(&self.calls, |span| self.ancestor(span));
+        self.mark_emptied(&before, false);
         let usages: HashMap<u64, Usage> = self.same_calls.usages(&self.calls).collect();
         let outcomes: HashMap<u64, Outcome> = self.same_calls.outcomes(&self.calls).collect();
         for call in &self.calls {
@@ -261,19 +261,33 @@ impl LogIndex {
             };
             let is_repeat = self.same_calls.call_of(call.place.line).is_some();
             if let Some(entry) = self.entries.get_mut(at) {
-                let outcome = if is_repeat {
+                entry.mark_leftover(is_repeat);
+                entry.set_outcome(if is_repeat {
                     call.span_outcome
                 } else {
                     outcomes.get(&call.place.line).copied().unwrap_or(call.outcome)
-                };
-                entry.mark_repeat(is_repeat, outcome);
+                });
             }
             let none = Usage::default();
             let usage = usages.get(&call.place.line).unwrap_or(&call.usage);
             self.columns.set_tokens(at, if is_repeat { &none } else { usage });
         }
+        let same_calls = std::mem::take(&mut self.same_calls);
+        self.mark_emptied(&same_calls, true);
+        self.same_calls = same_calls;
         #[cfg(feature = "prices")]
         self.join_price_keys();
+    }
+
+    /// Says of the spans that were there for calls which are elsewhere that they are no steps, or that they are.
+    fn mark_emptied(&mut self, same_calls: &SameCalls, is_leftover: bool) {
+        for span in same_calls.emptied() {
+            if let Some(at) = self.find(span)
+                && let Some(entry) = self.entries.get_mut(at)
+            {
+                entry.mark_leftover(is_leftover);
+            }
+        }
     }
 
     /// What is known of a span around a call.
@@ -288,7 +302,7 @@ impl LogIndex {
         for at in 0..self.entries.len() {
             let Some(entry) = self.entries.get(at) else { break };
             let repeats = self.same_calls.repeats_of(entry.line()).len();
-            if entry.is_repeat() {
+            if entry.is_leftover() {
                 self.columns.set_price_key(at, None);
             } else if entry.event_type() == EventType::LlmCall
                 && repeats > 0
@@ -442,16 +456,17 @@ impl LogIndex {
         let columns: &SpanColumns = self.columns.get(position)?;
         Some(IndexedSpan {
             span_id: entry.span_id(),
-            parent_span_id: self.same_calls.parent_of(entry.line()).or(entry.parent_span_id()),
+            parent_span_id: self.same_calls.parent_of(entry.line(), entry.parent_span_id()),
             start: entry.start(),
             duration_us: columns.duration(),
             event_type: entry.event_type(),
             outcome: entry.outcome(),
+            is_leftover: entry.is_leftover(),
             is_open: columns.is_open(),
             is_redacted: columns.is_redacted(),
             is_truncated: columns.is_truncated(),
             name: columns.name,
-            signature: if entry.is_repeat() { 0 } else { columns.signature },
+            signature: if entry.is_leftover() { 0 } else { columns.signature },
             tokens_in: columns.tokens_in(),
             tokens_out: columns.tokens_out(),
             tokens_total: columns.tokens_total(),
@@ -518,6 +533,22 @@ impl LogIndex {
     #[must_use]
     pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
         self.same_calls.counted_in(span_id)
+    }
+
+    /// The spans that repeat a call, each with the call, both by their position.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.repeats().count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn repeats(&self) -> impl Iterator<Item = (usize, usize)> {
+        let repeats = self.same_calls.repeats();
+        repeats.filter_map(|(repeat, call)| Some((self.find(repeat)?, self.find(call)?)))
     }
 
     /// The position of the span with an ID.
@@ -714,13 +745,7 @@ impl LogIndex {
             own.get_or_insert(record);
         });
         let mut record = own.ok_or_else(|| RecordError::changed(line))?;
-        if let Some(call) = self.same_calls.call_of(line) {
-            make_repeat(&mut record, &span, call);
-        }
-        if let Some(parent) = self.same_calls.parent_of(line) {
-            record.parent_id = Some(parent.to_string());
-        }
-        for place in self.same_calls.repeats_of(line) {
+        for place in self.same_calls.shape(&mut record, &span, line) {
             let at = self.entries.binary_search_by_key(&place.line, IndexEntry::line);
             let other = at.ok().map(|at| self.read_span(at)).transpose()?.flatten();
             fill(
@@ -840,6 +865,8 @@ pub struct IndexedSpan {
     pub event_type: EventType,
     /// How it ended.
     pub outcome: Outcome,
+    /// Whether it is no step, see [`Record::is_leftover`].
+    pub is_leftover: bool,
     /// Whether it has no end.
     pub is_open: bool,
     /// Whether a value in it was redacted.

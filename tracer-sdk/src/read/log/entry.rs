@@ -27,8 +27,8 @@ const FOREIGN: u64 = 1 << 6;
 const DUPLICATE: u64 = 1 << 5;
 /// The span failed.
 const FAILED: u64 = 1 << 4;
-/// Its span repeats a call that another span is.
-const REPEAT: u64 = 1 << 3;
+/// Its span repeats a call that another span is, or held calls that are elsewhere.
+const LEFTOVER: u64 = 1 << 3;
 /// The type of the span's record.
 const TYPE: u64 = 0b111;
 
@@ -117,6 +117,8 @@ pub struct RecordHeader {
     pub instant: Timestamp,
     /// How its span ended; an error is a failure.
     pub outcome: Outcome,
+    /// Whether it is no step, see [`Record::is_leftover`](crate::format::Record::is_leftover).
+    pub is_leftover: bool,
 }
 
 impl IndexEntry {
@@ -162,6 +164,7 @@ impl IndexEntry {
             event_type: self.event_type(),
             instant: self.start(),
             outcome: self.outcome(),
+            is_leftover: self.is_leftover(),
         }
     }
 
@@ -183,13 +186,13 @@ impl IndexEntry {
 
     /// The type of the span's record, as a root's or a child's.
     pub(crate) fn event_type(&self) -> EventType {
-        if self.is_repeat() {
+        if self.is_leftover() {
             return EventType::Unknown;
         }
         self.stored_type()
     }
 
-    /// The type that the span's record has, or would have if the span did not repeat a call.
+    /// The type that the span's record has, or would have if the span were no leftover.
     pub(crate) fn stored_type(&self) -> EventType {
         // Three bits always fit.
         TYPES
@@ -221,16 +224,21 @@ impl IndexEntry {
         self.line_and_flags & DUPLICATE != 0
     }
 
-    /// Says whether the span repeats a call, so that its record has no type, and how it ended.
-    pub(crate) fn mark_repeat(&mut self, is_repeat: bool, outcome: Outcome) {
-        self.line_and_flags &= !(REPEAT | FAILED | UNSETTLED);
-        self.line_and_flags |= if is_repeat { REPEAT } else { 0 };
+    /// Says whether the span repeats a call, or held calls that are elsewhere, so that its record has no type and is no step.
+    pub(crate) fn mark_leftover(&mut self, is_leftover: bool) {
+        self.line_and_flags &= !LEFTOVER;
+        self.line_and_flags |= if is_leftover { LEFTOVER } else { 0 };
+    }
+
+    /// Says how the span ended.
+    pub(crate) fn set_outcome(&mut self, outcome: Outcome) {
+        self.line_and_flags &= !(FAILED | UNSETTLED);
         self.line_and_flags |= outcome_flags(outcome);
     }
 
-    /// Whether the span repeats a call.
-    pub(crate) fn is_repeat(&self) -> bool {
-        self.line_and_flags & REPEAT != 0
+    /// Whether the span repeats a call, or held calls that are elsewhere.
+    pub(crate) fn is_leftover(&self) -> bool {
+        self.line_and_flags & LEFTOVER != 0
     }
 
     pub(crate) fn mark_duplicate(&mut self) {
@@ -344,6 +352,7 @@ mod tests {
                     instant: Timestamp::from_unix_microseconds(-5),
                     event_type,
                     outcome,
+                    is_leftover: false,
                 };
                 let mut entry = IndexEntry::new(identity, place, Some(header), false);
                 assert_eq!(

@@ -121,17 +121,15 @@ const SERVICE_TIER: &str = "service_tier";
 #[must_use]
 pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
     let mut placed: Vec<(Timestamp, Rank, Record)> = Vec::with_capacity(spans.len() + 1);
-    // The numbers of the records and spans of calls.
-    let mut calls: Vec<(usize, usize)> = Vec::new();
-    for (number, span) in spans.iter().enumerate() {
+    // The number of each span's own record.
+    let mut own: Vec<usize> = Vec::with_capacity(spans.len());
+    for span in spans {
+        own.push(placed.len());
         project_span(span, |instant, record| {
-            if is_call(record.event_type()) {
-                calls.push((placed.len(), number));
-            }
             placed.push((instant, Rank::from_event_type(record.event_type()), record));
         });
     }
-    join_same_calls(spans, &calls, &mut placed);
+    join_same_calls(spans, &own, &mut placed);
     // Stable: among equals the order of the file stays.
     placed.sort_by_key(|(instant, rank, _)| (*instant, *rank));
     let mut records: Vec<Record> = placed.into_iter().map(|(_, _, record)| record).collect();
@@ -140,12 +138,12 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
 }
 
 /// Makes one record of the spans that recorded one call, and of the others records of no type (capture, section 1).
-fn join_same_calls(spans: &[SpanRecord], calls: &[(usize, usize)], placed: &mut [(Timestamp, Rank, Record)]) {
-    let call = |number: usize| spans.get(number);
+fn join_same_calls(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timestamp, Rank, Record)]) {
     let calls_with_types = || {
-        calls.iter().filter_map(|(record, number)| {
+        let numbered = spans.iter().zip(own).enumerate();
+        numbered.filter_map(|(number, (span, record))| {
             let event_type = placed.get(*record)?.2.event_type();
-            Some((event_type, *number, call(*number)?))
+            is_call(event_type).then_some((event_type, number, span))
         })
     };
     let of_others = calls_with_types().filter(|(_, _, span)| !is_own_call(*span));
@@ -185,18 +183,11 @@ fn join_same_calls(spans: &[SpanRecord], calls: &[(usize, usize)], placed: &mut 
     if same.is_empty() {
         return;
     }
-    for (record, number) in calls {
-        let (Some((_, _, record)), Some(span)) = (placed.get_mut(*record), spans.get(*number)) else {
+    for (line, (span, record)) in (0..).zip(spans.iter().zip(own)) {
+        let Some((_, _, record)) = placed.get_mut(*record) else {
             continue;
         };
-        let line = *number as u64;
-        if let Some(call) = same.call_of(line) {
-            make_repeat(record, span, call);
-        }
-        if let Some(parent) = same.parent_of(line) {
-            record.parent_id = Some(parent.to_string());
-        }
-        for place in same.repeats_of(line) {
+        for place in same.shape(record, span, line) {
             if let Some(other) = usize::try_from(place.line).ok().and_then(|line| spans.get(line)) {
                 fill(record, other);
             }

@@ -446,18 +446,28 @@ fn join_same_calls(
     if same.is_empty() {
         return same;
     }
+    let emptied: Vec<u32> = same
+        .emptied()
+        .filter_map(|span| table.find(entries, span))
+        .collect();
     let by_line: HashMap<u64, &CallFacts> = facts.iter().map(|call| (call.place.line, call)).collect();
     for line in same.repeated_lines() {
         if let (Some(at), Some(call)) = (entry_at(entries, line), by_line.get(&line))
             && let Some(entry) = entries.get_mut(at)
         {
-            entry.mark_repeat(true, call.span_outcome);
+            entry.mark_leftover(true);
+            entry.set_outcome(call.span_outcome);
             tally.tokens = tally.tokens.without(call.usage.into());
         }
     }
     for (line, outcome) in same.outcomes(&facts) {
         if let Some(entry) = entry_at(entries, line).and_then(|at| entries.get_mut(at)) {
-            entry.mark_repeat(false, outcome);
+            entry.set_outcome(outcome);
+        }
+    }
+    for at in emptied {
+        if let Some(entry) = entries.get_mut(at as usize) {
+            entry.mark_leftover(true);
         }
     }
     for (line, usage) in same.usages(&facts) {

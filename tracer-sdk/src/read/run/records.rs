@@ -11,7 +11,7 @@ use crate::format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId,
 use crate::loops::is_attempt;
 use crate::read::log::{IndexEntry, LinePlace, LineReader, RecordHeader};
 use crate::read::parse::parse_span;
-use crate::read::project::{Rank, SameCalls, fill, is_watched, make_repeat, mark_attempt, project_span};
+use crate::read::project::{Rank, SameCalls, fill, is_watched, mark_attempt, project_span};
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](crate::read::spans_to_events): as many as
 /// the run has, in memory none.
@@ -306,13 +306,7 @@ impl RecordStream {
     /// Makes the record of a line what it is where several spans recorded one call.
     fn join(&mut self, record: &mut Record, span: &SpanRecord, line: u64) -> Result<(), RecordError> {
         let same_calls = Arc::clone(&self.same_calls);
-        if let Some(call) = same_calls.call_of(line) {
-            make_repeat(record, span, call);
-        }
-        if let Some(parent) = same_calls.parent_of(line) {
-            record.parent_id = Some(parent.to_string());
-        }
-        for place in same_calls.repeats_of(line) {
+        for place in same_calls.shape(record, span, line) {
             fill(record, &self.read(*place)?);
         }
         Ok(())

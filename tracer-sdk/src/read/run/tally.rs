@@ -50,6 +50,7 @@ impl Promoted {
             event_type: self.event_type,
             instant: self.instant,
             outcome: promoted_outcome(self.event_type),
+            is_leftover: false,
         }
     }
 }
@@ -134,6 +135,7 @@ pub(crate) fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
         event_type,
         instant: span.start_time.1,
         outcome: outcome(span, &facts, event_type),
+        is_leftover: false,
     }
 }
 

@@ -13,6 +13,7 @@ fn spans(parents: &[(u64, u64)]) -> Vec<IndexEntry> {
         instant: Timestamp::from_unix_microseconds(0),
         event_type: EventType::Unknown,
         outcome: Outcome::Ok,
+        is_leftover: false,
     };
     (1..)
         .zip(parents)

@@ -11,8 +11,8 @@ mod pairs;
 
 pub(crate) use packed::PackedCalls;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::classify::tool_name;
@@ -23,7 +23,7 @@ use super::tokens::{call_usage, fill_usage};
 use super::values::Lookup;
 use super::view::SpanView;
 use crate::format::names;
-use crate::format::{EventType, Outcome, SpanId, Timestamp, Usage};
+use crate::format::{EventType, Outcome, Record, SpanId, SpanRecord, Timestamp, Usage};
 use crate::read::log::{IndexEntry, KeptBytes, KeptCursor, LinePlace};
 use crate::read::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
 
@@ -323,6 +323,10 @@ pub(crate) struct SameCalls {
     parents: HashMap<u64, SpanId>,
     /// Of each span that shares a call with another, the other, which has the call's tokens.
     counted_in: HashMap<SpanId, SpanId>,
+    /// The same calls as in `calls`, by the spans that repeat them: what is nested in a repeat is nested in the call.
+    calls_by_span: HashMap<SpanId, SpanId>,
+    /// The spans that were there for calls whose place was inferred, and that turned out to be elsewhere.
+    emptied: HashSet<SpanId>,
 }
 
 /// What has to be known of a span around a call.
@@ -428,13 +432,42 @@ impl SameCalls {
             }
             for other in others {
                 same.calls.insert(other.place.line, (first.place, first.span_id));
+                same.calls_by_span.insert(other.span_id, first.span_id);
             }
             placed.extend(GroupPlace::of(first, others, same.parents.get(&first.place.line)));
             let others = others.iter().map(|other| other.place).collect();
             same.repeats.insert(first.place.line, others);
         }
         same.place_attempts(facts, placed, &ancestor);
+        same.find_emptied(facts, &ancestor);
         same
+    }
+
+    /// Finds the spans that were there only for calls whose place was inferred, and that hold none any more.
+    fn find_emptied(&mut self, facts: &[CallFacts], ancestor: impl Fn(SpanId) -> Option<Ancestor>) {
+        let is_elsewhere = |call: &CallFacts| {
+            self.calls.contains_key(&call.place.line) || self.parents.contains_key(&call.place.line)
+        };
+        let inferred = facts
+            .iter()
+            .filter(|call| call.is_of_proxy && !call.is_on_the_wire);
+        let held = inferred
+            .filter(|call| is_elsewhere(call))
+            .filter_map(|call| call.parent);
+        let mut emptied: HashSet<SpanId> = held
+            .filter(|holder| {
+                ancestor(*holder).is_some_and(|holder| holder.call.is_none() && holder.parent.is_some())
+            })
+            .collect();
+        if emptied.is_empty() {
+            return;
+        }
+        for call in facts.iter().filter(|call| !is_elsewhere(call)) {
+            if let Some(parent) = call.parent {
+                emptied.remove(&parent);
+            }
+        }
+        self.emptied = emptied;
     }
 
     /// Puts each failed request that nothing else reports, and that names no place, where the call is that was its next attempt:
@@ -481,9 +514,43 @@ impl SameCalls {
         self.repeats.get(&line).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The parent of the call of a line, where a span that repeats it has the better place in the tree.
-    pub(crate) fn parent_of(&self, line: u64) -> Option<SpanId> {
-        self.parents.get(&line).copied()
+    /// The parent of the span of a line, which stores another one perhaps: a span that repeats the same call has the better
+    /// place in the tree, or the parent repeats a call itself.
+    pub(crate) fn parent_of(&self, line: u64, stored: Option<SpanId>) -> Option<SpanId> {
+        if self.is_empty() {
+            return stored;
+        }
+        let parent = self.parents.get(&line).copied().or(stored)?;
+        Some(self.calls_by_span.get(&parent).copied().unwrap_or(parent))
+    }
+
+    /// The spans that were there only for calls that turned out to be elsewhere.
+    pub(crate) fn emptied(&self) -> impl Iterator<Item = SpanId> {
+        self.emptied.iter().copied()
+    }
+
+    /// The spans that repeat a call, each with the call.
+    pub(crate) fn repeats(&self) -> impl Iterator<Item = (SpanId, SpanId)> {
+        self.calls_by_span.iter().map(|(repeat, call)| (*repeat, *call))
+    }
+
+    /// Makes the record of a span what it is among the others: the place it has, and whether it is a step. Gives the spans that
+    /// repeat its call, with which it is to be filled.
+    pub(crate) fn shape(&self, record: &mut Record, span: &SpanRecord, line: u64) -> &[LinePlace] {
+        if self.is_empty() {
+            return &[];
+        }
+        if let Some(call) = self.call_of(line) {
+            super::make_repeat(record, span, call);
+        }
+        if self.call_of(line).is_some() || self.emptied.contains(&span.span_id) {
+            record.marks.get_or_insert_default().is_leftover = true;
+        }
+        let parent = self.parent_of(line, span.parent_span_id);
+        if parent != span.parent_span_id {
+            record.parent_id = parent.map(SpanId::to_text);
+        }
+        self.repeats_of(line)
     }
 
     /// The span that has the tokens of a call, of another span that recorded it.
@@ -529,8 +596,9 @@ impl SameCalls {
     }
 }
 
-/// The place of a call in the tree, where that is not its own span's: that of the outermost of its spans that lie in each
-/// other, the deepest of those where they do not, as a proxy sees a call from outside and a library where it was made.
+/// The place of a call in the tree, where that is not its own span's. One that a report says comes before one that was
+/// inferred; a report right below the run says none. Of several it is that of the outermost of its spans that lie in each other,
+/// the deepest of those where they do not, as a proxy sees a call from outside and a library where it was made.
 fn better_parent(
     call: &CallFacts,
     others: &[&CallFacts],
@@ -538,8 +606,9 @@ fn better_parent(
 ) -> Option<SpanId> {
     let is_one_of_them =
         |span: SpanId| span == call.span_id || others.iter().any(|other| other.span_id == span);
-    // How many spans are above, without the call's own, and which is the nearest of them.
-    let place = |from: Option<SpanId>| {
+    // Whether it was said, how many spans are above, without the call's own, and which is the nearest of them.
+    let place = |report: &CallFacts| {
+        let from = report.parent;
         let (mut nearest, mut above, mut depth) = (from, from, 0);
         for _ in 0..MAX_DEPTH {
             let Some(span) = above else { break };
@@ -549,13 +618,15 @@ fn better_parent(
                 (nearest, depth) = (above, 0);
             }
         }
-        (depth, nearest)
+        let is_inferred = report.is_derived || report.is_of_proxy && !report.is_on_the_wire;
+        (!is_inferred && depth > 1, depth, nearest)
     };
-    let own = place(call.parent);
-    let places = others.iter().map(|other| place(other.parent));
-    let deepest = places
-        .filter(|place| place.0 > own.0)
-        .max_by_key(|(depth, _)| *depth);
-    let (_, parent) = deepest.unwrap_or(own);
+    let own = place(call);
+    let best = others
+        .iter()
+        .map(|other| place(other))
+        .filter(|place| (place.0, place.1) > (own.0, own.1))
+        .max_by_key(|(is_said, depth, _)| (*is_said, *depth));
+    let (.., parent) = best.unwrap_or(own);
     parent.filter(|parent| Some(*parent) != call.parent)
 }

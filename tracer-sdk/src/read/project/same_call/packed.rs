@@ -25,6 +25,7 @@ impl PackedCalls {
             event_type: call.event_type,
             instant: Timestamp::from_unix_microseconds(call.start),
             outcome: call.outcome,
+            is_leftover: false,
         };
         let entry = IndexEntry::new(identity, call.place, Some(header), false);
         entry.write_kept(&self.before, &mut self.bytes);
