@@ -227,7 +227,6 @@ impl OpenSpan {
 
     fn in_place(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
         let run = &context.run;
-        run.redactor.look_again();
         let name = match run.redactor.text(&name) {
             Cow::Borrowed(_) => name,
             Cow::Owned(redacted) => Cow::Owned(redacted),
@@ -383,10 +382,6 @@ impl OpenSpan {
     /// The span to be changed by a thread that is recording.
     pub(crate) fn editor(&mut self) -> Option<SpanEditor<'_>> {
         let (place, content) = self.parts()?;
-        if content.start.is_some() {
-            // Since the span was made, the program may have read secrets.
-            place.context.run.redactor.look_again();
-        }
         Some(SpanEditor { place, content })
     }
 

@@ -112,16 +112,6 @@ pub(crate) fn start_captured_run(
     file_system: &Arc<dyn FileSystem>,
 ) -> Arc<RunState> {
     let redactor = Arc::new(Redactor::new(&settings.into(), []));
-    start_captured_run_with(name, redactor, settings, file_system)
-}
-
-#[cfg(any(test, feature = "testing"))]
-fn start_captured_run_with(
-    name: &str,
-    redactor: Arc<Redactor>,
-    settings: &Settings,
-    file_system: &Arc<dyn FileSystem>,
-) -> Arc<RunState> {
     // Without it the trace would not tell what a panic said.
     install_hook();
     let ids = SpanIds::counted();
@@ -217,70 +207,5 @@ fn run_name(site: &Site) -> String {
             Some(name) => name.clone().into_owned(),
             None => environment::default_run_name(site.path, site.function, chrono::Local::now()),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use super::*;
-    use crate::emit::scope::Scope;
-    use crate::testing::file_systems::Memory;
-    use crate::tool_call;
-
-    const SECRET: &str = "correct-horse-battery";
-
-    /// The files of a run that records `work`, which is given a function that sets a secret in the environment.
-    fn recorded(work: impl FnOnce(&dyn Fn())) -> String {
-        let is_set = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&is_set);
-        let source = move || {
-            let variables = [("DB_PASS".to_owned(), SECRET.to_owned())];
-            variables
-                .into_iter()
-                .filter(|_| seen.load(Ordering::SeqCst))
-                .collect()
-        };
-        let memory = Memory::new();
-        let settings = Settings::with_data_dir("/captured");
-        let redactor = Arc::new(Redactor::watching(&(&settings).into(), Box::new(source)));
-        let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
-        let run = start_captured_run_with("late", redactor, &settings, &file_system);
-        let scope = Scope::of_run(run);
-        let guard = scope.enter();
-        work(&|| is_set.store(true, Ordering::SeqCst));
-        drop(guard);
-        drop(scope);
-        let files = memory.files().into_iter();
-        files
-            .filter_map(|path| String::from_utf8(memory.read(&path)?).ok())
-            .collect()
-    }
-
-    #[test]
-    fn a_secret_that_the_program_sets_when_its_run_has_begun_is_not_recorded() {
-        let text = recorded(|set| {
-            set();
-            tool_call("connect").args(&[SECRET]).record().unwrap();
-            tool_call(SECRET).result(SECRET).record().unwrap();
-        });
-        assert!(
-            text.contains("connect") && text.contains("__REDACTED__"),
-            "{text}"
-        );
-        assert!(!text.contains(SECRET), "{text}");
-    }
-
-    #[test]
-    fn a_secret_that_is_set_while_a_call_is_on_its_way_is_not_recorded() {
-        let text = recorded(|set| {
-            let mut call = tool_call("connect").start().unwrap();
-            // The look with the call's beginning was the first one; nothing is due for a second.
-            set();
-            std::thread::sleep(std::time::Duration::from_millis(1_100));
-            call.result(SECRET);
-        });
-        assert!(text.contains("connect") && !text.contains(SECRET), "{text}");
     }
 }

@@ -546,7 +546,6 @@ impl RunWriter {
             self.wake()?;
         }
         let rules = Arc::clone(&self.rules);
-        rules.redactor.look_again();
         let is_late = self.phase == RunPhase::Completed;
         let mut appended = Appended::default();
         let mut lost = None;

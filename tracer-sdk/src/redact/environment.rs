@@ -1,10 +1,6 @@
 //! The process's own secrets: literal values of environment variables with a secret-like name.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
-use crate::process::coarse_now;
-
+use super::RedactionSettings;
 use super::keys::{DEFAULTS, RedactKeys};
 use super::name_words::NameMeaning;
 use super::names::class;
@@ -13,9 +9,6 @@ use super::values::{is_path, is_placeholder};
 
 /// Shorter values would be found in ordinary text.
 const MIN_VALUE_BYTES: usize = 8;
-
-/// How often the environment is looked at again at most.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Variables that only look like a password: the working directory.
 const HARMLESS_VARIABLES: [&str; 2] = ["PWD", "OLDPWD"];
@@ -33,9 +26,6 @@ const MODES: [&str; 9] = [
     "external",
 ];
 
-/// Variables with their values.
-pub(crate) type Variables = Vec<(String, String)>;
-
 /// The environment variables whose names and values are Unicode.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
@@ -47,11 +37,16 @@ pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
 pub(super) struct EnvironmentSecrets(Vec<String>);
 
 impl EnvironmentSecrets {
-    pub(super) fn new(environment: impl IntoIterator<Item = (String, String)>, keys: &RedactKeys) -> Self {
+    /// The secrets of an environment by the redact keys of these settings; none where nothing is redacted.
+    pub(super) fn of(
+        settings: &RedactionSettings,
+        environment: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+        keys: &RedactKeys,
+    ) -> Self {
         let mut values = Vec::new();
-        for (name, value) in environment {
-            let value = value.trim();
-            if value.len() >= MIN_VALUE_BYTES && is_secret(&name, value, keys) {
+        for (name, value) in environment.into_iter().filter(|_| settings.redact) {
+            let value = value.as_ref().trim();
+            if value.len() >= MIN_VALUE_BYTES && is_secret(name.as_ref(), value, keys) {
                 // Inside JSON text the value may be spelled with escapes.
                 if let Ok(escaped) = serde_json::to_string(value) {
                     let escaped = escaped.trim_matches('"');
@@ -62,18 +57,9 @@ impl EnvironmentSecrets {
                 values.push(value.to_owned());
             }
         }
-        Self::of(values)
-    }
-
-    fn of(mut values: Vec<String>) -> Self {
         values.sort_by(|left, right| right.len().cmp(&left.len()).then_with(|| left.cmp(right)));
         values.dedup();
         Self(values)
-    }
-
-    /// These values and the others: a secret that is no longer in the environment is still one.
-    pub(super) fn with(&self, others: Self) -> Self {
-        Self::of(self.0.iter().cloned().chain(others.0).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -120,98 +106,4 @@ fn is_number_of(class: NameMeaning, value: &str) -> bool {
     class == NameMeaning::Token
         && value.len() < 2 * MIN_VALUE_BYTES
         && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-}
-
-/// Where the variables come from.
-pub(crate) type VariableSource = Box<dyn Fn() -> Variables + Send + Sync>;
-
-/// Looks at the environment again, at most once a second: a program may read its secrets from a file after the run
-/// began.
-pub(super) struct EnvironmentWatch {
-    source: VariableSource,
-    /// A forked child does not look: another thread may have held the environment's lock when it was forked.
-    process: u32,
-    /// When it may be looked at again, in nanoseconds of [`coarse_now`]. The first time comes with the first record, which is
-    /// usually after the program has read its files.
-    next: AtomicU64,
-}
-
-impl EnvironmentWatch {
-    pub(super) fn new(source: VariableSource) -> Self {
-        Self {
-            source,
-            process: std::process::id(),
-            next: AtomicU64::new(0),
-        }
-    }
-
-    pub(super) fn is_of_this_process(&self) -> bool {
-        self.process == std::process::id()
-    }
-
-    /// The environment when it is time to look at it again, for one of those who ask.
-    pub(super) fn look_again(&self) -> Option<Variables> {
-        self.look_again_at(coarse_now())
-    }
-
-    fn look_again_at(&self, now: Duration) -> Option<Variables> {
-        let next = self.next.load(Ordering::Relaxed);
-        let now = nanoseconds(now);
-        if now < next {
-            return None;
-        }
-        let later = now.saturating_add(nanoseconds(LOOK_AGAIN_AFTER));
-        let is_first = self
-            .next
-            .compare_exchange(next, later, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok();
-        (is_first && self.is_of_this_process()).then(|| (self.source)())
-    }
-}
-
-/// As a number, without a division: this is asked with each record.
-fn nanoseconds(duration: Duration) -> u64 {
-    duration
-        .as_secs()
-        .saturating_mul(1_000_000_000)
-        .saturating_add(duration.subsec_nanos().into())
-}
-
-impl std::fmt::Debug for EnvironmentWatch {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Watch").finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicUsize;
-
-    use super::*;
-
-    #[test]
-    fn the_environment_is_looked_at_again_at_most_once_a_second() {
-        let looks = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&looks);
-        let watch = EnvironmentWatch::new(Box::new(move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-            Vec::new()
-        }));
-        let mut expected = 0;
-        for now in 0..10_000 {
-            let looked = watch.look_again_at(Duration::from_millis(now)).is_some();
-            assert_eq!(looked, now % 1000 == 0, "{now} ms");
-            expected += usize::from(looked);
-        }
-        assert_eq!(looks.load(Ordering::Relaxed), expected);
-        assert_eq!(expected, 10);
-    }
-
-    #[test]
-    fn a_forked_child_does_not_look_at_the_environment() {
-        let mut watch = EnvironmentWatch::new(Box::new(Vec::new));
-        watch.process += 1;
-        assert!(watch.look_again_at(Duration::from_secs(5)).is_none());
-    }
 }

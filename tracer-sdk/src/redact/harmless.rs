@@ -27,18 +27,6 @@ impl RedactorId {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
-
-    pub(super) fn load(from: &AtomicU64) -> Self {
-        Self(from.load(Ordering::Acquire))
-    }
-
-    pub(super) fn store(self, into: &AtomicU64) {
-        into.store(self.0, Ordering::Release);
-    }
-
-    pub(super) fn into_atomic(self) -> AtomicU64 {
-        AtomicU64::new(self.0)
-    }
 }
 
 /// A name, filled up with zeros; empty where none is remembered.

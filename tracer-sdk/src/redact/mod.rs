@@ -1,8 +1,8 @@
 //! Redaction and truncation of what is written (specification, *Limits*; decisions, section 6).
 //!
-//! A [`Redactor`] is built from the settings and the process's environment; all runs with the same settings share one
-//! ([`Redactor::shared`]), and it looks at the environment again now and then. It answers what a key says about its value, and cleans strings: first secrets are replaced by `__REDACTED__`, then the string is cut, so that
-//! no half of a secret survives a cut. Structured values pass through [`write_json_in`](crate::write::payload::write_json_in).
+//! A [`Redactor`] is built from the settings and the process's environment when a run starts; runs with the same settings and
+//! secrets share one. It answers what a key says about its value, and cleans strings: first secrets are replaced by
+//! `__REDACTED__`, then the string is cut, so that no half of a secret survives a cut. Structured values pass through [`write_json_in`](crate::write::payload::write_json_in).
 
 mod arguments;
 mod byte_set;
@@ -32,19 +32,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) use cut::{character_boundary, prefix};
-pub(crate) use environment::Variables;
 pub(crate) use keys::KeyVerdict;
 pub use redaction::Redaction;
 
 use crate::settings::{MIN_FIELD_BYTES, Settings};
-use environment::{EnvironmentSecrets, EnvironmentWatch};
+use environment::EnvironmentSecrets;
 use harmless::NameVerdict;
 pub(crate) use harmless::{MAX_REMEMBERED_BYTES, RedactorId};
 use keys::RedactKeys;
 pub(crate) use name_words::{NameMeaning, NameRole, Neighbours};
 pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
-use shared::Current;
 
 /// Longer texts name nothing.
 const MAX_NAME_BYTES: usize = 64;
@@ -85,9 +83,9 @@ pub(crate) struct Redactor {
     redact: bool,
     max_field_bytes: usize,
     keys: RedactKeys,
-    /// What knows the secrets of the environment, as far as they are known by now.
-    scanner: Current,
-    watch: Option<EnvironmentWatch>,
+    /// What knows the secrets of the environment.
+    scanner: Scanner,
+    id: RedactorId,
 }
 
 /// The key of a member of an object, and what it says about the value.
@@ -148,55 +146,27 @@ impl Redactor {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
         let keys = RedactKeys::new(&settings.redact_keys);
-        let secrets = if settings.redact {
-            EnvironmentSecrets::new(environment, &keys)
-        } else {
-            EnvironmentSecrets::default()
-        };
+        let secrets = EnvironmentSecrets::of(settings, environment, &keys);
         Self {
             settings: settings.clone(),
             redact: settings.redact,
             max_field_bytes: settings.max_field_bytes.max(MIN_FIELD_BYTES),
             keys,
-            scanner: Current::new(Scanner::new(secrets)),
-            watch: None,
+            scanner: Scanner::new(secrets),
+            id: RedactorId::new(),
         }
     }
 
-    /// The redactor of the runs of this process that have these settings.
+    /// The redactor of a run that starts now with these settings: it knows the secrets that the environment has now.
     pub(crate) fn of_process(settings: &Settings) -> Arc<Self> {
-        Self::shared(&settings.into(), || environment::variables().collect())
+        shared::redactor(&settings.into(), environment::variables())
     }
 
-    /// The redactor for these settings that all runs of this process share. It reads the environment with `variables`
-    /// when it is made, and again when [`look_again`](Self::look_again) finds it time.
-    pub(crate) fn shared(settings: &RedactionSettings, variables: fn() -> Variables) -> Arc<Self> {
-        shared::redactor(settings, || Self::watching(settings, Box::new(variables)))
-    }
-
-    /// A redactor that reads the environment with `source`, now and again.
-    pub(crate) fn watching(settings: &RedactionSettings, source: environment::VariableSource) -> Self {
-        let variables = if settings.redact { source() } else { Vec::new() };
-        Self {
-            watch: settings.redact.then(|| EnvironmentWatch::new(source)),
-            ..Self::new(settings, variables)
-        }
-    }
-
-    /// Looks at the environment again, unless it did so within the last second: for whoever records.
-    pub(crate) fn look_again(&self) {
-        if let Some(variables) = self.watch.as_ref().and_then(EnvironmentWatch::look_again) {
-            self.learn(variables);
-        }
-    }
-
-    /// From now on the secrets of these variables are known, too.
-    fn learn(&self, variables: Variables) {
-        let found = EnvironmentSecrets::new(variables, &self.keys);
-        self.scanner.replace(|scanner| {
-            let known = scanner.environment().with(found);
-            (known != *scanner.environment()).then(|| Scanner::new(known))
-        });
+    /// Whether a redactor that is made with these settings in this environment would do the same.
+    fn suits(&self, settings: &RedactionSettings, environment: &[(String, String)]) -> bool {
+        let variables = environment.iter().map(|(name, value)| (name, value));
+        self.settings == *settings
+            && *self.scanner.environment() == EnvironmentSecrets::of(settings, variables, &self.keys)
     }
 
     /// What `key` says about the value under it.
@@ -222,13 +192,13 @@ impl Redactor {
     /// Distinguishes what it knows now from what it, or another one, knows at any other time.
     #[inline]
     pub(crate) fn id(&self) -> RedactorId {
-        self.scanner.id()
+        self.id
     }
 
     /// The role of a name that is known to be harmless, to need no escape, and to have at most `max_bytes`.
     #[inline]
     pub(crate) fn role_of_harmless(&self, name: &str, max_bytes: usize) -> Option<NameRole> {
-        match harmless::look(self.scanner.id(), name) {
+        match harmless::look(self.id, name) {
             NameVerdict::Harmless(role) if name.len() <= max_bytes => Some(role),
             _ => None,
         }
@@ -238,7 +208,7 @@ impl Redactor {
     pub(crate) fn member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
         match self.role_of_harmless(key, max_bytes) {
             Some(role) => Member::harmless(key, role),
-            None => self.unknown_member(self.scanner.id(), key, max_bytes),
+            None => self.unknown_member(self.id, key, max_bytes),
         }
     }
 
@@ -248,7 +218,7 @@ impl Redactor {
         if text.len() > harmless::MAX_REMEMBERED_BYTES.min(max_bytes) {
             return (self.clean_to(text, max_bytes), false);
         }
-        let id = self.scanner.id();
+        let id = self.id;
         match harmless::look(id, text) {
             NameVerdict::Harmless(_) => (Cleaned::unchanged(text), true),
             NameVerdict::Another => (self.clean_to(text, max_bytes), false),
@@ -283,7 +253,7 @@ impl Redactor {
 
     /// What a text says that names a value beside it, in a list or in another member.
     pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<NameMeaning> {
-        if !self.redact || text.len() > MAX_NAME_BYTES || harmless::is_harmless(self.scanner.id(), text) {
+        if !self.redact || text.len() > MAX_NAME_BYTES || harmless::is_harmless(self.id, text) {
             return None;
         }
         names::class(text.as_bytes(), &self.keys)
@@ -317,8 +287,7 @@ impl Redactor {
                 truncated,
             };
         }
-        self.scanner
-            .with(|scanner| scanner.clean(text, max_bytes, &self.keys))
+        self.scanner.clean(text, max_bytes, &self.keys)
     }
 }
 
