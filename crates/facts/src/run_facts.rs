@@ -391,24 +391,6 @@ impl SpanSums for CallSums {
         }
         true
     }
-
-    fn append(&mut self, following: Self) {
-        for (sums, following) in [
-            (&mut self.models, following.models),
-            (&mut self.tools, following.tools),
-        ] {
-            for (name, calls) in following {
-                if sums.len() < MAX_NAMES || sums.contains_key(&name) {
-                    sums.entry(name).or_default().append(&calls);
-                } else {
-                    self.has_more_names = true;
-                }
-            }
-        }
-        self.has_more_names |= following.has_more_names;
-        let starts = self.session_start.into_iter().chain(following.session_start);
-        self.session_start = starts.min();
-    }
 }
 
 /// The sums while a run is read.

@@ -242,27 +242,6 @@ impl CallGroups {
         sums.tokens.add(tokens);
     }
 
-    /// Adds the calls of others.
-    ///
-    /// ```
-    /// use tracer_sdk::prices::CallGroups;
-    ///
-    /// let mut calls = CallGroups::default();
-    /// calls.append(CallGroups::default());
-    /// assert!(calls.is_empty());
-    /// ```
-    pub fn append(&mut self, others: Self) {
-        if self.groups.is_empty() {
-            self.groups = others.groups;
-            return;
-        }
-        for (key, classes) in others.groups {
-            for (class, sums) in classes {
-                self.add_sums(&key, class, sums.calls, &sums.tokens);
-            }
-        }
-    }
-
     /// Keeps at most a number of groups, whose calls have a price or not as before; the calls of the others count as
     /// calls without one.
     ///
@@ -550,9 +529,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order, and however the calls are divided on the way.
+        /// Whatever the order.
         #[test]
-        fn a_sum_is_that_of_its_calls(calls in calls(), split in 0_usize..40, seed in any::<u64>()) {
+        fn a_sum_is_that_of_its_calls(calls in calls(), seed in any::<u64>()) {
             let prices = own_prices();
             let mut shuffled = calls.clone();
             shuffled.sort_by_key(|call| {
@@ -560,12 +539,9 @@ mod tests {
                 BuildHasherDefault::<DefaultHasher>::default().hash_one((seed, format!("{call:?}")))
             });
             let mut groups = CallGroups::default();
-            let mut others = CallGroups::default();
-            for (index, call) in shuffled.iter().enumerate() {
-                let part = if index < split { &mut groups } else { &mut others };
-                part.add_call(&call.key, &call.usage);
+            for call in &shuffled {
+                groups.add_call(&call.key, &call.usage);
             }
-            groups.append(others);
             prop_assert_eq!(groups.cost(&prices), sum_of_calls(&calls, &prices));
             let by_model = groups.cost_by_model(&prices);
             let mut all = CostSum::default();
@@ -585,13 +561,14 @@ mod tests {
         let at = "2026-11-23T12:00:00Z".parse().ok();
         let key = CallPriceKey::new("mine", "any", None, at, false);
         let mut groups = CallGroups::default();
-        groups.add_sums(
-            &key,
-            TokenClass::of(Some((&CallTokens::from(vec![1]), TokenKinds::default()))),
-            u64::MAX,
-            &CallTokens::from(vec![u64::MAX]),
-        );
-        groups.append(groups.clone());
+        for _ in 0..2 {
+            groups.add_sums(
+                &key,
+                TokenClass::of(Some((&CallTokens::from(vec![1]), TokenKinds::default()))),
+                u64::MAX,
+                &CallTokens::from(vec![u64::MAX]),
+            );
+        }
         groups.add_call(&key, &Usage::new((1 << 53) - 1, 0));
         let cost = groups.cost(&prices);
         assert_eq!((cost.known, cost.priced), (Usd::MAX, u64::MAX));

@@ -121,8 +121,6 @@ mod tests {
         fn visit(&mut self, span: ParsedSpan<'_, KeyAttributes<'_>>, _: LinePlace, _: bool) -> RecordHeader {
             span_header(&span)
         }
-
-        fn append(&mut self, _: Self) {}
     }
 
     /// A log without end that cancels its own reading with its first bytes, and counts what is read of it.

@@ -166,13 +166,6 @@ impl SpanVisitor for Columns {
         }
         header
     }
-
-    fn append(&mut self, following: Self) {
-        self.lines.extend(&following.lines);
-        let kept = vec![true; following.spans.len()];
-        let promoted = self.take_over(following, &kept);
-        self.promoted.extend(promoted);
-    }
 }
 
 /// What of a span's tokens is known, as bits beside its marks.

@@ -1,4 +1,4 @@
-//! A file in blocks of whole lines, each with the number of its first line: what several threads can read at once.
+//! A file in blocks of whole lines, each with the number of its first line.
 
 use std::io::{self, Read};
 
@@ -33,8 +33,6 @@ impl LineStart {
 /// One block of a file.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    /// The block's number, from 0.
-    pub(super) number: u64,
     /// Where the block lies in the file.
     offset: u64,
     /// The number of its first line, from 1.
@@ -97,7 +95,6 @@ impl Block {
 #[derive(Debug)]
 pub(super) struct Blocks<R> {
     reader: R,
-    /// Several threads take blocks: the token is that of the thread that began the reading.
     token: Option<CancelToken>,
     limit: usize,
     block_bytes: usize,
@@ -106,7 +103,6 @@ pub(super) struct Blocks<R> {
     is_at_end: bool,
     /// How much of lines over the limit may still be passed over.
     skipped_left: u64,
-    number: u64,
     offset: u64,
     line: u64,
 }
@@ -135,7 +131,6 @@ impl<R: Read> Blocks<R> {
             carried: Vec::new(),
             is_at_end: false,
             skipped_left: MAX_SKIPPED_BYTES,
-            number: 0,
             offset: 0,
             line: 1,
         }
@@ -147,11 +142,6 @@ impl<R: Read> Blocks<R> {
             offset: self.offset,
             line: self.line,
         }
-    }
-
-    /// Whether the last block that was given is the last one of the file.
-    pub(super) fn is_at_end(&self) -> bool {
-        self.is_at_end && self.carried.is_empty()
     }
 
     /// Fills a block, which may have been used before; `false` at the end of the file.
@@ -228,11 +218,9 @@ impl<R: Read> Blocks<R> {
     }
 
     fn place(&mut self, block: &mut Block, length: u64, lines: u64) {
-        block.number = self.number;
         block.limit = self.limit;
         block.offset = self.offset;
         block.first_line = self.line;
-        self.number += 1;
         self.offset += length;
         self.line += lines;
     }
@@ -261,7 +249,6 @@ mod tests {
                 )
             }));
         }
-        assert!(blocks.is_at_end());
         seen
     }
 

@@ -1,7 +1,4 @@
 //! `spans.jsonl` at any size: one pass with a visitor, an index entry per span, and single lines read again by place.
-//!
-//! The file is read in blocks by as many threads as there are processors; the results are put together in the order of
-//! the file, so that they are those of one thread.
 
 mod blocks;
 mod ends;

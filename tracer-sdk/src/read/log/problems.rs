@@ -27,14 +27,6 @@ impl Problems {
         }
     }
 
-    /// Adds the problems of the lines that follow.
-    pub(crate) fn append(&mut self, following: Self) {
-        for (line, problem) in following.kept {
-            self.push(line, problem);
-        }
-        self.more += following.more;
-    }
-
     /// Adds problems of any lines: on one line, these come behind those that are there.
     pub(crate) fn merge(&mut self, others: Self) {
         self.more += others.more;
@@ -92,10 +84,6 @@ mod tests {
             problems
         };
         assert_eq!(parts(many()).1, 7);
-        let mut appended = many();
-        appended.append(many());
-        let (kept, more) = parts(appended);
-        assert_eq!((kept.len(), more), (MAX_PROBLEMS, (MAX_PROBLEMS + 14) as u64));
         let mut merged = many();
         merged.merge(many());
         let (kept, more) = parts(merged);

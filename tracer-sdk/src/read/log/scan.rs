@@ -1,10 +1,6 @@
 //! The scan of a log: from blocks to index entries, problems, and the result of a [`SpanVisitor`].
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, Seek};
-use std::thread;
-
-use crate::process::Mutex;
 
 use super::blocks::{Block, Blocks, LineStart, LogLine, MAX_LINE_BYTES};
 use super::entry::{IndexEntry, LinePlace, RecordHeader};
@@ -12,12 +8,8 @@ use super::problems::Problems;
 use crate::format::{ProblemCode, TraceId};
 use crate::read::parse::{KeyAttributes, Location, ParsedSpan, ReadAttributes, read_span};
 
-/// More threads than this do not make reading faster: the file has one disk under it.
-const MAX_THREADS: usize = 8;
-
-/// Collects something from the spans of a log. Each thread has a visitor for its block; they are put together in the
-/// order of the file.
-pub(crate) trait SpanVisitor: Default + Send {
+/// Collects something from the spans of a log, in the order of the file.
+pub(crate) trait SpanVisitor: Default {
     /// The attributes that are kept while a line is read.
     type Attributes<'a>: ReadAttributes<'a>;
 
@@ -31,9 +23,6 @@ pub(crate) trait SpanVisitor: Default + Send {
 
     /// Visits the line of the span that is visited next.
     fn visit_line(&mut self, _line: &[u8]) {}
-
-    /// Adds the visitor of the block that follows.
-    fn append(&mut self, following: Self);
 }
 
 /// The run whose log is scanned.
@@ -90,42 +79,32 @@ impl<V: Default> Default for ScanResult<V> {
 }
 
 /// Reads a log from its beginning to its end.
-pub(crate) fn scan<V: SpanVisitor>(log: impl Read + Send, options: ScanOptions) -> ScanResult<V> {
+pub(crate) fn scan<V: SpanVisitor>(log: impl Read, options: ScanOptions) -> ScanResult<V> {
     scan_from(log, LineStart::FILE, options)
 }
 
 /// Reads the rest of a log, whose reader has been put to `start`, the beginning of a line.
 pub(crate) fn scan_from<V: SpanVisitor>(
-    log: impl Read + Send,
+    log: impl Read,
     start: LineStart,
     options: ScanOptions,
 ) -> ScanResult<V> {
-    let source = Mutex::new(Blocks::starting_at(log, start));
-    let merged = Mutex::new(Merged::default());
+    let mut blocks = Blocks::starting_at(log, start);
     let mut block = Block::default();
-    let goes_on = read_block(&source, &merged, &mut block, options);
-    if !goes_on || source.lock().is_at_end() {
-        return finish(merged, source);
-    }
-    let threads = thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            // Without another thread, this one reads alone.
-            let _ = thread::Builder::new().spawn_scoped(scope, || {
-                let mut block = Block::default();
-                while read_block(&source, &merged, &mut block, options) {}
-            });
+    let mut scanned = ScanResult::default();
+    loop {
+        match blocks.next_into(&mut block) {
+            Ok(true) => block.lines().for_each(|line| scanned.read_line(&line, options)),
+            Ok(false) => break,
+            Err(error) => {
+                scanned.is_whole = false;
+                scanned.failure = Some(error);
+                break;
+            }
         }
-        while read_block(&source, &merged, &mut block, options) {}
-    });
-    finish(merged, source)
-}
-
-/// The result, with the position where the file ended.
-fn finish<V: SpanVisitor>(merged: Mutex<Merged<V>>, source: Mutex<Blocks<impl Read>>) -> ScanResult<V> {
-    let mut whole = merged.into_inner().whole;
-    whole.end = source.into_inner().position();
-    whole
+    }
+    scanned.end = blocks.position();
+    scanned
 }
 
 /// The run that the first span that can be read belongs to; the file is then at its beginning again.
@@ -141,53 +120,6 @@ pub(crate) fn first_trace_id(log: &mut (impl Read + Seek)) -> io::Result<Option<
     }
     log.rewind()?;
     Ok(found)
-}
-
-/// Reads the next block, if there is one.
-fn read_block<V: SpanVisitor>(
-    source: &Mutex<Blocks<impl Read>>,
-    merged: &Mutex<Merged<V>>,
-    block: &mut Block,
-    options: ScanOptions,
-) -> bool {
-    let taken = source.lock().next_into(block);
-    match taken {
-        Ok(true) => {
-            let mut part = ScanResult::default();
-            for line in block.lines() {
-                part.read_line(&line, options);
-            }
-            merged.lock().put(block.number, part);
-            true
-        }
-        Ok(false) => false,
-        Err(error) => {
-            let whole = &mut merged.lock().whole;
-            whole.is_whole = false;
-            whole.failure = Some(error);
-            false
-        }
-    }
-}
-
-/// Parts, put together in the order of their blocks.
-#[derive(Debug, Default)]
-struct Merged<V> {
-    whole: ScanResult<V>,
-    /// The number of the block that comes next.
-    next: u64,
-    /// Parts that were read before their turn, at most one for each thread.
-    waiting: BTreeMap<u64, ScanResult<V>>,
-}
-
-impl<V: SpanVisitor> Merged<V> {
-    fn put(&mut self, number: u64, part: ScanResult<V>) {
-        self.waiting.insert(number, part);
-        while let Some(part) = self.waiting.remove(&self.next) {
-            self.whole.append(part);
-            self.next += 1;
-        }
-    }
 }
 
 impl<V> ScanResult<V> {
@@ -214,15 +146,6 @@ impl<V> ScanResult<V> {
 }
 
 impl<V: SpanVisitor> ScanResult<V> {
-    fn append(&mut self, part: Self) {
-        self.entries.extend(part.entries);
-        self.problems.append(part.problems);
-        self.visitor.append(part.visitor);
-        self.span_count += part.span_count;
-        self.cut_tail = part.cut_tail;
-        self.is_whole &= part.is_whole;
-    }
-
     fn read_line(&mut self, line: &LogLine<'_>, options: ScanOptions) {
         let number = line.number;
         let Some(bytes) = line.bytes else {

@@ -144,9 +144,6 @@ impl RunReader {
     ///         self.0 += span.duration_us().unwrap_or(0);
     ///         true
     ///     }
-    ///     fn append(&mut self, following: Self) {
-    ///         self.0 += following.0;
-    ///     }
     /// }
     ///
     /// let folder = tempfile::tempdir()?;

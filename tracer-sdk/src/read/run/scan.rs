@@ -201,10 +201,7 @@ fn read_log<Sums: SpanSums>(directory: &Path, meta: &MetaReading) -> Result<LogS
     Ok((scan, Some(LineReader::new(file))))
 }
 
-fn scan_log<V: SpanVisitor>(
-    log: &mut (impl Read + Seek + Send),
-    meta: &MetaReading,
-) -> io::Result<ScanResult<V>> {
+fn scan_log<V: SpanVisitor>(log: &mut (impl Read + Seek), meta: &MetaReading) -> io::Result<ScanResult<V>> {
     let own_trace_id = match meta.trace_id {
         Some(trace_id) => Some(trace_id),
         None => first_trace_id(log)?,

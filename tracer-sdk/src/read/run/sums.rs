@@ -22,9 +22,6 @@ use crate::read::project::{SpanFacts, SpanView, call_usage, display_name};
 ///         self.0.push(span.name().into_owned());
 ///         true
 ///     }
-///     fn append(&mut self, following: Self) {
-///         self.0.extend(following.0);
-///     }
 /// }
 ///
 /// let folder = tempfile::tempdir()?;
@@ -94,9 +91,6 @@ impl SpanOutline<'_> {
     ///         self.0 += usize::from(span.keys().any(|key| key == "session.id"));
     ///         true
     ///     }
-    ///     fn append(&mut self, following: Self) {
-    ///         self.0 += following.0;
-    ///     }
     /// }
     /// let folder = tempfile::tempdir()?;
     /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
@@ -109,8 +103,7 @@ impl SpanOutline<'_> {
     }
 }
 
-/// Sums over the spans of a run, made in the one pass over its log. Parts of a large log are read at the same time: each
-/// has sums of its own, which are appended in the order of the log.
+/// Sums over the spans of a run, made in the one pass over its log.
 ///
 /// ```
 /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
@@ -124,9 +117,6 @@ impl SpanOutline<'_> {
 ///         self.0 += 1;
 ///         true
 ///     }
-///     fn append(&mut self, following: Self) {
-///         self.0 += following.0;
-///     }
 /// }
 /// let folder = tempfile::tempdir()?;
 /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
@@ -134,7 +124,7 @@ impl SpanOutline<'_> {
 /// assert_eq!(summed.unwrap().sums.0, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait SpanSums: Default + Send {
+pub trait SpanSums: Default {
     /// Adds a span of this run; `false` when it is left out, since more has to be known of it.
     ///
     /// ```
@@ -148,37 +138,9 @@ pub trait SpanSums: Default + Send {
     ///         self.0 += usize::from(span.outcome.is_failure());
     ///         true
     ///     }
-    ///     fn append(&mut self, following: Self) {
-    ///         self.0 += following.0;
-    ///     }
     /// }
     /// ```
     fn add(&mut self, span: &SpanOutline<'_>) -> bool;
-
-    /// Adds the sums of the part of the log that follows.
-    ///
-    /// ```
-    /// use tracer_sdk::read::{SpanOutline, SpanSums};
-    ///
-    /// #[derive(Debug, Default)]
-    /// struct LastName(Option<String>);
-    ///
-    /// impl SpanSums for LastName {
-    ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
-    ///         self.0 = Some(span.name().into_owned());
-    ///         true
-    ///     }
-    ///     fn append(&mut self, following: Self) {
-    ///         self.0 = following.0.or(self.0.take());
-    ///     }
-    /// }
-    ///
-    /// let mut last = LastName(Some("search".to_owned()));
-    /// last.append(LastName(Some("refund".to_owned())));
-    /// last.append(LastName::default());
-    /// assert_eq!(last.0.as_deref(), Some("refund"));
-    /// ```
-    fn append(&mut self, following: Self);
 }
 
 /// The sums over the spans of a run, see [`RunReader::open_summed`](super::RunReader::open_summed).
@@ -195,9 +157,6 @@ pub trait SpanSums: Default + Send {
 ///         let is_one = span.event_type == tracer_sdk::format::EventType::ToolCall;
 ///         self.0 += usize::from(is_one);
 ///         is_one
-///     }
-///     fn append(&mut self, following: Self) {
-///         self.0 += following.0;
 ///     }
 /// }
 ///
@@ -228,8 +187,6 @@ impl SpanSums for NoSums {
     fn add(&mut self, _: &SpanOutline<'_>) -> bool {
         true
     }
-
-    fn append(&mut self, _: Self) {}
 }
 
 /// The sums over the spans of a log.
@@ -275,11 +232,5 @@ impl<Sums: SpanSums> SpanVisitor for SummingTally<Sums> {
         }
         self.tally.add(&span, header, usage.as_ref(), place);
         header
-    }
-
-    fn append(&mut self, following: Self) {
-        self.tally.append(following.tally);
-        self.summed.sums.append(following.summed.sums);
-        self.summed.left_out.extend(following.summed.left_out);
     }
 }

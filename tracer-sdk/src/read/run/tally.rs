@@ -25,10 +25,8 @@ pub(super) struct Tally {
     pub(super) promoted: Vec<Promoted>,
     /// Spans whose times disagree.
     pub(super) warnings: Problems,
-    /// The calls that other emitters recorded, which may be recorded more than once: those of the parts that were appended.
+    /// The calls that other emitters recorded, which may be recorded more than once.
     pub(super) calls: PackedCalls,
-    /// The same of this part.
-    calls_of_part: Vec<CallFacts>,
     /// The model calls by what decides their price.
     #[cfg(feature = "prices")]
     pub(super) model_calls: CallGroups,
@@ -73,8 +71,9 @@ impl Tally {
             }
         }
         if is_call(header.event_type) && !is_own_call(span) {
-            let call = CallFacts::of(span, header.event_type, place);
-            self.calls_of_part.extend(call);
+            if let Some(call) = CallFacts::of(span, header.event_type, place) {
+                self.calls.push(&call);
+            }
         }
         if span.parent_span_id.is_none() {
             self.root.get_or_insert(RootSpan {
@@ -83,20 +82,6 @@ impl Tally {
             });
             self.promoted.extend(promoted_records(span, place));
         }
-    }
-
-    /// Adds the sums of the part of the log that follows.
-    pub(super) fn append(&mut self, following: Self) {
-        self.tokens = self.tokens.and(following.tokens);
-        self.root = self.root.or(following.root);
-        self.promoted.extend(following.promoted);
-        self.warnings.append(following.warnings);
-        let own = std::mem::take(&mut self.calls_of_part).into_iter();
-        for call in own.chain(following.calls.iter()).chain(following.calls_of_part) {
-            self.calls.push(&call);
-        }
-        #[cfg(feature = "prices")]
-        self.model_calls.append(following.model_calls);
     }
 }
 
