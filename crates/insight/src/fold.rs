@@ -71,6 +71,7 @@ impl RepeatedSteps<'_> {
         };
         let outcome = match (self.same_outcome, self.steps.iter().any(Step::failed)) {
             (true, true) => "same failure",
+            (true, false) if !self.steps.iter().any(has_result) => return question.to_owned(),
             (true, false) => "identical results",
             (false, true) => "different results, failures among them",
             (false, false) => "different results",
@@ -172,6 +173,10 @@ fn has_same_outcome(first: &Step<'_>, other: &Step<'_>) -> bool {
     is_same && failure(first) == failure(other) && result(first) == result(other)
 }
 
+fn has_result(step: &Step<'_>) -> bool {
+    result(&step.record.payload).is_some_and(|result| !result.is_null())
+}
+
 fn result(payload: &Payload) -> Option<&Value> {
     match payload {
         Payload::ToolCall { result, .. } => Some(result),
@@ -212,6 +217,13 @@ mod tests {
             folded(&sample),
             ["search", "×2 identical arguments, identical results", "send"]
         );
+    }
+
+    #[test]
+    fn results_that_nobody_recorded_are_not_identical() {
+        let ask = || tool("search", &json!({"q": "refund"}), &json!(null));
+        let sample = Sample::new().step(ask()).step(ask()).step(ask());
+        assert_eq!(folded(&sample), ["search", "×2 identical arguments"]);
     }
 
     #[test]
