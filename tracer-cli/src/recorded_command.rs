@@ -186,6 +186,9 @@ pub(crate) fn report(
     for reason in &recorded.reasons {
         session.ui.remark(format!("  - {reason}"));
     }
+    for line in frameworks(recorded) {
+        session.ui.remark(line);
+    }
     let show = match &id {
         Some(id) => session.command(&format!("show {id}")),
         None => session.command("list"),
@@ -222,6 +225,17 @@ fn summary(recorded: &FinishedRecording, id: Option<&str>) -> Line {
         _ => "; likely reasons:",
     };
     line.with(format!(": {}{reasons}", words.join(", ")), Tone::Plain)
+}
+
+/// The table of frameworks, a line each.
+fn frameworks(recorded: &FinishedRecording) -> Vec<String> {
+    let rows = recorded.frameworks;
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    let lines = rows
+        .iter()
+        .map(|row| format!("      {:width$}  {}", row.name, row.advice));
+    let head = (!rows.is_empty()).then(|| "  - what makes the calls of a framework seen:".to_owned());
+    head.into_iter().chain(lines).collect()
 }
 
 /// The processes that outlived the command.

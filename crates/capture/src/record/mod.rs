@@ -8,13 +8,13 @@
 //! | the process | `child` |
 //! | what sees the command: the receiver, the proxy for model APIs | `otlp_source`, `model_source` |
 //! | all of it together | `recording` |
-//! | why there is no model call | `reasons`, `instrumentations` |
+//! | why there is no model call, and what to do | `reasons`, `frameworks` |
 
 mod child;
 mod codex;
 mod environment;
 mod findings;
-mod instrumentations;
+mod frameworks;
 mod model_source;
 mod otlp_source;
 mod program;
@@ -27,6 +27,7 @@ pub use child::{
 pub use codex::codex_options;
 pub use environment::{ChildEnvironment, Inherited, NamedEndpoints, OtlpEndpoints, Variable};
 pub use findings::EnvironmentFindings;
+pub use frameworks::{Framework, frameworks_of};
 pub use model_source::model_base_urls;
 pub use program::{Program, ProgramKind};
 pub use reasons::{Observation, likely_reasons};

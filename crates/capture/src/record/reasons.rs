@@ -1,9 +1,10 @@
 //! Why a recording saw no model call: the likely reasons for one command, from what was observed (capture, section 4). Pure.
 
+use super::child::Exit;
 use super::findings::EnvironmentFindings;
-use super::instrumentations::{self, Instrumentation};
 use super::program::{Program, ProgramKind};
 use tracer_insight::text::counted;
+use tracer_insight::units;
 
 /// What was observed of a command that has ended.
 #[derive(Debug, Clone)]
@@ -28,6 +29,10 @@ pub struct Observation<'a> {
     pub rejected: u64,
     /// Model calls in the run, whoever recorded them.
     pub model_calls: u64,
+    /// How it ended, where it was waited for.
+    pub exit: Option<Exit>,
+    /// How long it ran, in microseconds, where that is known.
+    pub duration: Option<u64>,
 }
 
 /// The likely reasons why there is no model call, the likeliest first; empty when there is one. Each says what to do.
@@ -49,6 +54,8 @@ pub struct Observation<'a> {
 ///     logs: 0,
 ///     rejected: 0,
 ///     model_calls: 0,
+///     exit: None,
+///     duration: None,
 /// });
 /// assert!(reasons[0].starts_with("OTEL_SDK_DISABLED=true"));
 /// ```
@@ -90,6 +97,7 @@ pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
         reasons.extend(of_program(observed.program, true));
         return reasons;
     }
+    reasons.extend(of_end(observed));
     reasons.extend(of_environment(observed.environment));
     reasons.extend(of_proxy(observed));
     if observed.connections > 0 {
@@ -161,8 +169,8 @@ fn of_environment(environment: &EnvironmentFindings) -> Vec<String> {
 fn of_program(program: &Program, is_exporting: bool) -> Vec<String> {
     let name = &program.name;
     match program.kind {
-        ProgramKind::Python => python(program, is_exporting),
-        ProgramKind::Node => node(program, is_exporting),
+        ProgramKind::Python => vec![python(program, is_exporting)],
+        ProgramKind::Node => vec![node(program, is_exporting)],
         ProgramKind::ClaudeCode => vec![
             "Claude Code takes its telemetry settings from managed settings or ~/.claude/settings.json before the \
              environment: look for OTEL_ and CLAUDE_CODE_ENABLE_TELEMETRY there"
@@ -193,92 +201,43 @@ fn of_program(program: &Program, is_exporting: bool) -> Vec<String> {
     }
 }
 
-fn python(program: &Program, is_exporting: bool) -> Vec<String> {
-    let name = &program.name;
-    let Some(instrumentation) = instrumentations::for_python(&program.libraries) else {
-        return vec![format!(
-            "{name} imports no library for models that is known here: install the OpenTelemetry instrumentation of the one it \
-             uses, and start it with: tracer record -- opentelemetry-instrument python …"
-        )];
-    };
-    let Instrumentation {
-        libraries,
-        packages,
-        switches,
-    } = instrumentation;
-    let mut reasons = Vec::new();
-    if !switches.is_empty() {
-        reasons.push(format!(
-            "{name} imports {}, whose telemetry is off by default: call {}",
-            libraries.join(", "),
-            switches.join(" and ")
-        ));
-    }
-    let needs_exporter = !is_exporting && !program.is_instrumented;
-    if !packages.is_empty() || needs_exporter {
-        let exporter = ["opentelemetry-distro", "opentelemetry-exporter-otlp"];
-        let mut install: Vec<&str> = if needs_exporter {
-            exporter.to_vec()
-        } else {
-            Vec::new()
-        };
-        install.extend(packages);
-        reasons.push(format!(
-            "{name} imports {}, and nothing exports what it calls: pip install {}, and start it with: tracer record -- \
-             opentelemetry-instrument python …",
-            libraries.join(", "),
-            install.join(" ")
-        ));
-    }
-    if program.is_instrumented {
-        reasons.push(format!(
-            "{name} sets up OpenTelemetry itself: an exporter or endpoint in its code wins over the environment"
-        ));
-    }
-    if reasons.is_empty() {
-        reasons.push(format!(
-            "{name} exports, but called no model, or not through {}",
-            libraries.join(", ")
-        ));
-    }
-    reasons
+/// A command that failed may have done so before it asked a model.
+fn of_end(observed: &Observation<'_>) -> Option<String> {
+    let exit = observed.exit.filter(|exit| !exit.is_success())?;
+    let after = observed.duration.map_or_else(String::new, |duration| {
+        format!(" after {}", units::duration(duration))
+    });
+    Some(format!(
+        "the command ended with {exit}{after}, perhaps before it asked a model"
+    ))
 }
 
-fn node(program: &Program, is_exporting: bool) -> Vec<String> {
+fn python(program: &Program, is_exporting: bool) -> String {
     let name = &program.name;
-    let mut reasons = Vec::new();
-    let chosen = instrumentations::for_node(&program.libraries).unwrap_or_default();
-    if !chosen.switches.is_empty() {
-        reasons.push(format!(
-            "{name} uses {}, whose telemetry is off by default: pass {} with each call",
-            chosen.libraries.join(", "),
-            chosen.switches.join(", ")
-        ));
-    }
-    if !chosen.packages.is_empty() {
-        reasons.push(format!(
-            "{name} uses {}, which exports nothing itself: npm install {}, and register it",
-            chosen.libraries.join(", "),
-            chosen.packages.join(" ")
-        ));
-    }
-    if program.is_instrumented {
-        reasons.push(format!(
-            "{name} sets up OpenTelemetry itself: an exporter or endpoint in its code wins over the environment"
-        ));
-    } else if !is_exporting {
-        reasons.push(
-            "Node.js exports nothing by itself: npm install @opentelemetry/auto-instrumentations-node, and set \
-             NODE_OPTIONS=--import=@opentelemetry/auto-instrumentations-node/register"
-                .to_owned(),
+    if is_exporting || program.is_instrumented {
+        return format!(
+            "{name} is started with OpenTelemetry, and exported no model call: the instrumentation of its framework is missing, \
+             or an exporter in its code wins over the environment"
         );
     }
-    if reasons.is_empty() {
-        reasons.push(format!(
-            "{name} exports, but called no model through a library that is instrumented"
-        ));
+    format!(
+        "{name} exported nothing: pip install opentelemetry-distro opentelemetry-exporter-otlp and the package of its framework, \
+         and start it with: tracer record -- opentelemetry-instrument python …"
+    )
+}
+
+fn node(program: &Program, is_exporting: bool) -> String {
+    let name = &program.name;
+    if is_exporting {
+        return format!(
+            "{name} exported no model call: the telemetry of its framework is off, or an exporter in its code wins over the \
+             environment"
+        );
     }
-    reasons
+    format!(
+        "{name} exported nothing: npm install @opentelemetry/auto-instrumentations-node, and set \
+         NODE_OPTIONS=--import=@opentelemetry/auto-instrumentations-node/register"
+    )
 }
 
 #[cfg(test)]
@@ -286,11 +245,10 @@ mod tests {
     use super::*;
     use crate::record::environment::Inherited;
 
-    fn program(kind: ProgramKind, libraries: &[&str]) -> Program {
+    fn program(kind: ProgramKind) -> Program {
         Program {
             name: "agent".to_owned(),
             kind,
-            libraries: libraries.iter().map(|name| (*name).to_owned()).collect(),
             is_instrumented: false,
             position: 0,
         }
@@ -308,17 +266,19 @@ mod tests {
             logs: 0,
             rejected: 0,
             model_calls: 0,
+            exit: Some(Exit::Code(0)),
+            duration: Some(300_000),
         }
     }
 
-    fn reasons(kind: ProgramKind, libraries: &[&str]) -> String {
-        let program = program(kind, libraries);
+    fn reasons(kind: ProgramKind) -> String {
+        let program = program(kind);
         likely_reasons(&observed(&program, &EnvironmentFindings::default())).join("\n")
     }
 
     #[test]
     fn a_recorded_model_call_needs_no_reason() {
-        let program = program(ProgramKind::Python, &["openai"]);
+        let program = program(ProgramKind::Python);
         let environment = EnvironmentFindings::default();
         let seen = Observation {
             model_calls: 1,
@@ -340,31 +300,40 @@ mod tests {
             (ProgramKind::Native, "tracer_sdk::layer()"),
             (ProgramKind::Unknown, "telemetry switch"),
         ] {
-            let reasons = reasons(kind, &[]);
+            let reasons = reasons(kind);
             assert!(reasons.contains(expected), "{kind:?}: {reasons}");
         }
     }
 
     #[test]
-    fn python_names_the_packages_of_what_is_imported() {
-        let reasons = reasons(ProgramKind::Python, &["os", "openai"]);
-        assert!(
-            reasons.contains(
-                "pip install opentelemetry-distro opentelemetry-exporter-otlp opentelemetry-instrumentation-genai-openai"
-            ),
-            "{reasons}"
+    fn a_command_that_failed_at_once_is_named_first() {
+        let program = program(ProgramKind::Python);
+        let environment = EnvironmentFindings::default();
+        let failed = Observation {
+            exit: Some(Exit::Code(1)),
+            ..observed(&program, &environment)
+        };
+        assert_eq!(
+            likely_reasons(&failed)[0],
+            "the command ended with exit code 1 after 300 ms, perhaps before it asked a model"
         );
+        assert!(!reasons(ProgramKind::Python).contains("exit code"));
     }
 
     #[test]
-    fn a_library_with_a_switch_of_its_own_names_it() {
-        assert!(reasons(ProgramKind::Python, &["pydantic_ai"]).contains("Agent.instrument_all()"));
-        assert!(reasons(ProgramKind::Node, &["ai"]).contains("experimental_telemetry"));
+    fn a_program_that_exports_needs_no_exporter() {
+        let launched = Program {
+            is_instrumented: true,
+            ..program(ProgramKind::Python)
+        };
+        let environment = EnvironmentFindings::default();
+        let reasons = likely_reasons(&observed(&launched, &environment)).join("\n");
+        assert!(!reasons.contains("opentelemetry-distro"), "{reasons}");
     }
 
     #[test]
     fn what_the_environment_says_comes_before_guesses() {
-        let program = program(ProgramKind::Python, &["openai"]);
+        let program = program(ProgramKind::Python);
         let inherited = Inherited::new([
             ("OTEL_TRACES_EXPORTER", "console"),
             ("OTEL_TRACES_SAMPLER", "always_off"),
@@ -388,7 +357,7 @@ mod tests {
 
     #[test]
     fn spans_without_a_model_call_are_counted() {
-        let program = program(ProgramKind::Python, &["openai"]);
+        let program = program(ProgramKind::Python);
         let environment = EnvironmentFindings::new(&Inherited::new([("OTEL_SDK_DISABLED", "true")]), "");
         let seen = Observation {
             connections: 1,
@@ -415,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_connection_without_spans_is_named() {
-        let program = program(ProgramKind::Native, &[]);
+        let program = program(ProgramKind::Native);
         let environment = EnvironmentFindings::default();
         let seen = Observation {
             connections: 2,
@@ -426,7 +395,7 @@ mod tests {
 
     #[test]
     fn without_a_receiver_that_is_the_reason() {
-        let program = program(ProgramKind::Python, &["openai"]);
+        let program = program(ProgramKind::Python);
         for (inherited, count) in [(&[][..], 1), (&[("TRACER_ENABLED", "0")][..], 2)] {
             let environment = EnvironmentFindings::new(&Inherited::new(inherited.iter().copied()), "");
             let seen = Observation {

@@ -19,6 +19,7 @@ use super::child::{Exit, Survivor, survivors};
 use super::codex::codex_options;
 use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, RUN_PARENT, Variable};
 use super::findings::EnvironmentFindings;
+use super::frameworks::{Framework, frameworks_of};
 use super::model_source::ModelSource;
 use super::otlp_source::OtlpSource;
 use super::program::Program;
@@ -203,6 +204,8 @@ pub struct FinishedRecording {
     pub steps: u64,
     /// The likely reasons why there is no model call; empty when there is one.
     pub reasons: Vec<String>,
+    /// The frameworks that its program may use, each with what makes its calls seen; empty where that is not the reason.
+    pub frameworks: &'static [Framework],
     /// What the user should know of what was captured.
     pub notes: Vec<String>,
     /// Processes that the command started and that are still running.
@@ -374,6 +377,7 @@ impl Recording {
     #[must_use]
     pub fn end(mut self, end: CommandEnd) -> FinishedRecording {
         self.wait_until_settled();
+        let started = self.started_at();
         let survivors = survivors(&self.marks());
         let received = self
             .receiver
@@ -416,7 +420,12 @@ impl Recording {
             logs: received.logs,
             rejected: received.rejected,
             model_calls: recorded.model_calls,
+            exit: end.exit,
+            duration: started.and_then(|started| u64::try_from(end.at.microseconds_since(started)).ok()),
         });
+        if !recorded.reasons.is_empty() && went_through.model_calls + went_through.other_requests == 0 {
+            recorded.frameworks = frameworks_of(self.program.kind);
+        }
         recorded
     }
 

@@ -101,14 +101,15 @@ fn a_server_has_a_run_for_each_trace() {
 #[test]
 fn a_silent_command_gets_its_reasons() {
     let recorder = Recorder::new();
-    recorder.write("agent.py", "import openai\n");
-    recorder.write("python3", "#!/bin/sh\n");
+    recorder.write("python3", "#!/bin/sh\nexit 3\n");
     let path = recorder.path("python3");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     recorder
         .record(&["./python3", "agent.py"])
         .says("0 model calls seen")
-        .says("pip install opentelemetry-distro opentelemetry-exporter-otlp opentelemetry-instrumentation-genai-openai");
+        .says("the command ended with exit code 3 after")
+        .says("agent.py exported nothing: pip install opentelemetry-distro")
+        .says("LlamaIndex            pip install openinference-instrumentation-llama-index");
     recorder.write(".env", "OTEL_EXPORTER_OTLP_ENDPOINT=https://elsewhere\n");
     recorder
         .record(&["./python3", "agent.py"])

@@ -1,16 +1,11 @@
-//! What kind of program a command starts, and what can be seen of it without running it: which model libraries it uses, and
-//! whether somebody instrumented it. It decides what is added for it, and the reasons when nothing arrives.
-
-mod node;
-mod python;
+//! The kind of program that a command starts, as its words and the file's first bytes say it. It decides what is added for it, and
+//! the advice when nothing arrives.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How much of a source file is looked at, in bytes.
-const MAX_SOURCE_BYTES: u64 = 256 * 1024;
 /// How many programs start one another before nobody looks any further: `env uv run …`.
 const MAX_WRAPPERS: usize = 8;
 
@@ -45,9 +40,7 @@ pub struct Program {
     pub name: String,
     /// Its kind.
     pub kind: ProgramKind,
-    /// The libraries for models and agents that its sources name, in the order of the names.
-    pub libraries: Vec<String>,
-    /// Whether its command or its sources name a library of OpenTelemetry.
+    /// Whether a launcher of OpenTelemetry starts it.
     pub is_instrumented: bool,
     /// The position of the program itself in the command, behind what only starts it (`env`, `uv run`).
     pub position: usize,
@@ -127,73 +120,38 @@ impl Program {
         };
         let name = file_name(first);
         if let Some(kind) = kind_by_name(name) {
-            return Self::of_kind(kind, name, arguments, directory);
+            let script = arguments.iter().find(|word| kind_of_script(word) == Some(kind));
+            return Self::new(script.map_or(name, String::as_str), kind);
         }
-        if python::is_script(name) {
-            return Self::python(first, directory);
+        if let Some(kind) = kind_of_script(name) {
+            return Self::new(first, kind);
         }
-        if node::is_script(name) {
-            return Self::node(first, directory);
-        }
-        let file = found(first, directory);
-        let interpreter = file.as_deref().and_then(beginning);
-        match interpreter {
-            Some(FileStart::Interpreter(interpreter)) => match kind_by_name(file_name(&interpreter)) {
-                Some(ProgramKind::Python) => Self::python(&shown(file.as_deref(), first), directory),
-                Some(ProgramKind::Node) => Self::node(&shown(file.as_deref(), first), directory),
-                Some(kind) => Self::new(name, kind),
-                None => Self::new(name, ProgramKind::Unknown),
-            },
-            Some(FileStart::MachineCode) => Self::new(name, ProgramKind::Native),
-            None => Self::new(name, ProgramKind::Unknown),
-        }
-    }
-
-    fn of_kind(kind: ProgramKind, name: &str, arguments: &[String], directory: &Path) -> Self {
-        match kind {
-            ProgramKind::Python => match python::script(name, arguments, directory) {
-                Some(script) => Self::python(&script.display().to_string(), directory),
-                None => Self::new(name, kind),
-            },
-            ProgramKind::Node => match arguments.iter().find(|word| !word.starts_with('-')) {
-                Some(script) => Self::node(script, directory),
-                None => Self::new(name, kind),
-            },
-            _ => Self::new(name, kind),
-        }
-    }
-
-    fn python(script: &str, directory: &Path) -> Self {
-        let mut program = Self::new(script, ProgramKind::Python);
-        let imports = python::imports(&directory.join(script));
-        program.is_instrumented = imports.iter().any(|name| python::is_instrumentation(name));
-        program.libraries = imports.into_iter().collect();
-        program
-    }
-
-    fn node(script: &str, directory: &Path) -> Self {
-        let mut program = Self::new(script, ProgramKind::Node);
-        let dependencies = node::dependencies(&directory.join(script), directory);
-        program.is_instrumented = dependencies
-            .iter()
-            .any(|name| name.starts_with("@opentelemetry/"));
-        program.libraries = dependencies;
-        program
+        let kind = match found(first, directory).as_deref().and_then(beginning) {
+            Some(FileStart::Interpreter(interpreter)) => kind_by_name(file_name(&interpreter)),
+            Some(FileStart::MachineCode) => Some(ProgramKind::Native),
+            None => None,
+        };
+        Self::new(name, kind.unwrap_or(ProgramKind::Unknown))
     }
 
     fn new(name: &str, kind: ProgramKind) -> Self {
         Self {
             name: name.to_owned(),
             kind,
-            libraries: Vec::new(),
             is_instrumented: false,
             position: 0,
         }
     }
 }
 
-fn shown(file: Option<&Path>, word: &str) -> String {
-    file.map_or_else(|| word.to_owned(), |file| file.display().to_string())
+/// The kind of program that a file is by its ending.
+fn kind_of_script(name: &str) -> Option<ProgramKind> {
+    let (_, ending) = name.rsplit_once('.')?;
+    match ending {
+        "py" | "pyw" | "pyz" => Some(ProgramKind::Python),
+        "js" | "mjs" | "cjs" | "ts" | "mts" => Some(ProgramKind::Node),
+        _ => None,
+    }
 }
 
 /// The last part of a path, without `.exe`.
@@ -318,17 +276,6 @@ fn beginning(file: &Path) -> Option<FileStart> {
     Some(FileStart::Interpreter(interpreter.to_owned()))
 }
 
-/// The beginning of a source file, as text; `None` for what is no file or cannot be read.
-fn source(path: &Path) -> Option<String> {
-    if !path.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(MAX_SOURCE_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -410,14 +357,21 @@ mod tests {
     }
 
     #[test]
-    fn instrumented_commands_and_sources_are_known() {
+    fn launchers_of_opentelemetry_are_known() {
         assert!(program("opentelemetry-instrument python agent.py").is_instrumented);
         assert!(!program("python agent.py").is_instrumented);
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("agent.py"), "import openai\nimport logfire\n").unwrap();
-        let program = program_in("python agent.py", folder.path());
-        assert!(program.is_instrumented);
-        assert_eq!(program.libraries, ["logfire", "openai"]);
+    }
+
+    #[test]
+    fn a_program_is_called_as_its_script() {
+        for (command, name) in [
+            ("python -u src/agent.py --flag", "src/agent.py"),
+            ("python -m agent", "python"),
+            ("npx tsx agent.ts", "agent.ts"),
+            ("./bin/agent", "agent"),
+        ] {
+            assert_eq!(program(command).name, name, "{command}");
+        }
     }
 
     #[test]
@@ -438,17 +392,14 @@ mod tests {
             fs::write(folder.path().join(name), content).unwrap();
             let program = program_in(&format!("./{name}"), folder.path());
             assert_eq!(program.kind, kind, "{name}");
-            if name == "a" {
-                assert_eq!(program.libraries, ["anthropic"]);
-            }
         }
     }
 
     #[test]
     fn a_folder_or_nothing_in_the_place_of_a_program_is_unknown() {
         let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("agent.py")).unwrap();
-        assert_eq!(program_in("./agent.py", folder.path()).libraries, [""; 0]);
+        fs::create_dir(folder.path().join("agent")).unwrap();
+        assert_eq!(program_in("./agent", folder.path()).kind, ProgramKind::Unknown);
         assert_eq!(program_in("./nothing", folder.path()).kind, ProgramKind::Unknown);
     }
 }
