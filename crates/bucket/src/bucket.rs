@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use futures_util::{StreamExt, TryStreamExt};
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::local::LocalFileSystem;
@@ -17,7 +17,6 @@ use object_store::{
     RetryConfig, UpdateVersion,
 };
 
-use crate::aws_files::AwsProfile;
 use crate::error::{BucketError, RequestFailure, if_there};
 use crate::url::{BucketUrl, Service};
 
@@ -74,15 +73,11 @@ impl OpenBucket {
             BucketError::Config { reason }
         };
         let endpoint = match url.service {
-            Service::S3 => s3_endpoint(&AwsProfile::read(&variable), &variable),
+            Service::S3 => s3_endpoint(&variable),
             _ => None,
         };
         let store: Arc<dyn ObjectStore> = match url.service {
-            Service::S3 => Arc::new(
-                s3(url, endpoint.as_deref(), &AwsProfile::read(&variable), &variable)?
-                    .build()
-                    .map_err(failed)?,
-            ),
+            Service::S3 => Arc::new(s3(url, endpoint.as_deref(), &variable)?.build().map_err(failed)?),
             Service::Gcs => Arc::new(
                 GoogleCloudStorageBuilder::from_env()
                     .with_bucket_name(&url.bucket)
@@ -266,17 +261,15 @@ fn retries() -> RetryConfig {
     }
 }
 
-fn s3_endpoint(profile: &AwsProfile, variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
+fn s3_endpoint(variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
     ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]
         .iter()
         .find_map(|name| variable(name))
-        .or_else(|| profile.get("endpoint_url").map(str::to_owned))
 }
 
 fn s3(
     url: &BucketUrl,
     endpoint: Option<&str>,
-    profile: &AwsProfile,
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<AmazonS3Builder, BucketError> {
     let mut builder = AmazonS3Builder::from_env()
@@ -297,14 +290,6 @@ fn s3(
         options = options.with_allow_http(is_loopback || is_asked);
     }
     builder = builder.with_client_options(options);
-    if ["AWS_REGION", "AWS_DEFAULT_REGION"]
-        .iter()
-        .all(|name| variable(name).is_none())
-        && let Some(region) = profile.get("region")
-    {
-        builder = builder.with_region(region);
-    }
-    // What runs in a cloud has credentials of its own, which are preferred to a file that lies about.
     let has_own = [
         "AWS_ACCESS_KEY_ID",
         "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -313,32 +298,15 @@ fn s3(
     ]
     .iter()
     .any(|name| variable(name).is_some());
-    if has_own {
-        return Ok(builder);
+    // The role of the machine would be taken in its place.
+    if !has_own && variable("AWS_PROFILE").is_some() {
+        return Err(BucketError::Config {
+            reason: "AWS_PROFILE names a profile, and profiles are not read: export its credentials first, \
+                     `eval \"$(aws configure export-credentials --format env)\"`"
+                .to_owned(),
+        });
     }
-    match (
-        profile.get("aws_access_key_id"),
-        profile.get("aws_secret_access_key"),
-    ) {
-        (Some(id), Some(secret)) => {
-            builder = builder.with_access_key_id(id).with_secret_access_key(secret);
-            if let Some(token) = profile.get("aws_session_token") {
-                builder = builder.with_config(AmazonS3ConfigKey::Token, token);
-            }
-            Ok(builder)
-        }
-        _ if ["sso_session", "sso_start_url", "credential_process", "role_arn"]
-            .iter()
-            .any(|key| profile.get(key).is_some()) =>
-        {
-            Err(BucketError::Config {
-                reason: "the AWS profile logs in by other means than a key: export its credentials first, \
-                         `eval \"$(aws configure export-credentials --format env)\"`"
-                    .to_owned(),
-            })
-        }
-        _ => Ok(builder),
-    }
+    Ok(builder)
 }
 
 fn folder(url: &BucketUrl) -> Result<LocalFileSystem, BucketError> {
@@ -349,4 +317,24 @@ fn folder(url: &BucketUrl) -> Result<LocalFileSystem, BucketError> {
         .map_err(|_| unusable("the folder cannot be used".to_owned()))?;
     // A run that is removed leaves no empty folder.
     Ok(folder.with_automatic_cleanup(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_without_exported_credentials_is_refused() {
+        let url: BucketUrl = "s3://team/agents".parse().unwrap();
+        let open = |set: &'static [&'static str]| {
+            let variable = move |name: &str| set.contains(&name).then(|| "team".to_owned());
+            s3(&url, None, &variable).map(drop)
+        };
+        let Err(BucketError::Config { reason }) = open(&["AWS_PROFILE"]) else {
+            panic!("the profile was taken");
+        };
+        assert!(reason.contains("aws configure export-credentials"), "{reason}");
+        assert!(open(&["AWS_PROFILE", "AWS_ACCESS_KEY_ID"]).is_ok());
+        assert!(open(&[]).is_ok());
+    }
 }

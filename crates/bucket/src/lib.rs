@@ -6,7 +6,6 @@
 //! the bucket is described in `docs/a-teams-runs-in-one-bucket.md`: a run is its
 //! spans and then its `meta.json`, which commits it, and each batch of runs has one object of facts that lists them.
 
-mod aws_files;
 mod bucket;
 mod committed_run;
 mod error;
