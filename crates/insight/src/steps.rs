@@ -170,9 +170,15 @@ impl StepSource {
 
     /// How long a record took, in microseconds; `None` when it did not end.
     pub fn duration_of(record: &Record, span: Option<&SpanRecord>) -> Option<u64> {
-        let exact = span.and_then(|span| {
+        let of_span = || {
+            let span = span?;
             microseconds_between(span.start_time.instant(), span.end_time.as_ref()?.instant())
-        });
+        };
+        // A call whose answer was asked for again lasts longer than its span.
+        let of_record = record
+            .end
+            .and_then(|end| microseconds_between(record.ts.parse().ok()?, end));
+        let exact = of_record.or_else(of_span);
         exact.or_else(|| record.duration_ms?.checked_mul(1_000))
     }
 

@@ -51,9 +51,4 @@ impl Outcome {
             Self::Failed
         }
     }
-
-    /// This outcome, or what another recording of the same call knows where this one is unknown.
-    pub(crate) fn or(self, other: Self) -> Self {
-        if self == Self::Unknown { other } else { self }
-    }
 }

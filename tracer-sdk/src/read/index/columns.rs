@@ -352,6 +352,13 @@ impl Columns {
         self.set_details(position, usage);
     }
 
+    /// Sets how long a span took, in microseconds.
+    pub(super) fn set_duration(&mut self, position: usize, took: u64) {
+        if let Some(span) = self.spans.get_mut(position) {
+            span.duration = took;
+        }
+    }
+
     fn set_details(&mut self, position: usize, usage: &Usage) {
         match TokenShares::of(usage) {
             Some(shares) => self.shares.insert(position, shares),

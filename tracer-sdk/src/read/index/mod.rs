@@ -255,6 +255,11 @@ impl LogIndex {
         self.mark_emptied(&before, false);
         let usages: HashMap<u64, Usage> = self.same_calls.usages(&self.calls).collect();
         let outcomes: HashMap<u64, Outcome> = self.same_calls.outcomes(&self.calls).collect();
+        for (line, took) in self.same_calls.durations(&self.calls) {
+            if let Ok(at) = self.entries.binary_search_by_key(&line, IndexEntry::line) {
+                self.columns.set_duration(at, took);
+            }
+        }
         for call in &self.calls {
             let Some(at) = entry_of_call(&self.entries, call) else {
                 continue;

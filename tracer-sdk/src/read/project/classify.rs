@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use crate::format::EventType;
 use crate::format::names::{self, Name, events, span_names};
 use crate::read::vocabulary::{
-    ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, CONTENT_EVENTS, Content, ContentForm, FOREIGN,
-    FieldSource, KINDS, MESSAGE_EVENTS, OUTPUT_EVENTS, OWN, PROMPT, RESULT, SourceForm, TOOL_NAME, Test,
+    ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, CONTENT_EVENTS, Content, ContentForm, FETCH_RESPONSE,
+    FOREIGN, FieldSource, KINDS, MESSAGE_EVENTS, OUTPUT_EVENTS, OWN, PROMPT, RESULT, SourceForm, TOOL_NAME, Test,
     Vocabulary,
 };
 
@@ -15,7 +15,7 @@ use super::values::{Lookup, at_path, is_present, named, text};
 use super::view::{SpanFacts, SpanView};
 
 /// The operations that call a model in a span with the format's own marks.
-const OWN_MODEL_OPERATIONS: [&str; 7] = [
+const OWN_MODEL_OPERATIONS: [&str; 8] = [
     "chat",
     "chat_streaming",
     "completion",
@@ -23,6 +23,7 @@ const OWN_MODEL_OPERATIONS: [&str; 7] = [
     "generate_content",
     "interactions",
     "interactions_streaming",
+    FETCH_RESPONSE,
 ];
 
 /// The operation that runs a tool, and the first word of its span's name.
@@ -63,6 +64,11 @@ pub(crate) fn child_type(name: &str, attributes: &impl Lookup) -> EventType {
         Some(rule) => rule.gives,
         None => named_type(name, attributes),
     }
+}
+
+/// Whether a span asks again for an answer that another call created.
+pub(super) fn is_fetch(attributes: &impl Lookup) -> bool {
+    named(names::OPERATION, attributes) == Some(FETCH_RESPONSE)
 }
 
 /// Whether a span that is no call repeats one: it says nothing of calls that were made.

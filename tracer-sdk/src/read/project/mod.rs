@@ -230,9 +230,9 @@ pub(crate) fn make_repeat(record: &mut Record, span: &SpanRecord, call: SpanId) 
 /// Adds to the record of a call what another span that recorded it knows, and says that it did.
 pub(crate) fn fill(record: &mut Record, other: &SpanRecord) {
     let facts = other.facts();
-    if record.outcome() == Outcome::Unknown
-        && outcome::outcome(other, &facts, record.event_type()) != Outcome::Unknown
-    {
+    let is_fetch = record.event_type() == EventType::LlmCall && classify::is_fetch(&facts);
+    let outcome = outcome::outcome(other, &facts, record.event_type());
+    if same_call::takes_outcome(record.outcome(), outcome, is_fetch) {
         if let Some(marks) = &mut record.marks {
             (marks.is_unknown, marks.is_waiting) = (false, false);
         }
@@ -241,6 +241,10 @@ pub(crate) fn fill(record: &mut Record, other: &SpanRecord) {
         payload::take_outcome(&mut record.payload, other, &facts);
     }
     payload::fill(&mut record.payload, &record.name, other);
+    if is_fetch {
+        describe_usage(&facts, &mut record.meta);
+        extend(record, other);
+    }
     if record.event_type() == EventType::LlmCall && marks::is_replayed(&other.attributes) {
         record.marks.get_or_insert_default().is_replayed = true;
     }
@@ -251,6 +255,19 @@ pub(crate) fn fill(record: &mut Record, other: &SpanRecord) {
         .or_insert_with(|| Value::Array(Vec::new()));
     if let Value::Array(joined) = joined {
         joined.push(Value::from(other.span_id.to_string()));
+    }
+}
+
+/// Makes a call last until a span ends that asked again for its answer.
+fn extend(record: &mut Record, other: &SpanRecord) {
+    let start = record.ts.parse::<StoredTime>().ok().map(|start| start.instant());
+    let end = other.end_time.as_ref().map(StoredTime::instant);
+    if let (Some(start), Some(end)) = (start, end)
+        && record.end.is_none_or(|known| known < end)
+        && let Ok(took) = u64::try_from(end.microseconds_since(start))
+    {
+        record.end = Some(end);
+        record.duration_ms = Some(took / 1_000);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::format::names::{self, events};
 use crate::format::{EventType, Outcome, RecordedStatus, StatusCode, Usage, error_type};
 use crate::read::vocabulary::{
     ERROR_TYPE, EXIT_CODE, FAILURES, FINISH_REASON, FOREIGN, RESPONSE_ID, RESPONSE_MODEL, SUCCESSES,
-    SourceForm, Test, Vocabulary, WAITS,
+    SourceForm, Test, UNFINISHED, Vocabulary, WAITS,
 };
 
 /// How a span ended, and whether it only waits for a person, which is no failure.
@@ -81,6 +81,7 @@ pub(super) fn span_outcome<S: SpanView>(
     };
     match is_seen {
         _ if fits(WAITS) => waiting,
+        _ if fits(UNFINISHED) => known(Outcome::Unknown),
         true => known(Outcome::Ok),
         false => known(Outcome::Unknown),
     }

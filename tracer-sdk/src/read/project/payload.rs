@@ -11,10 +11,10 @@ use crate::read::vocabulary::{
     PROVIDER, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE,
 };
 
-use super::classify::{self, source_text, tool_name};
+use super::classify::{self, is_fetch, source_text, tool_name};
 use super::messages;
 use super::outcome;
-use super::tokens::{call_usage, fill_usage};
+use super::tokens::{call_usage, fill_usage, take_larger};
 use super::values::{
     Lookup, at_path, number, owned_text, parsed, shaped, text, text_list, value, whole_number,
 };
@@ -253,10 +253,12 @@ pub(super) fn take_outcome(payload: &mut Payload, other: &SpanRecord, facts: &Wh
     }
 }
 
-/// Adds what another span that recorded the same call knows.
+/// Adds what another span that recorded the same call knows. One that asked again for its answer knows best what that is.
 pub(super) fn fill(payload: &mut Payload, own_name: &str, other: &SpanRecord) {
     let is_null = |value: &Value| value.is_null();
-    match (payload, span_payload(other, &other.facts())) {
+    let facts = other.facts();
+    let is_fetch = is_fetch(&facts);
+    match (payload, span_payload(other, &facts)) {
         (
             Payload::LlmCall {
                 model,
@@ -287,15 +289,21 @@ pub(super) fn fill(payload: &mut Payload, own_name: &str, other: &SpanRecord) {
             if provider == UNKNOWN_PROVIDER {
                 *provider = other_provider;
             }
-            for (known, other) in [(prompt, other_prompt), (response, other_response)] {
-                if is_null(known) {
-                    *known = other;
-                }
+            if is_null(prompt) {
+                *prompt = other_prompt;
             }
-            fill_usage(usage, &other_usage);
+            if is_null(response) || is_fetch && !is_null(&other_response) {
+                *response = other_response;
+            }
+            if is_fetch {
+                take_larger(usage, &other_usage);
+                *stop_reason = other_stop_reason.or(stop_reason.take());
+            } else {
+                fill_usage(usage, &other_usage);
+                *stop_reason = stop_reason.take().or(other_stop_reason);
+            }
             *response_model = response_model.take().or(other_response_model);
             *temperature = temperature.take().or(other_temperature);
-            *stop_reason = stop_reason.take().or(other_stop_reason);
         }
         (
             Payload::ToolCall { args, result, .. },

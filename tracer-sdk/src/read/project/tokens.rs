@@ -180,6 +180,23 @@ pub(super) fn fill_usage(usage: &mut Usage, other: &Usage) {
     };
 }
 
+/// Adds what is known of the tokens of an answer from when it was asked for again: the larger usage is the answer's, and
+/// never their sum.
+pub(super) fn take_larger(usage: &mut Usage, other: &Usage) {
+    let size = |usage: &Usage| {
+        usage
+            .total_tokens
+            .max(usage.prompt_tokens)
+            .max(usage.completion_tokens)
+    };
+    if size(other) > size(usage) {
+        let smaller = std::mem::replace(usage, *other);
+        fill_usage(usage, &smaller);
+    } else {
+        fill_usage(usage, other);
+    }
+}
+
 /// What in a usage cannot be: a total that is not its parts, a share above its whole.
 pub(super) fn contradiction(usage: &Usage) -> Option<String> {
     let (input, output, total) = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens);

@@ -226,6 +226,15 @@ pub(crate) const WAITS: &[(Vocabulary, &[Test])] = &[
     ),
 ];
 
+/// What says of a model call that its answer was still being made when the span ended: in the background.
+pub(crate) const UNFINISHED: &[(Vocabulary, &[Test])] = &[(
+    OtelGenAi,
+    &[Test::Word(
+        "gen_ai.response.finish_reasons",
+        &["queued", "in_progress", r#"["queued"]"#, r#"["in_progress"]"#],
+    )],
+)];
+
 /// The class of a failure; our own names come before, an `exception` event behind.
 pub(crate) const ERROR_TYPE: &[FieldSource] = sources! {
     OtelGenAi "error.type";

@@ -6,7 +6,8 @@ use super::contents::{
 };
 use super::fields::{
     CALL_ID, ERROR_MESSAGE, ERROR_TYPE, EXIT_CODE, FAILURES, FINISH_REASON, FieldSource, IMPLIED_PROVIDERS,
-    MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SUCCESSES, SourceForm, TOOL_NAME, WAITS,
+    MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SUCCESSES, SourceForm, TOOL_NAME, UNFINISHED,
+    WAITS,
 };
 use super::kinds::{KINDS, Test};
 use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, FLAT_USAGES, NESTED_USAGES};
@@ -166,7 +167,10 @@ impl KnownKeys {
 
     fn kinds(&mut self) {
         let rules = KINDS.iter().map(|rule| (rule.vocabulary, rule.tests));
-        let outcomes = [FAILURES, SUCCESSES, WAITS].into_iter().flatten().copied();
+        let outcomes = [FAILURES, SUCCESSES, WAITS, UNFINISHED]
+            .into_iter()
+            .flatten()
+            .copied();
         let implied = IMPLIED_PROVIDERS
             .iter()
             .map(|(vocabulary, tests, _)| (*vocabulary, *tests));

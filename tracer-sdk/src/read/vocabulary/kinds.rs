@@ -60,6 +60,10 @@ const OPERATION: &str = "gen_ai.operation.name";
 const LANGFUSE: &str = "langfuse.observation.type";
 const LOG_EVENT: &str = "event.name";
 
+/// The operation that asks again for an answer that is made in the background: the call is the one that created the answer,
+/// or this one where that is not known.
+pub(crate) const FETCH_RESPONSE: &str = "fetch_response";
+
 /// Operations that call a model: OpenTelemetry's, then those of Gemini CLI and `MLflow`.
 const MODEL_OPERATIONS: &[&str] = &[
     "chat",
@@ -70,6 +74,7 @@ const MODEL_OPERATIONS: &[&str] = &[
     "chat_streaming",
     "interactions",
     "interactions_streaming",
+    FETCH_RESPONSE,
     // Proposed for what is spoken live.
     "generate_live_content",
     "live_inference",

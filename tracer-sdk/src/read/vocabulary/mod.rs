@@ -22,12 +22,12 @@ pub(crate) use contents::{
 pub(crate) use fields::{
     CALL_ID, ERROR_MESSAGE, ERROR_TYPE, EXIT_CODE, FAILURES, FINISH_REASON, FIRST_CHUNK, FieldSource,
     IMPLIED_PROVIDERS, MODEL, NO_CALL_ID, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SOURCE, SUCCESSES,
-    SourceForm, TEMPERATURE, TOOL_NAME, WAITS,
+    SourceForm, TEMPERATURE, TOOL_NAME, UNFINISHED, WAITS,
 };
 #[cfg(test)]
 pub(crate) use keys::all_keys;
 pub(crate) use keys::{DETAILS, FOREIGN, FURTHER, OWN, TOKENS, key_use};
-pub(crate) use kinds::{KINDS, Test};
+pub(crate) use kinds::{FETCH_RESPONSE, KINDS, Test};
 pub(crate) use remarks::{
     AGENT_ARGUMENTS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS,
     HAND_OVERS, REMARKS, RemarkKind, VERDICTS,

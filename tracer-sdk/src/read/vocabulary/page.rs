@@ -341,7 +341,11 @@ fn page() -> String {
         "\n## A call that was recorded more than once\n\nA library, the recorder around it, an exporter and the proxy may each \
          record one call. Spans that nest and agree are one call; others are when two different instrumentations recorded the \
          same response ID, or the same model and as many output tokens at the same time. The span that says most is the call, \
-         with what the others know besides (`meta.joined_with`); the others are `UNKNOWN` and name it in `meta.same_call`.\n",
+         with what the others know besides (`meta.joined_with`); the others are `UNKNOWN` and name it in `meta.same_call`.\n\n\
+         A `fetch_response` is the call that created the answer with its response ID, whoever recorded either and whenever it \
+         asked: the largest usage is the answer's, its tokens are never summed, and the call lasts until the last time. Where \
+         nothing else has that ID, the first one is the call. A call whose finish reason is `queued` or `in_progress` and whose \
+         end nothing else saw has an unknown outcome.\n",
     );
     page
 }

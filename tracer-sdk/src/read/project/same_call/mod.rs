@@ -5,6 +5,8 @@
 //! the same response ID, or the same model and as many output tokens at the same time. One instrumentation records a call
 //! once, so two of its spans that do not nest are two calls, whatever they share. Everything is linear in the number of
 //! calls, and nothing is done for calls of a kind of which no other emitter recorded one.
+//!
+//! An answer that is made in the background is asked for by its ID until it is there: what asks is the call that created it.
 
 mod packed;
 mod pairs;
@@ -15,11 +17,12 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::classify::tool_name;
-use super::classify::{has_answer, has_arguments, has_prompt, has_result, is_of_the_format, source_text};
+use super::classify::{
+    has_answer, has_arguments, has_prompt, has_result, is_fetch, is_of_the_format, source_text, tool_name,
+};
 use super::model_name::normal_model_name;
 use super::outcome::{has_reply, outcome};
-use super::tokens::{call_usage, fill_usage};
+use super::tokens::{call_usage, fill_usage, take_larger};
 use super::values::Lookup;
 use super::view::SpanView;
 use crate::format::names;
@@ -64,6 +67,8 @@ pub(crate) struct CallFacts {
     is_mcp: bool,
     /// Whether it was derived from messages: nobody saw it run.
     is_derived: bool,
+    /// Whether it asked again for an answer, which another call created.
+    is_fetch: bool,
     /// How much it says.
     richness: u8,
 }
@@ -130,7 +135,7 @@ impl CallFacts {
             _ => return None,
         };
         let is_own = is_own_call(span);
-        let is_derived = facts.has(names::DERIVED.written());
+        let is_derived = event_type == EventType::ToolCall && facts.has(names::DERIVED.written());
         let (span_id, parent) = span.ids();
         let (start, end) = span.times();
         let mut source = DefaultHasher::new();
@@ -160,6 +165,7 @@ impl CallFacts {
             is_on_the_wire: is_of_proxy && !facts.says(names::INFERRED.written()),
             is_mcp: facts.says("mcp.method.name"),
             is_derived,
+            is_fetch: event_type == EventType::LlmCall && is_fetch(&facts),
             richness: richness + u8::from(is_own),
         })
     }
@@ -172,7 +178,8 @@ mod kept {
     pub(super) const OF_PROXY: u8 = 2;
     pub(super) const OWN: u8 = 4;
     pub(super) const MCP: u8 = 8;
-    pub(super) const DERIVED: u8 = 16;
+    /// A tool call that was derived, a model call that asked again for an answer.
+    pub(super) const DERIVED_OR_FETCH: u8 = 16;
     /// Its parent is that of its entry.
     pub(super) const SAME_PARENT: u8 = 32;
     /// It has another parent than its entry.
@@ -225,7 +232,7 @@ impl CallFacts {
             (self.is_of_proxy, kept::OF_PROXY),
             (self.is_own || self.is_of_proxy && !self.is_on_the_wire, kept::OWN),
             (self.is_mcp, kept::MCP),
-            (self.is_derived, kept::DERIVED),
+            (self.is_derived || self.is_fetch, kept::DERIVED_OR_FETCH),
             (is_same_parent, kept::SAME_PARENT),
             (other_parent.is_some(), kept::OTHER_PARENT),
             (self.id != 0, kept::HAS_ID),
@@ -299,7 +306,8 @@ impl CallFacts {
             is_of_proxy: has(kept::OF_PROXY),
             is_on_the_wire: has(kept::OF_PROXY) && !has(kept::OWN),
             is_mcp: has(kept::MCP),
-            is_derived: has(kept::DERIVED),
+            is_derived: has(kept::DERIVED_OR_FETCH) && entry.stored_type() == EventType::ToolCall,
+            is_fetch: has(kept::DERIVED_OR_FETCH) && entry.stored_type() == EventType::LlmCall,
             richness,
         })
     }
@@ -412,11 +420,19 @@ impl SameCalls {
         let mut same = Self::default();
         let mut placed = Vec::new();
         for mut group in pairs::groups(facts, &ancestor) {
-            // The one that says most; among equals, and of the two sides of a protocol, the outer one.
+            // The one that says most; among equals, and of the two sides of a protocol, the outer one. What asked again for an
+            // answer comes behind, in order.
             let is_protocol = group.iter().all(|call| call.is_mcp);
             group.sort_by_key(|call| {
-                let richness = if is_protocol { 0 } else { call.richness };
-                (Reverse(richness), call.start, Reverse(call.end), call.place)
+                let is_plain = is_protocol || call.is_fetch;
+                let richness = if is_plain { 0 } else { call.richness };
+                (
+                    call.is_fetch,
+                    Reverse(richness),
+                    call.start,
+                    Reverse(call.end),
+                    call.place,
+                )
             });
             let Some((first, others)) = group.split_first() else {
                 continue;
@@ -576,7 +592,13 @@ impl SameCalls {
         self.repeats.iter().filter_map(move |(line, others)| {
             let own = by_line.get(line)?.outcome;
             let others = others.iter().filter_map(|other| by_line.get(&other.line));
-            let known = others.fold(own, |known, other| known.or(other.outcome));
+            let known = others.fold(own, |known, other| {
+                if takes_outcome(known, other.outcome, other.is_fetch) {
+                    other.outcome
+                } else {
+                    known
+                }
+            });
             (known != own).then_some((*line, known))
         })
     }
@@ -587,12 +609,39 @@ impl SameCalls {
         self.repeats.iter().filter_map(move |(line, others)| {
             let mut usage = by_line.get(line)?.usage;
             for other in others {
-                if let Some(other) = by_line.get(&other.line) {
-                    fill_usage(&mut usage, &other.usage);
+                match by_line.get(&other.line) {
+                    Some(other) if other.is_fetch => take_larger(&mut usage, &other.usage),
+                    Some(other) => fill_usage(&mut usage, &other.usage),
+                    None => {}
                 }
             }
             Some((*line, usage))
         })
+    }
+
+    /// How long the calls took whose answers were asked for again, in microseconds, by line: until the last time.
+    pub(crate) fn durations<'a>(&'a self, facts: &'a [CallFacts]) -> impl Iterator<Item = (u64, u64)> {
+        let by_line = self.by_line(facts);
+        self.repeats.iter().filter_map(move |(line, others)| {
+            let call = by_line.get(line)?;
+            let others = others.iter().filter_map(|other| by_line.get(&other.line));
+            let last = others
+                .filter(|other| other.is_fetch)
+                .map(|other| other.end)
+                .max()?;
+            let took = u64::try_from(last.saturating_sub(call.start)).ok()?;
+            (last > call.end).then_some((*line, took))
+        })
+    }
+}
+
+/// Whether the outcome of a call is what another of its spans says: where it is not known, and where the answer of a failed
+/// request was asked for again, and came.
+pub(super) fn takes_outcome(known: Outcome, other: Outcome, is_fetch: bool) -> bool {
+    match known {
+        Outcome::Unknown => other != Outcome::Unknown,
+        Outcome::Failed => is_fetch && other == Outcome::Ok,
+        Outcome::Ok | Outcome::Cancelled => false,
     }
 }
 

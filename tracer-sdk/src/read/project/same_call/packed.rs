@@ -60,6 +60,7 @@ impl PackedCalls {
             };
             *source.get_or_insert(call.source) != call.source
                 || call.is_derived
+                || call.is_fetch
                 || pairs::call_around(&call, &ancestor).is_some()
         })
     }

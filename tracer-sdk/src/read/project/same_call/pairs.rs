@@ -49,6 +49,7 @@ pub(super) fn groups(
     join_across(facts, failed.into_iter(), by_model, TOLERANCE, &mut sets);
     join_nameless_failures(facts, &mut sets);
     join_derived(facts, &mut sets);
+    join_fetches(facts, &mut sets);
     let mut groups: HashMap<usize, Vec<&CallFacts>> = HashMap::new();
     let sizes = sets.sizes();
     for (at, call) in facts.iter().enumerate() {
@@ -295,6 +296,32 @@ fn join_derived_until(facts: &[CallFacts], end: impl Fn(&CallFacts) -> i64, sets
                 sets.join(at, other_at);
                 break;
             }
+        }
+    }
+}
+
+/// Joins what asked again for an answer with the call that created it, or else with what asked first, however often and
+/// whenever it asked: by the answer's ID.
+fn join_fetches(facts: &[CallFacts], sets: &mut Sets) {
+    if !facts.iter().any(|call| call.is_fetch) {
+        return;
+    }
+    let mut by_id: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, call) in facts.iter().enumerate() {
+        if call.event_type == EventType::LlmCall && call.id != 0 {
+            by_id.entry(call.id).or_default().push(at);
+        }
+    }
+    for mut calls in by_id.into_values() {
+        calls.sort_by_key(|at| facts.get(*at).map(|call| (call.is_fetch, call.start, call.place)));
+        let Some((first, others)) = calls.split_first() else {
+            continue;
+        };
+        for other in others
+            .iter()
+            .filter(|at| facts.get(**at).is_some_and(|call| call.is_fetch))
+        {
+            sets.join_nested(*first, *other);
         }
     }
 }

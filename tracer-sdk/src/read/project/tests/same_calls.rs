@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::{CallFacts, RepeatableTypes, SameCalls, count_records};
 use super::{attributes, root, time};
-use crate::format::{EventType, Record, SpanRecord, StatusCode};
+use crate::format::{EventType, Outcome, Record, SpanRecord, StatusCode};
 use crate::read::log::LinePlace;
 use crate::read::spans_to_events;
 
@@ -1005,4 +1005,136 @@ fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
     };
     assert!(agent(4) && agent(5));
     assert!(!agent(6), "it is within no report");
+}
+
+/// What asked again for an answer, with its ID and how it stood.
+fn fetch(id: &str, status: &str, more: Value) -> Value {
+    let mut stored = attributes(json!({
+        "gen_ai.operation.name": "fetch_response", "gen_ai.provider.name": "openai", "gen_ai.response.id": id,
+        "gen_ai.response.finish_reasons": json!([status]).to_string(),
+    }));
+    stored.extend(attributes(more));
+    Value::Object(stored)
+}
+
+fn outcome(records: &[Record], number: u64) -> Outcome {
+    let id = format!("{number:016x}");
+    let record = records.iter().find(|record| record.event_id == id);
+    record.unwrap().outcome()
+}
+
+#[test]
+fn fetches_are_the_call_that_created_the_answer() {
+    let tokens =
+        |count: u64| json!({"gen_ai.usage.input_tokens": count, "gen_ai.usage.output_tokens": count});
+    let answer = json!([{"role": "assistant", "parts": [{"type": "text", "content": "6:40"}]}]);
+    let mut whole = attributes(tokens(100));
+    whole.insert("gen_ai.output.messages".to_owned(), answer.to_string().into());
+    let created = json!({"gen_ai.response.id": "resp_1", "gen_ai.response.finish_reasons": "[\"queued\"]"});
+    let records = run(vec![
+        span(2, 1, "chat gpt-5", (1, 2), chat(created)),
+        span(
+            3,
+            1,
+            "fetch_response",
+            (12, 13),
+            fetch("resp_1", "in_progress", tokens(50)),
+        ),
+        span(
+            4,
+            1,
+            "fetch_response",
+            (23, 24),
+            fetch("resp_1", "completed", Value::Object(whole)),
+        ),
+        span(
+            5,
+            1,
+            "fetch_response",
+            (34, 35),
+            fetch("resp_2", "completed", tokens(7)),
+        ),
+    ]);
+    assert_eq!(
+        calls(&records),
+        [
+            (2, LlmCall, None),
+            (3, Unknown, Some(2)),
+            (4, Unknown, Some(2)),
+            (5, LlmCall, None)
+        ]
+    );
+    let call = payload(&records, 2);
+    assert_eq!(
+        call["usage"],
+        json!({"prompt_tokens": 100, "completion_tokens": 100, "total_tokens": 200})
+    );
+    assert_eq!(
+        (&call["model"], &call["stop_reason"]),
+        (&json!("gpt-5"), &json!("completed"))
+    );
+    assert_eq!(call["response"]["value"], answer);
+    assert_eq!(outcome(&records, 2), Outcome::Ok);
+    let record = records
+        .iter()
+        .find(|record| record.event_id.ends_with('2'))
+        .unwrap();
+    assert_eq!(record.duration_ms, Some(23_000), "until it was there");
+}
+
+#[test]
+fn an_answer_whose_end_nobody_saw_is_unknown() {
+    let created = |status: &str| {
+        let reasons = json!([status]).to_string();
+        chat(json!({"gen_ai.response.id": "resp_1", "gen_ai.response.finish_reasons": reasons}))
+    };
+    let failed = |status: &str, class: &str| {
+        let mut span = span(
+            3,
+            1,
+            "fetch_response",
+            (12, 13),
+            fetch("resp_1", status, json!({})),
+        );
+        span.status_code = StatusCode::Error;
+        span.attributes.insert("error.type".to_owned(), class.into());
+        span
+    };
+    let again = |status: &str| {
+        span(
+            4,
+            1,
+            "fetch_response",
+            (23, 24),
+            fetch("resp_1", status, json!({})),
+        )
+    };
+    let creation = || span(2, 1, "chat gpt-5", (1, 2), created("queued"));
+    for (spans, expected) in [
+        (vec![creation()], Outcome::Unknown),
+        (vec![creation(), again("in_progress")], Outcome::Unknown),
+        (
+            vec![creation(), failed("failed", "server_error")],
+            Outcome::Failed,
+        ),
+        (
+            vec![creation(), failed("cancelled", "Cancelled")],
+            Outcome::Cancelled,
+        ),
+        (
+            vec![creation(), failed("x", "timeout"), again("completed")],
+            Outcome::Ok,
+        ),
+        (
+            vec![
+                span(2, 1, "chat gpt-5", (1, 2), created("completed")),
+                failed("x", "timeout"),
+            ],
+            Outcome::Ok,
+        ),
+    ] {
+        let records = run(spans);
+        assert_eq!(outcome(&records, 2), expected);
+        assert_eq!(count_records(&records).llm_calls, 1);
+    }
 }
