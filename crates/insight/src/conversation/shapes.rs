@@ -21,7 +21,7 @@ pub(super) enum BodySection {
 }
 
 /// Where bodies keep what was said, in the order in which it is read.
-pub(super) const SECTIONS: [(&str, BodySection); 24] = [
+pub(super) const SECTIONS: [(&str, BodySection); 25] = [
     ("system_instructions", BodySection::Instructions),
     ("systemInstruction", BodySection::Instructions),
     ("system_instruction", BodySection::Instructions),
@@ -44,6 +44,8 @@ pub(super) const SECTIONS: [(&str, BodySection); 24] = [
     ("generations", BodySection::Messages),
     ("output", BodySection::Messages),
     ("outputs", BodySection::Messages),
+    // Gemini's interactions.
+    ("steps", BodySection::Messages),
     ("response", BodySection::Messages),
     ("completion", BodySection::Messages),
 ];
@@ -87,6 +89,8 @@ pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 26] = [
     ("content", MessageField::Content),
     ("parts", MessageField::Content),
     ("contents", MessageField::Content),
+    // Gemini's interactions, which are a message too.
+    ("outputs", MessageField::Content),
     ("text", MessageField::Content),
     ("message", MessageField::Content),
     // Ollama's completion of a text, beside its reasoning.
@@ -119,7 +123,7 @@ pub(super) enum PartShape {
 }
 
 /// Parts by their `type`, and whether one beside messages is a message by itself (the items of the Responses API).
-const PART_TYPES: [(&str, PartShape, bool); 38] = [
+const PART_TYPES: [(&str, PartShape, bool); 43] = [
     ("text", PartShape::Text, false),
     ("input_text", PartShape::Text, false),
     ("output_text", PartShape::Text, false),
@@ -144,6 +148,12 @@ const PART_TYPES: [(&str, PartShape, bool); 38] = [
     ("tool_call_response", PartShape::Result, false),
     ("server_tool_call", PartShape::Call, false),
     ("server_tool_call_response", PartShape::Result, false),
+    // Steps of Gemini's interactions.
+    ("function_result", PartShape::Result, true),
+    ("code_execution_result", PartShape::Result, true),
+    ("google_search_result", PartShape::Result, true),
+    ("url_context_result", PartShape::Result, true),
+    ("file_search_result", PartShape::Result, true),
     ("compaction", PartShape::Compaction, false),
     ("refusal", PartShape::Refusal, false),
     ("image", PartShape::Media(MediaKind::Image), false),
@@ -167,6 +177,9 @@ const PART_TYPE_ENDINGS: [(&str, PartShape); 4] = [
     ("_call", PartShape::Call),
     ("_output", PartShape::Result),
 ];
+
+/// Types that end like those of parts, of what is a message: a step of Gemini's interactions.
+const MESSAGE_TYPES: [&str; 1] = ["model_output"];
 
 /// How the types of the AI SDK's tool parts begin: `tool-weather`.
 const TOOL_TYPE_BEGINNING: &str = "tool-";
@@ -213,6 +226,9 @@ pub(super) fn part_of_fields(map: &Map<String, Value>) -> Option<PartShape> {
 
 /// What a part is by its `type`, and whether it is a message by itself.
 pub(super) fn part_of_type(part_type: &str) -> Option<(PartShape, bool)> {
+    if MESSAGE_TYPES.contains(&part_type) {
+        return None;
+    }
     let by_name = PART_TYPES.iter().find(|(name, ..)| *name == part_type);
     by_name
         .map(|(_, shape, is_item)| (*shape, *is_item))
@@ -253,7 +269,7 @@ pub(super) fn tool_of_type(part_type: &str) -> Option<&str> {
 }
 
 /// The words of providers for a role, without regard to case; a `LangChain` class or `type` is one too.
-const ROLE_WORDS: [(&str, Role); 24] = [
+const ROLE_WORDS: [(&str, Role); 26] = [
     ("system", Role::System),
     ("systemmessage", Role::System),
     ("systemmessagechunk", Role::System),
@@ -264,6 +280,8 @@ const ROLE_WORDS: [(&str, Role); 24] = [
     ("humanmessagechunk", Role::User),
     ("assistant", Role::Assistant),
     ("model", Role::Assistant),
+    ("model_output", Role::Assistant),
+    ("user_input", Role::User),
     ("ai", Role::Assistant),
     ("bot", Role::Assistant),
     ("chatbot", Role::Assistant),
@@ -444,12 +462,14 @@ pub(super) const MEDIA_DATA: [&str; 10] = [
 pub(super) const MEDIA_ID: [&str; 3] = ["file_id", "fileId", "id"];
 
 /// Settings and measurements of requests, answers, messages and parts, whatever they hold: nothing that was said.
-const SETTINGS: [&str; 28] = [
+const SETTINGS: [&str; 30] = [
     "additional_kwargs",
+    "agent_config",
     "cache_control",
     "cachePoint",
     "generation_info",
     "generationConfig",
+    "generation_config",
     "inferenceConfig",
     "llm_output",
     "logit_bias",
@@ -476,7 +496,8 @@ const SETTINGS: [&str; 28] = [
 ];
 
 /// Settings, IDs and marks that are a text, a number or a flag.
-const MARKS: [&str; 64] = [
+const MARKS: [&str; 67] = [
+    "agent",
     "avgLogprobs",
     "background",
     "completed_at",
@@ -512,6 +533,7 @@ const MARKS: [&str; 64] = [
     "phase",
     "preliminary",
     "presence_penalty",
+    "previous_interaction_id",
     "previous_response_id",
     "prompt_eval_count",
     "prompt_eval_duration",
@@ -540,6 +562,7 @@ const MARKS: [&str; 64] = [
     "total_duration",
     "truncation",
     "type",
+    "updated",
     "user",
 ];
 
