@@ -143,7 +143,7 @@ pub(crate) fn is_kept_header(name: &str) -> bool {
 }
 
 /// Parameters of a query that say what is asked for; others may be keys.
-const KEPT_PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
+const KEPT_PARAMETERS: [&str; 4] = ["alt", "api-version", "beta", "stream"];
 
 /// The parameters of a query that are no credentials, in alphabetical order.
 #[must_use]

@@ -127,11 +127,15 @@ fn ask_script() {
         let base = std::env::var(request["base"].as_str().unwrap()).unwrap();
         let (host, path) = base.strip_prefix("http://").unwrap().split_once('/').unwrap();
         let headers = request["headers"].as_str().unwrap_or_default();
-        let body = request["body"].to_string();
+        let body = match &request["body"] {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
+        let method = request["method"].as_str().unwrap_or("POST");
         let mut stream = TcpStream::connect(host).unwrap();
         // The answer of HTTP 1.0 ends with the connection, and is not divided.
         let head = format!(
-            "POST /{path}{} HTTP/1.0\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nContent-Type: \
+            "{method} /{path}{} HTTP/1.0\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nContent-Type: \
              application/json\r\n{headers}Content-Length: {}\r\n\r\n",
             request["path"].as_str().unwrap(),
             std::env::var("OPENAI_API_KEY").unwrap_or_default(),

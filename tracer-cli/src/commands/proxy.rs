@@ -107,7 +107,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let sentence = format!(
         "recorded {} in {}",
-        counted(summary.model_calls, "model call"),
+        counted(summary.counted_calls, "model call"),
         counted(collected.started_runs, "run")
     );
     session.ui.say(sentence);

@@ -22,6 +22,7 @@ use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedR
 use super::replacing;
 use super::shapes::Places;
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
+use crate::model_api::answer_asked_again;
 
 /// The file beside a run's log that holds its exchanges.
 pub const EXCHANGES_FILE: &str = "exchanges.jsonl";
@@ -331,7 +332,9 @@ fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<Re
         return None;
     }
     let repeats = request.api.is_none()
-        && (request.method == "GET" || REPEATABLE.iter().any(|ending| request.path.ends_with(ending)));
+        && (matches!(request.method, "GET" | "DELETE")
+            || answer_asked_again(request.method, request.path).is_some()
+            || REPEATABLE.iter().any(|ending| request.path.ends_with(ending)));
     let has_content = (request.api.is_some() || repeats) && !exchange.is_cut;
     let mut response = if has_content {
         response(exchange)

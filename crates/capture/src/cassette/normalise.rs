@@ -40,9 +40,10 @@ const IGNORED_ANYWHERE: [&str; 3] = [
     "internal_chat_message_metadata_passthrough",
 ];
 /// Members whose values are identifiers, whatever their shape.
-const IDENTIFIERS: [&str; 7] = [
+const IDENTIFIERS: [&str; 8] = [
     "call_id",
     "item_id",
+    "previous_interaction_id",
     "previous_response_id",
     "response_id",
     "toolCallId",
@@ -160,7 +161,9 @@ fn place_text(place: Place<'_>) -> String {
         .split('/')
         .filter(|segment| !segment.is_empty() && !is_version(segment));
     let path: Vec<&str> = segments.collect();
-    format!("{} /{}{alternative}", place.method, path.join("/"))
+    let is_streamed = query.split('&').any(|pair| pair == "stream=true");
+    let streamed = if is_streamed { " streamed" } else { "" };
+    format!("{} /{}{alternative}{streamed}", place.method, path.join("/"))
 }
 
 /// The value without what is ignored everywhere and without nulls, its texts with identifiers marked and times masked.

@@ -234,13 +234,14 @@ impl Pool {
         Some(position)
     }
 
-    /// The first exchange with this key that is not used, or may be used again.
+    /// The first exchange with this key that is not used, or else the last one that may be used again: what is asked until
+    /// it is there is answered in the order recorded, and then as it was at the end.
     fn free(&self, index: &HashMap<RequestKey, VecDeque<usize>>, key: &RequestKey) -> Option<usize> {
-        let is_free = |position: &&usize| {
-            let uses = self.uses.get(**position).copied().unwrap_or_default();
-            uses == 0 || self.exchange(**position).is_some_and(|exchange| exchange.repeats)
-        };
-        index.get(key)?.iter().find(is_free).copied()
+        let positions = index.get(key)?;
+        let is_unused = |position: &&usize| self.uses.get(**position) == Some(&0);
+        let repeats = |position: &&usize| self.exchange(**position).is_some_and(|exchange| exchange.repeats);
+        let unused = positions.iter().find(is_unused);
+        unused.or_else(|| positions.iter().rfind(repeats)).copied()
     }
 
     /// The first call of a model that is not used.

@@ -10,6 +10,7 @@ use super::format::raw_json;
 use super::frames::{Json, StreamFrame};
 use super::recorded::{RecordedBody, RecordedRequest};
 use super::shapes::Places;
+use crate::model_api::without_boundary;
 
 /// Members by which streams send a text in pieces.
 const PIECES: [&str; 15] = [
@@ -45,7 +46,10 @@ pub(super) fn request(body: &[u8], redaction: &Redaction, places: &Places) -> Re
     }
     match serde_json::from_slice::<Value>(body) {
         Ok(value) => RecordedRequest::Json(redaction.value(placed(value, places)).0),
-        Err(_) => RecordedRequest::Digest(sha256_hex(body)),
+        Err(_) => RecordedRequest::Digest(match without_boundary(body) {
+            Some(form) => sha256_hex(&form),
+            None => sha256_hex(body),
+        }),
     }
 }
 

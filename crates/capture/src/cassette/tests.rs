@@ -544,3 +544,47 @@ fn rules_of_the_head_hold_on_both_sides() {
         "1"
     );
 }
+
+#[test]
+fn repeated_reads_are_answered_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.jsonl");
+    let read = IncomingRequest {
+        method: "GET",
+        path: "/v1/responses/resp_1",
+        api: None,
+        ..incoming(b"")
+    };
+    let file = CassetteFile::create(&path, &scrubbing().head(["agent".to_owned()]), false).unwrap();
+    let (mut keeper, _) = ExchangeKeeper::new(scrubbing(), vec![file]);
+    for status in ["queued", "in_progress", "completed"] {
+        let response = json!({"id": "resp_1", "status": status}).to_string();
+        let arrived = SystemTime::now();
+        keeper.keep(&FinishedExchange {
+            request: read,
+            arrived,
+            status: Some(200),
+            headers: &[("content-type".to_owned(), "application/json".to_owned())],
+            response: response.as_bytes(),
+            arrivals: &[(response.len(), Duration::from_millis(5))],
+            ended: arrived + Duration::from_millis(5),
+            end: &ExchangeEnd::Whole,
+            is_cut: false,
+            is_replayed: false,
+        });
+    }
+    let replayer = replayer(&path, ReplayOptions::default());
+    for status in ["queued", "in_progress", "completed", "completed"] {
+        let RequestDecision::Answer(answer) = replayer.respond(&read) else {
+            panic!("{status} is passed on")
+        };
+        let bytes: Vec<u8> = answer
+            .chunks
+            .iter()
+            .flat_map(|chunk| chunk.bytes.to_vec())
+            .collect();
+        let body: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(body["status"], status);
+    }
+    assert!(replayer.outcome().is_complete());
+}

@@ -48,7 +48,11 @@ pub fn assemble(api: ModelApi, content_type: &str, bytes: &[u8]) -> Assembled {
     }
     if frames.values.is_empty() {
         return Assembled {
-            body: unreadable(bytes),
+            body: if api.has_binary_answer() {
+                Value::Null
+            } else {
+                unreadable(bytes)
+            },
             chunks: 0,
             is_complete: false,
         };
@@ -56,11 +60,19 @@ pub fn assemble(api: ModelApi, content_type: &str, bytes: &[u8]) -> Assembled {
     let chunks = frames.values.len() as u64;
     let (body, ended) = match api {
         ModelApi::ChatCompletions | ModelApi::Completions => choices(&frames.values),
-        ModelApi::Responses => responses(frames.values),
+        ModelApi::Responses | ModelApi::Compaction => responses(frames.values),
+        ModelApi::Interactions => interactions(frames.values),
         ModelApi::Messages => messages(frames.values),
         ModelApi::GenerateContent => candidates(frames.values),
         ModelApi::OllamaChat | ModelApi::OllamaGenerate => ollama(&frames.values),
-        ModelApi::Embeddings => (frames.values.into_iter().next_back().unwrap_or_default(), true),
+        ModelApi::Embeddings
+        | ModelApi::Rerank
+        | ModelApi::Transcription
+        | ModelApi::Translation
+        | ModelApi::Speech
+        | ModelApi::ImageGeneration
+        | ModelApi::ImageEdit
+        | ModelApi::Moderation => last_of(frames.values),
     };
     Assembled {
         body,
@@ -108,6 +120,8 @@ fn is_stream_value(api: ModelApi, frames: &ResponseValues) -> bool {
         .and_then(Value::as_str);
     match api {
         ModelApi::Responses => event.is_some_and(|event| event.starts_with("response.")),
+        ModelApi::Interactions => first_event(frames).is_some(),
+        _ if api.is_service() => event.is_some_and(|event| event.contains('.')),
         ModelApi::Messages => event.is_some_and(|event| event != "message" && event != "error"),
         // A stream that was cut behind its first line.
         ModelApi::OllamaChat | ModelApi::OllamaGenerate => {
@@ -119,6 +133,117 @@ fn is_stream_value(api: ModelApi, frames: &ResponseValues) -> bool {
 
 /// What says that Code Assist's `response` is one of Gemini's.
 const INNER_ANSWER: [&str; 3] = ["candidates", "promptFeedback", "usageMetadata"];
+
+/// The name of the first event of Gemini's interactions.
+fn first_event(frames: &ResponseValues) -> Option<&str> {
+    let first = frames.values.first()?;
+    text_of(first, "event_type").or_else(|| text_of(first, "type")?.split_once('.').map(|(name, _)| name))
+}
+
+/// Streams of what is no chat: the last event has it all, a transcript and its tokens, an image.
+fn last_of(mut events: Vec<Value>) -> (Value, bool) {
+    let last = events.pop().unwrap_or_default();
+    let ended = text_of(&last, "type").is_none_or(|event| event.rsplit('.').next() != Some("delta"));
+    (last, ended)
+}
+
+/// Gemini's interactions: the interaction itself at the beginning and at the end, and between them its steps by their index,
+/// or in older streams its contents.
+fn interactions(events: Vec<Value>) -> (Value, bool) {
+    let mut body = Map::new();
+    let (mut steps, mut outputs): (Vec<Map<String, Value>>, Vec<Map<String, Value>>) = Default::default();
+    let mut ended = false;
+    for event in events {
+        let name = text_of(&event, "event_type").or_else(|| text_of(&event, "type"));
+        let name = name.unwrap_or_default().to_owned();
+        if let Some(interaction) = event.get("interaction").and_then(Value::as_object) {
+            update(&mut body, interaction, &[]);
+        }
+        if let Some(error) = event.get("error") {
+            body.insert("error".to_owned(), error.clone());
+            ended = true;
+        }
+        if let Some(status) = event.get("status").filter(|status| status.is_string()) {
+            body.insert("status".to_owned(), status.clone());
+        }
+        ended |= matches!(name.as_str(), "interaction.complete" | "interaction.completed");
+        let (items, begun) = match name.split_once('.') {
+            Some(("step", _)) => (&mut steps, "step"),
+            Some(("content", _)) => (&mut outputs, "content"),
+            _ => continue,
+        };
+        let Some(item) = item_at(items, index_of(&event, "index")) else {
+            continue;
+        };
+        if let Some(begun) = event.get(begun).and_then(Value::as_object) {
+            update(item, begun, &[]);
+        }
+        if let Some(delta) = event.get("delta").and_then(Value::as_object) {
+            interaction_delta(item, delta, begun == "step");
+        }
+    }
+    for (key, items) in [("steps", steps), ("outputs", outputs)] {
+        let is_given = |items: &Value| items.as_array().is_some_and(|items| !items.is_empty());
+        if !items.is_empty() && !body.get(key).is_some_and(is_given) {
+            body.insert(
+                key.to_owned(),
+                into_values(items.into_iter().map(with_arguments).collect()),
+            );
+        }
+    }
+    (Value::Object(body), ended)
+}
+
+/// Adds a piece of a step, or of a content. Texts and other contents are parts of a step, arguments come as pieces of JSON.
+fn interaction_delta(item: &mut Map<String, Value>, delta: &Map<String, Value>, is_step: bool) {
+    match (text_of_map(delta, "type"), delta.get("content")) {
+        (Some("arguments_delta"), _) => {
+            let arguments = delta.get("arguments").and_then(Value::as_str);
+            append_text(item, ARGUMENT_PIECES, arguments.unwrap_or_default());
+        }
+        (Some("thought_summary"), Some(part)) => add_to(item, "summary", part),
+        (Some("thought_signature"), _) => update(item, delta, &["type"]),
+        (Some(kind), _) if is_step && text_of_map(item, "type") == Some(kind) => update(item, delta, &[]),
+        (Some(_), _) if is_step => add_to(item, "content", &Value::Object(delta.clone())),
+        _ => {
+            for (key, value) in delta {
+                match (key.as_str(), value) {
+                    ("text", Value::String(text)) => append_text(item, "text", text),
+                    ("type", kind) => {
+                        item.entry("type").or_insert_with(|| kind.clone());
+                    }
+                    (_, Value::Null) => {}
+                    (key, value) => {
+                        item.insert(key.to_owned(), value.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where the pieces of a call's arguments are until it is whole.
+const ARGUMENT_PIECES: &str = "arguments_delta";
+
+/// A call with its arguments, which came in pieces.
+fn with_arguments(mut item: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::String(pieces)) = item.remove(ARGUMENT_PIECES) {
+        let arguments = serde_json::from_str(&pieces).unwrap_or(Value::String(pieces));
+        item.insert("arguments".to_owned(), arguments);
+    }
+    item
+}
+
+/// Adds a part to the list under a key.
+fn add_to(item: &mut Map<String, Value>, key: &str, part: &Value) {
+    if let Value::Array(parts) = item.entry(key).or_insert_with(|| json!([])) {
+        add_part(parts, part);
+    }
+}
+
+fn text_of_map<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    map.get(key).and_then(Value::as_str)
+}
 
 /// Code Assist wraps Gemini's answer.
 fn unwrapped(body: Value) -> Value {

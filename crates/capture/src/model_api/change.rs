@@ -27,7 +27,7 @@ impl ModelApi {
     pub(crate) fn set_system_prompt(self, body: &mut Value, prompt: &str) -> bool {
         match self {
             Self::ChatCompletions | Self::OllamaChat => set_in_messages(body, prompt, true),
-            Self::Responses => {
+            Self::Responses | Self::Compaction => {
                 if body.get("instructions").is_none_or(Value::is_null) && set_in_messages(body, prompt, false)
                 {
                     return true;
@@ -49,7 +49,8 @@ impl ModelApi {
                 };
                 set(body, key, json!({"parts": [{"text": prompt}]}))
             }
-            Self::Completions | Self::Embeddings => false,
+            Self::Interactions => set(body, "system_instruction", prompt.into()),
+            _ => false,
         }
     }
 }

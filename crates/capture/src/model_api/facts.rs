@@ -179,9 +179,12 @@ fn finish_reasons(body: &Value) -> Vec<String> {
     if !of_choices.is_empty() {
         return of_choices;
     }
-    // The Responses API has no word but the status.
+    // The Responses API and Gemini's interactions have no word but the status.
+    let has_status = ["output", "outputs", "steps", "object"]
+        .iter()
+        .any(|key| body.get(*key).is_some());
     text(body, &FINISH)
-        .or_else(|| body.get("output").and_then(|_| text(body, &["/status"])))
+        .or_else(|| text(body, &["/status"]).filter(|_| has_status))
         .into_iter()
         .collect()
 }

@@ -5,6 +5,7 @@ mod assemble;
 mod change;
 mod error_body;
 mod facts;
+mod form;
 mod frames;
 mod merge;
 mod partial_arguments;
@@ -20,6 +21,7 @@ pub(crate) use assemble::readable_text;
 pub use assemble::{Assembled, assemble};
 pub(crate) use error_body::of_refusal;
 pub use facts::{RequestFacts, ResponseFacts};
+pub(crate) use form::{form_fields, without_boundary};
 pub(crate) use frames::EVENT_BEGINNINGS;
 pub use reply::ModelReply;
 
@@ -30,10 +32,28 @@ pub enum ModelApi {
     ChatCompletions,
     /// `OpenAI`'s responses.
     Responses,
+    /// `OpenAI`'s shortening of a conversation, which a model does.
+    Compaction,
+    /// Gemini's interactions.
+    Interactions,
     /// `OpenAI`'s completions of a text.
     Completions,
-    /// `OpenAI`'s embeddings.
+    /// Embeddings, of whichever vendor.
     Embeddings,
+    /// The ranking of documents by a question, of Cohere, Jina, Voyage.
+    Rerank,
+    /// Text of recorded speech.
+    Transcription,
+    /// English text of recorded speech.
+    Translation,
+    /// Spoken text.
+    Speech,
+    /// Images of a description.
+    ImageGeneration,
+    /// Changed images.
+    ImageEdit,
+    /// Judgements of content.
+    Moderation,
     /// Anthropic's messages.
     Messages,
     /// Gemini's `generateContent` and `streamGenerateContent`.
@@ -45,34 +65,58 @@ pub enum ModelApi {
 }
 
 /// How the path of each API ends. The first that fits: `/chat/completions` ends in `/completions` too.
-const PATH_ENDINGS: [(&str, ModelApi); 15] = [
+const PATH_ENDINGS: [(&str, ModelApi); 23] = [
     ("/chat/completions", ModelApi::ChatCompletions),
     ("/responses", ModelApi::Responses),
-    ("/responses/compact", ModelApi::Responses),
+    ("/responses/compact", ModelApi::Compaction),
+    ("/interactions", ModelApi::Interactions),
     ("/completions", ModelApi::Completions),
     ("/embeddings", ModelApi::Embeddings),
-    // Cohere's, and Ollama's `/api/embed`.
     ("/embed", ModelApi::Embeddings),
     (":embedContent", ModelApi::Embeddings),
     (":batchEmbedContents", ModelApi::Embeddings),
+    ("/rerank", ModelApi::Rerank),
+    ("/audio/transcriptions", ModelApi::Transcription),
+    ("/audio/translations", ModelApi::Translation),
+    ("/audio/speech", ModelApi::Speech),
+    ("/images/generations", ModelApi::ImageGeneration),
+    ("/images/edits", ModelApi::ImageEdit),
+    ("/images/variations", ModelApi::ImageEdit),
+    ("/moderations", ModelApi::Moderation),
     ("/messages", ModelApi::Messages),
-    // Anthropic's models on Vertex.
-    (":rawPredict", ModelApi::Messages),
-    (":streamRawPredict", ModelApi::Messages),
     (":generateContent", ModelApi::GenerateContent),
     (":streamGenerateContent", ModelApi::GenerateContent),
     ("/api/chat", ModelApi::OllamaChat),
     ("/api/generate", ModelApi::OllamaGenerate),
+    // Amazon's, with Anthropic's body.
+    ("/invoke", ModelApi::Messages),
+];
+
+/// Vertex AI's endings that say neither what is asked nor in whose form: the model that stands before them does. The first
+/// part of the path that fits.
+const PREDICTIONS: [(&str, &str, ModelApi); 9] = [
+    ("/publishers/anthropic/", ":rawPredict", ModelApi::Messages),
+    ("/publishers/anthropic/", ":streamRawPredict", ModelApi::Messages),
+    ("/publishers/", ":rawPredict", ModelApi::ChatCompletions),
+    ("/publishers/", ":streamRawPredict", ModelApi::ChatCompletions),
+    ("/models/imagen", ":predict", ModelApi::ImageGeneration),
+    ("/models/imagegeneration", ":predict", ModelApi::ImageGeneration),
+    ("/models/text-embedding", ":predict", ModelApi::Embeddings),
+    (
+        "/models/text-multilingual-embedding",
+        ":predict",
+        ModelApi::Embeddings,
+    ),
+    ("/models/gemini-embedding", ":predict", ModelApi::Embeddings),
 ];
 
 /// How paths end that agents ask beside their calls of models: counts of tokens, files, lists of models.
-const AUXILIARY_ENDINGS: [&str; 10] = [
+const AUXILIARY_ENDINGS: [&str; 9] = [
     "/count_tokens",
     ":countTokens",
     ":loadCodeAssist",
     ":onboardUser",
     "/files",
-    "/moderations",
     "/api/show",
     "/api/tags",
     "/cancel",
@@ -86,17 +130,40 @@ pub(crate) fn is_auxiliary(path: &str) -> bool {
     AUXILIARY_ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
 
+/// The API and the ID of the answer that a request reads again, or cancels: one that is made in the background.
+pub(crate) fn answer_asked_again<'a>(method: &str, path: &'a str) -> Option<(ModelApi, &'a str)> {
+    let path = path.trim_end_matches('/');
+    let path = match method {
+        "GET" => path,
+        "POST" => path.strip_suffix("/cancel")?,
+        _ => return None,
+    };
+    let (collection, id) = path.rsplit_once('/')?;
+    let api = ModelApi::from_path(collection)?;
+    (api.has_background() && !id.is_empty()).then_some((api, id))
+}
+
 /// The items of a member that is a list; none of any other.
 fn list_items(member: Option<&Value>) -> impl Iterator<Item = &Value> {
     member.and_then(Value::as_array).into_iter().flatten()
 }
 
 /// The APIs by the names that files have.
-const NAMES: [(ModelApi, &str); 8] = [
+const NAMES: [(ModelApi, &str); 17] = [
     (ModelApi::ChatCompletions, "openai.chat"),
     (ModelApi::Responses, "openai.responses"),
+    (ModelApi::Compaction, "openai.compaction"),
+    (ModelApi::Interactions, "gemini.interactions"),
     (ModelApi::Completions, "openai.completions"),
+    // The name that cassettes have from when there was one vendor's.
     (ModelApi::Embeddings, "openai.embeddings"),
+    (ModelApi::Rerank, "rerank"),
+    (ModelApi::Transcription, "openai.transcription"),
+    (ModelApi::Translation, "openai.translation"),
+    (ModelApi::Speech, "openai.speech"),
+    (ModelApi::ImageGeneration, "openai.image_generation"),
+    (ModelApi::ImageEdit, "openai.image_edit"),
+    (ModelApi::Moderation, "openai.moderation"),
     (ModelApi::Messages, "anthropic.messages"),
     (ModelApi::GenerateContent, "gemini.generate_content"),
     (ModelApi::OllamaChat, "ollama.chat"),
@@ -141,7 +208,11 @@ impl ModelApi {
     pub fn from_path(path: &str) -> Option<Self> {
         let path = path.trim_end_matches('/');
         let found = PATH_ENDINGS.iter().find(|(ending, _)| path.ends_with(ending));
-        found.map(|(_, api)| *api)
+        found.map(|(_, api)| *api).or_else(|| {
+            let fits =
+                |(part, ending, _): &&(&str, &str, Self)| path.ends_with(ending) && path.contains(part);
+            PREDICTIONS.iter().find(fits).map(|(_, _, api)| *api)
+        })
     }
 
     /// `gen_ai.operation.name` of its calls.
@@ -152,11 +223,59 @@ impl ModelApi {
     #[must_use]
     pub const fn operation(self) -> &'static str {
         match self {
-            Self::ChatCompletions | Self::Responses | Self::Messages | Self::OllamaChat => "chat",
+            Self::ChatCompletions
+            | Self::Responses
+            | Self::Compaction
+            | Self::Messages
+            | Self::OllamaChat => "chat",
+            Self::Interactions => "interactions",
             Self::Completions | Self::OllamaGenerate => "text_completion",
             Self::Embeddings => "embeddings",
+            Self::Rerank => "rerank",
+            Self::Transcription => "transcription",
+            Self::Translation => "translation",
+            Self::Speech => "speech",
+            Self::ImageGeneration => "image_generation",
+            Self::ImageEdit => "image_edit",
+            Self::Moderation => "moderation",
             Self::GenerateContent => "generate_content",
         }
+    }
+
+    /// Does something else than answering: its calls are steps, and no model calls.
+    pub(crate) const fn is_service(self) -> bool {
+        match self {
+            Self::Embeddings
+            | Self::Rerank
+            | Self::Transcription
+            | Self::Translation
+            | Self::Speech
+            | Self::ImageGeneration
+            | Self::ImageEdit
+            | Self::Moderation => true,
+            Self::ChatCompletions
+            | Self::Responses
+            | Self::Compaction
+            | Self::Interactions
+            | Self::Completions
+            | Self::Messages
+            | Self::GenerateContent
+            | Self::OllamaChat
+            | Self::OllamaGenerate => false,
+        }
+    }
+
+    /// Answers with numbers, sounds or images, which nobody reads as text.
+    pub(crate) const fn has_binary_answer(self) -> bool {
+        matches!(
+            self,
+            Self::Embeddings | Self::Speech | Self::ImageGeneration | Self::ImageEdit
+        )
+    }
+
+    /// May answer in the background: the answer is asked for by its ID until it is there.
+    pub(crate) const fn has_background(self) -> bool {
+        matches!(self, Self::Responses | Self::Interactions)
     }
 
     /// The model that the path names, where the API has it there: `/v1beta/models/gemini-3-pro:generateContent`, and
@@ -168,15 +287,23 @@ impl ModelApi {
 
     /// What is before the model that the path names, the model, and what is behind it.
     fn path_around_model(self, path: &str) -> Option<(&str, &str, &str)> {
-        let (marker, start) = match path.rfind("/models/") {
-            // Google's methods stand behind the model.
-            Some(start) if self == Self::GenerateContent || path.get(start..)?.contains(':') => {
-                ("/models/", start)
-            }
-            _ => ("/deployments/", path.find("/deployments/")?),
+        // A model that is in the path of a method, Azure's deployment, Amazon's model.
+        let last = path.rsplit('/').next();
+        let is_method = self == Self::GenerateContent || last.is_some_and(|last| last.contains(':'));
+        let (start, marker) = if is_method {
+            (path.rfind("/models/"), "/models/")
+        } else {
+            let azure = path.find("/deployments/").map(|start| (start, "/deployments/"));
+            let (start, marker) = azure.or_else(|| Some((path.find("/model/")?, "/model/")))?;
+            (Some(start), marker)
         };
-        let (before, rest) = path.split_at_checked(start + marker.len())?;
-        let (model, behind) = rest.split_at_checked(rest.find([':', '/']).unwrap_or(rest.len()))?;
+        let (before, rest) = path.split_at_checked(start? + marker.len())?;
+        let end = if marker == "/model/" {
+            rest.find('/')
+        } else {
+            rest.find([':', '/'])
+        };
+        let (model, behind) = rest.split_at_checked(end.unwrap_or(rest.len()))?;
         (!model.is_empty()).then_some((before, model, behind))
     }
 }

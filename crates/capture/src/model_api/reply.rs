@@ -77,7 +77,7 @@ impl ModelReply {
 fn form(api: ModelApi, path: &str, query: &str, request: &Value) -> Option<ReplyForm> {
     let asked = request.get("stream").and_then(Value::as_bool);
     let is_streamed = match api {
-        ModelApi::Embeddings => false,
+        _ if api.is_service() || matches!(api, ModelApi::Compaction | ModelApi::Interactions) => false,
         ModelApi::GenerateContent => path.ends_with(":streamGenerateContent"),
         // Streams unless it is asked not to.
         ModelApi::OllamaChat | ModelApi::OllamaGenerate => asked != Some(false),
@@ -99,7 +99,7 @@ fn has_content(api: ModelApi, document: &Value) -> bool {
         ModelApi::GenerateContent => "candidates",
         ModelApi::OllamaChat => "message",
         ModelApi::OllamaGenerate => "response",
-        ModelApi::Embeddings => return false,
+        _ => return false,
     };
     document.get(key).is_some()
 }

@@ -607,7 +607,10 @@ fn paths_say_the_api() {
             Some(ModelApi::ChatCompletions),
         ),
         ("/v1/responses", Some(ModelApi::Responses)),
+        ("/v1/responses/compact", Some(ModelApi::Compaction)),
         ("/v1/responses/resp_1/cancel", None),
+        ("/v1/responses/resp_1/input_items", None),
+        ("/v1beta/interactions", Some(ModelApi::Interactions)),
         ("/v1/completions", Some(ModelApi::Completions)),
         ("/v1/messages", Some(ModelApi::Messages)),
         ("/messages/", Some(ModelApi::Messages)),
@@ -621,14 +624,101 @@ fn paths_say_the_api() {
             Some(ModelApi::GenerateContent),
         ),
         ("/api/chat", Some(ModelApi::OllamaChat)),
+        (
+            "/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict",
+            Some(ModelApi::Messages),
+        ),
+        (
+            "/v1/projects/p/locations/l/publishers/mistralai/models/mistral-large:rawPredict",
+            Some(ModelApi::ChatCompletions),
+        ),
+        ("/v1/projects/p/locations/l/endpoints/7:rawPredict", None),
+        (
+            "/model/anthropic.claude-opus-4-5-v1:0/invoke",
+            Some(ModelApi::Messages),
+        ),
         ("/v1/models", None),
     ] {
         assert_eq!(ModelApi::from_path(path), api, "{path}");
     }
     let azure = "/openai/deployments/my-gpt/chat/completions";
     assert_eq!(ModelApi::ChatCompletions.model_in_path(azure), Some("my-gpt"));
+    let claude = "/v1/publishers/anthropic/models/claude-opus-4-5@20251101:rawPredict";
+    assert_eq!(
+        ModelApi::Messages.model_in_path(claude),
+        Some("claude-opus-4-5@20251101")
+    );
+    let amazon = "/model/anthropic.claude-opus-4-5-v1:0/invoke";
+    assert_eq!(
+        ModelApi::Messages.model_in_path(amazon),
+        Some("anthropic.claude-opus-4-5-v1:0")
+    );
     assert!(is_auxiliary("/v1/messages/count_tokens"));
-    assert!(!is_auxiliary("/v1/rerank"));
+    assert!(!is_auxiliary("/v1/batches"));
+}
+
+#[test]
+fn services_are_known_by_their_paths() {
+    for (path, operation) in [
+        ("/v1/embeddings", "embeddings"),
+        ("/v2/embed", "embeddings"),
+        ("/v1beta/models/gemini-embedding-001:embedContent", "embeddings"),
+        (
+            "/v1beta/models/gemini-embedding-001:batchEmbedContents",
+            "embeddings",
+        ),
+        ("/api/embed", "embeddings"),
+        ("/api/embeddings", "embeddings"),
+        ("/v1/rerank", "rerank"),
+        ("/v1/audio/transcriptions", "transcription"),
+        ("/openai/deployments/w/audio/translations", "translation"),
+        ("/v1/audio/speech", "speech"),
+        ("/v1/images/generations", "image_generation"),
+        (
+            "/v1beta/models/imagen-4.0-generate-001:predict",
+            "image_generation",
+        ),
+        ("/v1/images/edits", "image_edit"),
+        ("/v1/moderations", "moderation"),
+    ] {
+        let api = ModelApi::from_path(path).unwrap();
+        assert!(api.is_service(), "{path}");
+        assert_eq!(api.operation(), operation, "{path}");
+        assert_eq!(ModelApi::from_name(api.name()), Some(api));
+    }
+}
+
+#[test]
+fn answers_are_asked_again_by_id() {
+    for (method, path, asked) in [
+        (
+            "GET",
+            "/v1/responses/resp_1",
+            Some((ModelApi::Responses, "resp_1")),
+        ),
+        (
+            "GET",
+            "/openai/responses/resp_1/",
+            Some((ModelApi::Responses, "resp_1")),
+        ),
+        (
+            "POST",
+            "/v1/responses/resp_1/cancel",
+            Some((ModelApi::Responses, "resp_1")),
+        ),
+        (
+            "GET",
+            "/v1beta/interactions/v1_x",
+            Some((ModelApi::Interactions, "v1_x")),
+        ),
+        ("DELETE", "/v1/responses/resp_1", None),
+        ("GET", "/v1/responses/resp_1/input_items", None),
+        ("GET", "/v1/chat/completions/chatcmpl-1", None),
+        ("POST", "/v1/responses/resp_1", None),
+        ("GET", "/v1/models/gpt-5", None),
+    ] {
+        assert_eq!(answer_asked_again(method, path), asked, "{method} {path}");
+    }
 }
 
 proptest! {

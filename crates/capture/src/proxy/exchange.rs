@@ -14,7 +14,7 @@ use super::ProxyContext;
 use crate::content_encoding::{Unpacked, unpacked};
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
 use crate::model_api::{
-    Assembled, ModelApi, RequestFacts, ResponseFacts, assemble, of_refusal, readable_text,
+    Assembled, ModelApi, RequestFacts, ResponseFacts, assemble, form_fields, of_refusal, readable_text,
 };
 use crate::otlp::encode::attribute;
 
@@ -27,6 +27,8 @@ pub(super) struct Exchange {
     /// What the client calls itself.
     pub(super) user_agent: String,
     pub(super) api: Option<ModelApi>,
+    /// The API and the ID of the answer that is asked for again, where this is no request of its own.
+    pub(super) asked_again: Option<(ModelApi, String)>,
     pub(super) provider: &'static str,
     /// The provider's segment of the proxy's path.
     pub(super) segment: &'static str,
@@ -151,6 +153,14 @@ const UNREAD_REQUEST_ENCODING: &str = "tracer.unread_request_encoding";
 const UPSTREAM_FAILED: &str = "upstream_failed";
 const CUT_SHORT: &str = "cut_short";
 
+/// The operation that asks again for an answer that is made in the background.
+const FETCH_RESPONSE: &str = "fetch_response";
+/// The class of the error of an answer that was cancelled.
+const CANCELLED: &str = "Cancelled";
+
+/// How an answer stands that is made in the background, before its end.
+const UNFINISHED: [&str; 2] = ["queued", "in_progress"];
+
 /// What an exchange says once its bodies are read.
 #[derive(Debug)]
 pub(super) struct ModelCall {
@@ -164,6 +174,16 @@ pub(super) struct ModelCall {
 }
 
 impl ModelCall {
+    /// Reads the bodies of a model call, or of what asked again for its answer; `None` where that was not answered.
+    pub(super) fn of(exchange: &Exchange) -> Option<(ModelApi, Self)> {
+        if let Some(api) = exchange.api {
+            return Some((api, Self::read(exchange, api)));
+        }
+        let (api, id) = exchange.asked_again.as_ref()?;
+        let call = Self::read(exchange, *api);
+        (call.facts.id.as_ref() == Some(id)).then_some((*api, call))
+    }
+
     /// Reads the bodies of a model call.
     pub(super) fn read(exchange: &Exchange, api: ModelApi) -> Self {
         let (request, response) = (exchange.read_request(), exchange.read_response());
@@ -184,7 +204,7 @@ impl ModelCall {
         let unread = unread.into_iter().filter(|(_, is_unread, _)| *is_unread);
         Self {
             request: match request {
-                Some(request) => json_or_text(&request.bytes),
+                Some(request) => form_fields(&request.bytes).unwrap_or_else(|| json_or_text(&request.bytes)),
                 None => unread_body(&exchange.request, &exchange.request_encoding),
             },
             facts,
@@ -194,6 +214,22 @@ impl ModelCall {
                 .collect(),
             answer,
         }
+    }
+
+    /// Whether the answer goes on being made in the background, without its client.
+    pub(super) fn is_unfinished(&self, exchange: &Exchange) -> bool {
+        let status = self.status();
+        let is_asked_so = |body: &Value| body.get("background") == Some(&Value::Bool(true));
+        !is_refused(exchange)
+            && status.is_some_and(|status| UNFINISHED.contains(&status))
+            && (exchange.asked_again.is_some()
+                || is_asked_so(&self.request)
+                || is_asked_so(&self.answer.body)
+                || status == Some("queued"))
+    }
+
+    fn status(&self) -> Option<&str> {
+        self.answer.body.get("status").and_then(Value::as_str)
     }
 }
 
@@ -238,10 +274,15 @@ pub(super) fn model_span(
         .or_else(|| api.model_in_path(&exchange.path))
         .or(facts.model.as_deref())
         .unwrap_or("UNKNOWN");
-    let mut span = base_span(context, exchange, parent, format!("{} {model}", api.operation()));
+    let (operation, name) = if exchange.asked_again.is_some() {
+        (FETCH_RESPONSE, FETCH_RESPONSE.to_owned())
+    } else {
+        (api.operation(), format!("{} {model}", api.operation()))
+    };
+    let mut span = base_span(context, exchange, parent, name);
     let attributes = &mut span.attributes;
     attributes.extend(call.unread.iter().cloned());
-    attributes.push(attribute(names::OPERATION.written(), api.operation()));
+    attributes.push(attribute(names::OPERATION.written(), operation));
     attributes.push(attribute(names::PROVIDER.written(), exchange.provider));
     attributes.push(attribute(names::REQUEST_MODEL.written(), model));
     attributes.extend(
@@ -255,10 +296,12 @@ pub(super) fn model_span(
             .max_tokens
             .and_then(|value| count("gen_ai.request.max_tokens", value)),
     );
-    attributes.push(attribute(
-        "gen_ai.request.stream",
-        asked.stream || call.answer.chunks > 0,
-    ));
+    if !api.is_service() && exchange.asked_again.is_none() {
+        attributes.push(attribute(
+            "gen_ai.request.stream",
+            asked.stream || call.answer.chunks > 0,
+        ));
+    }
     attributes.extend(facts.id.as_deref().map(|id| attribute("gen_ai.response.id", id)));
     let request_id = REQUEST_ID_HEADERS
         .iter()
@@ -291,9 +334,16 @@ pub(super) fn model_span(
         set_failure(&mut span, &class, &message);
     }
     let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
-    span.events
-        .extend(content(events::PROMPT.written(), start, &call.request));
-    if !has_only_an_error(exchange, call) && api != ModelApi::Embeddings {
+    if exchange.asked_again.is_none() {
+        span.events
+            .extend(content(events::PROMPT.written(), start, &call.request));
+    }
+    let has_answer = if call.is_unfinished(exchange) {
+        has_output(exchange, &call.answer.body)
+    } else {
+        !has_only_an_error(exchange, call)
+    };
+    if has_answer && !api.has_binary_answer() {
         span.events
             .extend(content(events::RESPONSE.written(), end, &call.answer.body));
     }
@@ -384,6 +434,14 @@ fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
         };
         return Some((class, message.clone()));
     }
+    if call.is_unfinished(exchange) {
+        return None;
+    }
+    match call.status() {
+        Some("cancelled") => return Some((CANCELLED.to_owned(), "the answer was cancelled".to_owned())),
+        Some("failed") => return Some(("failed".to_owned(), "the answer failed".to_owned())),
+        _ => {}
+    }
     match (&exchange.end, exchange.status) {
         (ExchangeEnd::Whole, Some(status)) if status < 400 => {
             let is_copy_cut = exchange.is_cut || call.is_cut;
@@ -421,23 +479,29 @@ fn failure_of_end(end: &ExchangeEnd, status: Option<u16>) -> (String, String) {
 /// An error body is in the span's error already.
 fn has_only_an_error(exchange: &Exchange, call: &ModelCall) -> bool {
     let has_error = call.facts.error.is_some();
-    let has_answer = [
+    call.answer.body.is_null() || (has_error && !has_output(exchange, &call.answer.body))
+}
+
+/// Whether a body has anything that a model said.
+fn has_output(exchange: &Exchange, body: &Value) -> bool {
+    [
         "choices",
         "content",
         "output",
         "candidates",
         "message",
+        "outputs",
+        "steps",
         "response",
     ]
     .iter()
-    .any(|key| match call.answer.body.get(*key) {
+    .any(|key| match body.get(*key) {
         Some(Value::Array(items)) => !items.is_empty(),
         // The message of an error is a text.
         Some(Value::String(text)) => !text.is_empty() && !is_refused(exchange),
         Some(value) => !value.is_null(),
         None => false,
-    });
-    call.answer.body.is_null() || (has_error && !has_answer)
+    })
 }
 
 pub(super) fn set_failure(span: &mut Span, class: &str, message: &str) {

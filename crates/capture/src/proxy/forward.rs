@@ -24,7 +24,7 @@ use crate::content_encoding::unpacked;
 use crate::exchange::{
     AnswerChunk, ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder,
 };
-use crate::model_api::ModelApi;
+use crate::model_api::{ModelApi, answer_asked_again};
 use crate::runs::random_span_id;
 
 /// The largest request that is passed on: it is held whole, because it is recorded.
@@ -178,6 +178,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
     let api = (head.method == axum::http::Method::POST)
         .then(|| ModelApi::from_path(rest))
         .flatten();
+    let asked_again = answer_asked_again(head.method.as_str(), rest).map(|(api, id)| (api, id.to_owned()));
     let is_kept = api.is_some() || body.len() <= MAX_OTHER_COPY_BYTES;
     let is_head = head.method == axum::http::Method::HEAD;
     let request_encoding = headers::text(&head.headers, "content-encoding")
@@ -196,6 +197,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
                 .unwrap_or_default()
                 .to_owned(),
             api,
+            asked_again,
             provider: route.provider.name,
             segment: route.provider.segment,
             server: url.host_str().unwrap_or_default().to_owned(),
@@ -425,7 +427,7 @@ impl ExchangeCopy {
         };
         let now = SystemTime::now();
         exchange.first_byte.get_or_insert(now);
-        let most = if exchange.api.is_some() {
+        let most = if exchange.api.is_some() || exchange.asked_again.is_some() {
             MAX_COPY_BYTES
         } else {
             MAX_OTHER_COPY_BYTES

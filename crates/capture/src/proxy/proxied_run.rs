@@ -3,6 +3,8 @@
 //! A conversation that begins while another one waits for a tool is that tool's: a sub-agent. What places a call there is
 //! inferred, and marked as that.
 
+use std::collections::VecDeque;
+
 use opentelemetry_proto::tonic::trace::v1::Span;
 use tracer_insight::conversation::{Message, MessagePart, answer_messages, offered_tools, prompt_messages};
 use tracer_sdk::format::SpanId;
@@ -32,7 +34,22 @@ pub(super) struct ProxiedRun {
     /// Where the calls of each conversation are, by its number.
     places: Vec<ThreadPlace>,
     tools: DerivedTools,
+    /// The answers that may be asked for again, the oldest first.
+    answers: VecDeque<KnownAnswer>,
 }
+
+/// An answer that may be made in the background, and be asked for by its ID until it is there.
+#[derive(Debug)]
+struct KnownAnswer {
+    /// The provider's ID of it.
+    id: String,
+    thread: Option<ThreadNumber>,
+    parent: SpanId,
+    is_unfinished: bool,
+}
+
+/// Answers that are remembered.
+const MAX_ANSWERS: usize = 1_024;
 
 /// Where the calls of a conversation are.
 #[derive(Debug)]
@@ -60,6 +77,7 @@ impl ProxiedRun {
             threads: Threads::default(),
             places: Vec::new(),
             tools: DerivedTools::default(),
+            answers: VecDeque::new(),
         }
     }
 
@@ -68,9 +86,14 @@ impl ProxiedRun {
         self.threads.continued_by(history).is_some()
     }
 
-    /// Whether an answer asked for tools whose results have not come.
-    pub(super) fn waits_for_tools(&self) -> bool {
-        self.tools.waits()
+    /// Whether an answer asked for tools whose results have not come, or is made in the background.
+    pub(super) fn waits(&self) -> bool {
+        self.tools.waits() || self.answers.iter().any(|answer| answer.is_unfinished)
+    }
+
+    /// Whether a call of this run created the answer with this ID, or asked for it.
+    pub(super) fn knows_answer(&self, id: &str) -> bool {
+        self.answers.iter().any(|answer| answer.id == id)
     }
 
     /// The span of an exchange with no API that is known.
@@ -83,8 +106,71 @@ impl ProxiedRun {
         )
     }
 
+    /// The spans of what asked again for an answer, or cancelled it: by its ID it is the call that created the answer. None
+    /// where it learnt nothing: the answer is still being made, or was there before.
+    fn answer_asked_again(
+        &mut self,
+        exchange: &Exchange,
+        api: ModelApi,
+        call: &ModelCall,
+        id: &str,
+    ) -> Vec<Span> {
+        let is_unfinished = call.is_unfinished(exchange);
+        let sent = exchange.parent_in(&self.context);
+        let (thread, parent) = match self.answers.iter_mut().rfind(|answer| answer.id == id) {
+            Some(known) if is_unfinished || !known.is_unfinished => return Vec::new(),
+            Some(known) => {
+                known.is_unfinished = false;
+                (known.thread, known.parent)
+            }
+            None => {
+                let parent = sent.unwrap_or(self.context.root_span_id);
+                self.remember(id, None, parent, is_unfinished);
+                (None, parent)
+            }
+        };
+        let mut span = model_span(&self.context, exchange, api, call, parent);
+        span.attributes
+            .extend(thread.map(|thread| attribute(THREAD, thread.0 + 1)));
+        let ended = nanoseconds(exchange.ended);
+        let tools = self.answer(call, thread, ended, parent);
+        std::iter::once(span).chain(tools).collect()
+    }
+
+    fn remember(&mut self, id: &str, thread: Option<ThreadNumber>, parent: SpanId, is_unfinished: bool) {
+        if self.answers.len() >= MAX_ANSWERS {
+            self.answers.pop_front();
+        }
+        self.answers.push_back(KnownAnswer {
+            id: id.to_owned(),
+            thread,
+            parent,
+            is_unfinished,
+        });
+    }
+
+    /// Takes an answer into its conversation; the spans of the tools that the provider ran for it.
+    fn answer(
+        &mut self,
+        call: &ModelCall,
+        thread: Option<ThreadNumber>,
+        ended: u64,
+        parent: SpanId,
+    ) -> Vec<Span> {
+        let answer = answer_messages(&call.answer.body);
+        if let Some(thread) = thread {
+            self.threads
+                .note_answer(thread, call.facts.id.as_deref(), &answer);
+        }
+        self.tools
+            .ask(&self.context, &call.answer.body, &answer, ended, parent)
+    }
+
     /// The spans of a model call, and of the tools whose results it brings.
     pub(super) fn model_call(&mut self, exchange: &Exchange, api: ModelApi, call: &ModelCall) -> Vec<Span> {
+        if let Some((_, id)) = &exchange.asked_again {
+            return self.answer_asked_again(exchange, api, call, id);
+        }
         let messages = prompt_messages(&call.request);
         let history = RequestHistory::of_request(&call.request, &messages);
         let arrived = nanoseconds(exchange.arrived);
@@ -93,7 +179,7 @@ impl ProxiedRun {
         let is_settled = |tool: SpanId| settled.contains(&tool.to_bytes().as_slice());
         let sub_agents = self.ended_sub_agents(is_settled);
         spans.extend(sub_agents);
-        let has_thread = api != ModelApi::Embeddings && !history.is_empty();
+        let has_thread = !api.is_service() && !history.is_empty();
         let thread = has_thread.then(|| {
             let known = self.threads.continued_by(&history);
             let thread = known.unwrap_or_else(|| self.begin(&history, &messages, call, arrived));
@@ -112,15 +198,10 @@ impl ProxiedRun {
                 .push(attribute(names::INFERRED.written(), "parent"));
         }
         spans.push(span);
-        let answer = answer_messages(&call.answer.body);
-        if let Some(thread) = thread {
-            self.threads
-                .note_answer(thread, call.facts.id.as_deref(), &answer);
+        if let Some(id) = call.facts.id.as_deref().filter(|_| api.has_background()) {
+            self.remember(id, thread, parent, call.is_unfinished(exchange));
         }
-        spans.extend(
-            self.tools
-                .ask(&self.context, &call.answer.body, &answer, ended, parent),
-        );
+        spans.extend(self.answer(call, thread, ended, parent));
         spans
     }
 

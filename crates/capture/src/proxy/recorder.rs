@@ -27,7 +27,7 @@ use crate::{OtlpSink, Refused};
 pub struct ProxySummary {
     /// Model calls that were recorded.
     pub model_calls: u64,
-    /// Those of them that a run counts as model calls: all but embeddings.
+    /// Those of them that a run counts as model calls: all but embeddings and their like.
     pub counted_calls: u64,
     /// Requests of APIs that are not known: passed on, and recorded without content.
     pub other_requests: u64,
@@ -227,32 +227,38 @@ impl ExchangeRecorderState {
         if let Some(exchanges) = &mut self.exchanges {
             exchange.hand_over(exchanges.as_mut());
         }
-        let Some(api) = exchange.api else {
-            self.summary.other_requests += 1;
-            // They ask whether somebody is there, and tell a reader nothing.
-            if matches!(exchange.method.as_str(), "HEAD" | "OPTIONS") {
-                return;
-            }
-            let is_unknown = exchange.method == "POST" && !is_auxiliary(&exchange.path);
-            self.summary.unknown_requests += u64::from(is_unknown);
-            let routes = &mut self.summary.unknown_routes;
-            if is_unknown && routes.len() < MAX_ROUTES && !routes.contains(&exchange.path) {
-                routes.push(exchange.path.clone());
-            }
-            let spans = self.runs.spans(exchange, None);
-            self.write(spans);
+        let Some((api, call)) = ModelCall::of(exchange) else {
+            self.record_other(exchange);
             return;
         };
-        self.summary.model_calls += 1;
-        self.summary.counted_calls += u64::from(api != ModelApi::Embeddings);
+        let is_known = |(_, id): &(ModelApi, String)| self.runs.knows_answer(id);
+        if !exchange.asked_again.as_ref().is_some_and(is_known) {
+            self.summary.model_calls += 1;
+            self.summary.counted_calls += u64::from(!api.is_service());
+        }
         // A client that was refused a WebSocket for this has lost nothing.
         self.refused_upgrades
             .remove(&format!("{}{}", exchange.segment, exchange.path));
-        if exchange.is_cut && exchange.request.is_empty() {
+        if exchange.is_cut && exchange.api.is_some() && exchange.request.is_empty() {
             self.summary.without_content += 1;
         }
-        let call = ModelCall::read(exchange, api);
         let spans = self.runs.spans(exchange, Some((api, &call)));
+        self.write(spans);
+    }
+
+    fn record_other(&mut self, exchange: &Exchange) {
+        self.summary.other_requests += 1;
+        // They ask whether somebody is there, and tell a reader nothing.
+        if matches!(exchange.method.as_str(), "HEAD" | "OPTIONS") {
+            return;
+        }
+        let is_unknown = exchange.method == "POST" && !is_auxiliary(&exchange.path);
+        self.summary.unknown_requests += u64::from(is_unknown);
+        let routes = &mut self.summary.unknown_routes;
+        if is_unknown && routes.len() < MAX_ROUTES && !routes.contains(&exchange.path) {
+            routes.push(exchange.path.clone());
+        }
+        let spans = self.runs.spans(exchange, None);
         self.write(spans);
     }
 

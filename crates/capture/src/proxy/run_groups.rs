@@ -19,7 +19,7 @@ use crate::runs::{random_span_id, random_trace_id};
 
 /// How many runs are known at once, those that have ended among them: their conversations may go on.
 const MAX_RUNS: usize = 256;
-/// How long a tool may take whose result an agent is waiting for.
+/// How long a tool may take whose result an agent is waiting for, and an answer that is made in the background.
 const MAX_TOOL_TIME: Duration = Duration::from_secs(600);
 /// The longest name that is taken from what a client calls itself, in characters.
 const MAX_CLIENT_NAME: usize = 60;
@@ -77,6 +77,14 @@ impl RunGroups {
         }
     }
 
+    /// Whether a call of these runs created the answer with this ID, or asked for it.
+    pub(super) fn knows_answer(&self, id: &str) -> bool {
+        match self {
+            Self::One(calls) => calls.knows_answer(id),
+            Self::PerAgent(runs) => runs.runs.iter().any(|run| run.calls.knows_answer(id)),
+        }
+    }
+
     /// The last spans of the runs that are over.
     pub(super) fn end_idle(&mut self, now: SystemTime) -> Vec<Span> {
         match self {
@@ -121,6 +129,11 @@ impl AgentRuns {
         if let Some((trace_id, _)) = exchange.sent_context {
             return latest(&|run| run.calls.context.trace_id == trace_id);
         }
+        if let Some((_, id)) = &exchange.asked_again
+            && let Some(place) = latest(&|run| run.calls.knows_answer(id))
+        {
+            return Some(place);
+        }
         let history =
             call.map(|call| RequestHistory::of_request(&call.request, &prompt_messages(&call.request)));
         let continued = history.and_then(|history| latest(&|run| run.calls.is_continued_by(&history)));
@@ -153,7 +166,7 @@ impl AgentRuns {
         let is_over = |run: &AgentRun| {
             now.is_none_or(|now| {
                 let quiet = now.duration_since(run.last).unwrap_or_default();
-                let patience = if run.calls.waits_for_tools() {
+                let patience = if run.calls.waits() {
                     idle.max(MAX_TOOL_TIME)
                 } else {
                     idle
@@ -232,6 +245,7 @@ mod tests {
             sent_context: None,
             user_agent: "OpenAI/Python 3.54.0".to_owned(),
             api: Some(ModelApi::ChatCompletions),
+            asked_again: None,
             provider: "openai",
             server: "api.openai.com".to_owned(),
             method: "POST".to_owned(),
@@ -323,6 +337,63 @@ mod tests {
             .map(|span| span.name)
             .collect();
         assert_eq!(names, ["build", "refunds"]);
+    }
+
+    /// An exchange of the Responses API about the answer `resp_1`, which stands so.
+    fn background(at: u64, is_asked_again: bool, status: &str) -> Exchange {
+        let api = ModelApi::Responses;
+        let answer = json!({"id": "resp_1", "object": "response", "model": "m", "status": status, "output": [],
+                            "background": true});
+        Exchange {
+            api: (!is_asked_again).then_some(api),
+            asked_again: is_asked_again.then(|| (api, "resp_1".to_owned())),
+            request: if is_asked_again {
+                Vec::new().into()
+            } else {
+                json!({"model": "m", "input": "A", "background": true})
+                    .to_string()
+                    .into_bytes()
+                    .into()
+            },
+            response: answer.to_string().into_bytes(),
+            ..exchange(at, &json!([]), &json!({}))
+        }
+    }
+
+    #[test]
+    fn each_step_of_a_background_answer_is_written_at_once() {
+        let mut groups = groups(None);
+        let mut written = Vec::new();
+        for (at, is_asked_again, status) in [
+            (0, false, "queued"),
+            (2, true, "in_progress"),
+            (4, true, "completed"),
+            (6, true, "completed"),
+        ] {
+            let exchange = background(at, is_asked_again, status);
+            let (api, call) = ModelCall::of(&exchange).unwrap();
+            let spans = groups.spans(&exchange, Some((api, &call)));
+            written.push(spans.into_iter().map(|span| span.name).collect::<Vec<_>>());
+        }
+        let none: [&str; 0] = [];
+        assert_eq!(written[0], ["chat m"]);
+        assert_eq!(
+            (&written[1][..], &written[3][..]),
+            (&none.map(str::to_owned)[..], &none.map(str::to_owned)[..])
+        );
+        assert_eq!(written[2], ["fetch_response"]);
+        assert_eq!(groups.finish().len(), 1, "the root");
+    }
+
+    #[test]
+    fn a_run_waits_for_its_background_answer() {
+        let mut groups = groups(None);
+        let asked = background(0, false, "queued");
+        let (api, call) = ModelCall::of(&asked).unwrap();
+        groups.spans(&asked, Some((api, &call)));
+        let at = |seconds: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + seconds);
+        assert!(groups.end_idle(at(120)).is_empty());
+        assert_eq!(groups.end_idle(at(1_000)).len(), 1);
     }
 
     #[test]

@@ -709,7 +709,7 @@ fn a_hundred_calls_at_once_are_all_recorded() {
 #[test]
 fn an_api_that_nobody_knows_is_reported() {
     let proxied = Proxied::answered_with("{}");
-    assert!(proxied.ask("/rerank", "", "{}").starts_with("HTTP/1.1 200"));
+    assert!(proxied.ask("/batches", "", "{}").starts_with("HTTP/1.1 200"));
     assert!(
         proxied
             .ask("/messages/count_tokens", "", "{}")
@@ -719,7 +719,7 @@ fn an_api_that_nobody_knows_is_reported() {
     assert_eq!((summary.other_requests, summary.unknown_requests), (2, 1));
     let note = &summary.notes()[0];
     assert!(
-        note.contains("of an API that is not known (") && note.contains("/rerank)"),
+        note.contains("of an API that is not known (") && note.contains("/batches)"),
         "{note}"
     );
 }

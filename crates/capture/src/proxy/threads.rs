@@ -35,7 +35,7 @@ impl RequestHistory {
     /// Reads the body of a request, whose messages are `messages`.
     pub(super) fn of_request(request: &Value, messages: &[Message]) -> Self {
         let mut history = Self {
-            previous_answer: ["previous_response_id", "conversation"]
+            previous_answer: ["previous_response_id", "previous_interaction_id", "conversation"]
                 .iter()
                 .find_map(|key| request.get(*key)?.as_str())
                 .map(str::to_owned),

@@ -19,6 +19,10 @@ pub struct Observation<'a> {
     pub proxies_models: bool,
     /// Requests that went through it.
     pub proxied_requests: u64,
+    /// Those of them that asked a model for something else than an answer: embeddings, transcripts, images.
+    pub service_calls: u64,
+    /// The routes of those of an API that is not known.
+    pub unknown_routes: &'a [String],
     /// Connections that the receiver took.
     pub connections: u64,
     /// Spans that arrived.
@@ -49,6 +53,8 @@ pub struct Observation<'a> {
 ///     receives_otlp: true,
 ///     proxies_models: true,
 ///     proxied_requests: 0,
+///     service_calls: 0,
+///     unknown_routes: &[],
 ///     connections: 0,
 ///     spans: 0,
 ///     logs: 0,
@@ -63,6 +69,10 @@ pub struct Observation<'a> {
 pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
     if observed.model_calls > 0 {
         return Vec::new();
+    }
+    // The proxy saw what the program asks: how to see more is no answer.
+    if observed.service_calls > 0 || !observed.unknown_routes.is_empty() {
+        return of_routes(observed);
     }
     let sees_nothing = !observed.receives_otlp && !observed.proxies_models;
     if observed.environment.recording_is_off && sees_nothing {
@@ -108,6 +118,23 @@ pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
     }
     reasons.extend(of_program(observed.program, observed.connections > 0));
     reasons
+}
+
+/// What went through the proxy, none of it a model call.
+fn of_routes(observed: &Observation<'_>) -> Vec<String> {
+    let services = (observed.service_calls > 0).then(|| {
+        format!(
+            "{} asked a model for something else than an answer, such as embeddings",
+            counted(observed.service_calls, "request")
+        )
+    });
+    let unknown = (!observed.unknown_routes.is_empty()).then(|| {
+        format!(
+            "what it asked is of no API for models that is known here: {}",
+            observed.unknown_routes.join(", ")
+        )
+    });
+    services.into_iter().chain(unknown).collect()
 }
 
 /// What the proxy for model APIs did not see.
@@ -261,6 +288,8 @@ mod tests {
             receives_otlp: true,
             proxies_models: false,
             proxied_requests: 0,
+            service_calls: 0,
+            unknown_routes: &[],
             connections: 0,
             spans: 0,
             logs: 0,
@@ -285,6 +314,27 @@ mod tests {
             ..observed(&program, &environment)
         };
         assert_eq!(likely_reasons(&seen), [""; 0]);
+    }
+
+    #[test]
+    fn what_went_through_the_proxy_is_named() {
+        let program = program(ProgramKind::Python, &["openai"]);
+        let environment = EnvironmentFindings::default();
+        let routes = ["POST /v1/realtime/sessions".to_owned()];
+        let seen = Observation {
+            proxies_models: true,
+            proxied_requests: 3,
+            service_calls: 2,
+            unknown_routes: &routes,
+            ..observed(&program, &environment)
+        };
+        assert_eq!(
+            likely_reasons(&seen),
+            [
+                "2 requests asked a model for something else than an answer, such as embeddings",
+                "what it asked is of no API for models that is known here: POST /v1/realtime/sessions",
+            ]
+        );
     }
 
     #[test]

@@ -415,6 +415,8 @@ impl Recording {
             receives_otlp: self.options.receives_otlp,
             proxies_models: self.options.proxies_models && !self.options.per_trace,
             proxied_requests: proxied.requests,
+            service_calls: went_through.model_calls - went_through.counted_calls,
+            unknown_routes: &went_through.unknown_routes,
             connections: received.connections,
             spans: received.spans,
             logs: received.logs,

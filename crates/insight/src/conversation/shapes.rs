@@ -76,7 +76,7 @@ pub(super) enum MessageField {
 }
 
 /// What messages hold, in the order in which it is shown.
-pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 26] = [
+pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 27] = [
     ("reasoning_content", MessageField::Reasoning),
     ("reasoning", MessageField::Reasoning),
     ("reasoningText", MessageField::Reasoning),

@@ -191,7 +191,7 @@ fn what_is_no_model_call_is_no_run() {
     let data = DataDir::new();
     let upstream = format!("{}/v1", server.base());
     let running = Running::start(&data, &[("OPENAI_BASE_URL", &upstream)], &[]);
-    let url = format!("{}/rerank", running.variable("OPENAI_BASE_URL"));
+    let url = format!("{}/batches", running.variable("OPENAI_BASE_URL"));
     assert_eq!(post(&url, &[], b"{}").status, 200);
     let (code, _, messages) = running.interrupt();
     assert_eq!(code, Some(0));

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{conversation, recorded_conversation, replay, script};
+use super::{Provider, conversation, recorded_conversation, replay, request, script};
 use crate::record::{EXPORTER, Recorder};
 
 #[test]
@@ -102,4 +102,42 @@ fn a_cassette_that_is_there_is_replaced_only_by_force() {
             .count(),
         1
     );
+}
+
+#[test]
+fn an_answer_in_the_background_is_replayed_as_it_came() {
+    let answer = |status: &str, output: Value| {
+        let body = serde_json::json!({"id": "resp_1", "object": "response", "model": "gpt-5", "status": status,
+                                      "background": true, "output": output});
+        ("application/json", body.to_string())
+    };
+    let said = serde_json::json!([{"type": "message", "role": "assistant", "content": [
+        {"type": "output_text", "text": "The 6:40.", "annotations": []}]}]);
+    let none = serde_json::json!([]);
+    let provider = Provider::start(vec![
+        answer("queued", none.clone()),
+        answer("in_progress", none),
+        answer("completed", said),
+    ]);
+    let recorder = Recorder::new().env("OPENAI_BASE_URL", &format!("http://{}/v1", provider.address));
+    let get = || serde_json::json!({"base": "OPENAI_BASE_URL", "path": "/responses/resp_1", "method": "GET", "body": null});
+    let asked = serde_json::json!({"model": "gpt-5", "input": "Which ferry?", "background": true});
+    let post = || request("OPENAI_BASE_URL", "/responses", asked.clone());
+    script(&recorder, &[post(), get(), get()]);
+    let recorded = recorder.record_with(&["--cassette", "agent.jsonl"], &[EXPORTER, "ask-script"]);
+    assert_eq!(recorded.code, Some(0), "{recorded:#?}");
+    // One that asks once more than it was recorded gets the last answer.
+    script(&recorder, &[post(), get(), get(), get()]);
+    let replayed = replay(&recorder, &[]);
+    assert_eq!(
+        (replayed.code, provider.connections()),
+        (Some(0), 3),
+        "{replayed:#?}"
+    );
+    let statuses: Vec<&str> = ["queued", "in_progress", "completed"]
+        .into_iter()
+        .filter(|status| replayed.stdout.contains(*status))
+        .collect();
+    assert_eq!(statuses.len(), 3, "{replayed:#?}");
+    assert_eq!(replayed.stdout.matches("completed").count(), 2, "{replayed:#?}");
 }

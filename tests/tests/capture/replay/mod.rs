@@ -59,7 +59,7 @@ fn read_request(stream: &mut std::net::TcpStream) {
     let mut buffer = [0; 4096];
     let body_length = |text: &str| -> usize {
         let length = text.to_lowercase();
-        let length = length.split("content-length: ").nth(1).unwrap();
+        let length = length.split("content-length: ").nth(1).unwrap_or("0\r\n");
         length.split("\r\n").next().unwrap().parse().unwrap()
     };
     loop {

@@ -7,8 +7,8 @@ use crate::format::EventType;
 use crate::format::names::{self, Name, events, span_names};
 use crate::read::vocabulary::{
     ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, CONTENT_EVENTS, Content, ContentForm, FETCH_RESPONSE,
-    FOREIGN, FieldSource, KINDS, MESSAGE_EVENTS, OUTPUT_EVENTS, OWN, PROMPT, RESULT, SourceForm, TOOL_NAME, Test,
-    Vocabulary,
+    FOREIGN, FieldSource, KINDS, MESSAGE_EVENTS, OUTPUT_EVENTS, OWN, PROMPT, RESULT, SourceForm, TOOL_NAME,
+    Test, Vocabulary,
 };
 
 use super::values::{Lookup, at_path, is_present, named, text};

@@ -1,0 +1,110 @@
+//! Forms (`multipart/form-data`), as sound and images are sent: their texts as JSON, their files by name and size.
+
+use serde_json::{Map, Value, json};
+
+/// Fields that are read of a form; what has more is hostile.
+const MAX_FIELDS: usize = 64;
+
+/// The line that divides the fields of a form.
+fn boundary(body: &[u8]) -> Option<&[u8]> {
+    let end = body.windows(2).take(200).position(|pair| pair == b"\r\n")?;
+    body.get(..end)
+        .filter(|line| line.starts_with(b"--") && line.len() > 2)
+}
+
+/// The places of a text within bytes.
+fn places(bytes: &[u8], text: &[u8]) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(rest) = bytes.get(from..)
+        && let Some(at) = memchr::memmem::find(rest, text)
+    {
+        places.push(from + at);
+        from += at + text.len();
+    }
+    places
+}
+
+/// The fields of a form as an object; `None` of what is no form.
+pub(crate) fn form_fields(body: &[u8]) -> Option<Value> {
+    let boundary = boundary(body)?;
+    let places = places(body, boundary);
+    let mut fields = Map::new();
+    for pair in places.windows(2).take(MAX_FIELDS) {
+        let [start, end] = pair else { continue };
+        let field = body.get(start + boundary.len() + 2..*end)?;
+        let head_end = memchr::memmem::find(field, b"\r\n\r\n")?;
+        let (head, content) = field.split_at_checked(head_end + 4)?;
+        let content = content.strip_suffix(b"\r\n").unwrap_or(content);
+        let head = String::from_utf8_lossy(head);
+        let Some(name) = parameter(&head, "name") else {
+            continue;
+        };
+        let value = match parameter(&head, "filename") {
+            Some(file) => json!({"file": file, "bytes": content.len()}),
+            None => Value::from(String::from_utf8_lossy(content)),
+        };
+        fields.insert(name.to_owned(), value);
+    }
+    (!fields.is_empty()).then_some(Value::Object(fields))
+}
+
+/// A parameter of the `Content-Disposition`: `name="model"`.
+fn parameter<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let mut parts = head.lines().next()?.split(';').map(str::trim);
+    let value = parts.find_map(|part| part.strip_prefix(name)?.strip_prefix('='))?;
+    Some(value.trim_matches('"'))
+}
+
+/// A form without the line that divides it, which clients draw anew for each request.
+pub(crate) fn without_boundary(body: &[u8]) -> Option<Vec<u8>> {
+    let boundary = boundary(body)?;
+    let mut rest = body;
+    let mut kept = Vec::with_capacity(body.len());
+    while let Some(at) = memchr::memmem::find(rest, boundary) {
+        kept.extend_from_slice(rest.get(..at)?);
+        rest = rest.get(at + boundary.len()..)?;
+    }
+    kept.extend_from_slice(rest);
+    Some(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(boundary: &str) -> Vec<u8> {
+        format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper-1\r\n--{boundary}\r\n\
+             Content-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\nContent-Type: audio/wav\r\n\r\n\
+             RIFF\r\n\r\n--{boundary}--\r\n"
+        )
+        .into_bytes()
+    }
+
+    #[test]
+    fn fields_are_texts_and_files_sizes() {
+        let fields = form_fields(&form("x7"));
+        assert_eq!(
+            fields,
+            Some(json!({"model": "whisper-1", "file": {"file": "a.wav", "bytes": 6}}))
+        );
+        for other in [
+            &b"{}"[..],
+            b"",
+            b"--",
+            b"--\r\n",
+            b"--x\r\n",
+            b"--x\r\n--x\r\n--x",
+        ] {
+            assert_eq!(form_fields(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn equal_forms_differ_in_boundary_alone() {
+        assert_ne!(form("x7"), form("y88"));
+        assert_eq!(without_boundary(&form("x7")), without_boundary(&form("y88")));
+        assert_eq!(without_boundary(b"{}"), None);
+    }
+}
