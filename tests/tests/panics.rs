@@ -191,6 +191,75 @@ fn a_guard_records_the_words_of_no_other_panic() {
     }
 }
 
+/// The outcomes of the spans of a run that a panic leaves, by their names.
+fn ends(data: &DataDir, names: &[&str]) -> Vec<(String, String)> {
+    let finished = data.finished();
+    let end = |name: &&str| {
+        let span = finished.span_named(name);
+        let error_type = span.attributes.get("tracer.error_type");
+        let of_event = || span.events.first()?.attributes.get("tracer.error_type");
+        let error_type = error_type.or_else(of_event).and_then(Value::as_str);
+        (error_type.unwrap_or_default().to_owned(), span.status_description.clone())
+    };
+    names.iter().map(end).collect()
+}
+
+#[test]
+fn a_panic_below_a_manual_guard_is_its_end() {
+    let _alone = alone();
+    let data = DataDir::new();
+    let run = || {
+        let _guard = data.run("guard").start();
+        let _plan = span("plan").start();
+        let mut answered = tool_call("answered").start().unwrap();
+        answered.result("7 C");
+        let _model = tracer_sdk::llm_call("gpt-5").start().unwrap();
+        let _tool = tool_call("search").start().unwrap();
+        panic!("no index");
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    let panicked = ("panic".to_owned(), "no index".to_owned());
+    assert_eq!(
+        ends(&data, &["search", "gpt-5", "plan", "answered"]),
+        [panicked.clone(), panicked.clone(), panicked, (String::new(), String::new())]
+    );
+}
+
+#[test]
+fn a_call_in_a_poll_that_panics_has_panicked() {
+    let _alone = alone();
+    let data = DataDir::new();
+    let work = data.run("agent").instrument(async {
+        let _tool = tool_call("search").start().unwrap();
+        tokio::task::yield_now().await;
+        panic!("no index");
+    });
+    let polled = tracer_tests::recording::block_on(AssertUnwindSafe(work).catch_unwind());
+    assert!(polled.is_err());
+    assert_eq!(ends(&data, &["search"]), [("panic".to_owned(), "no index".to_owned())]);
+}
+
+#[test]
+fn a_call_that_anothers_panic_drops_is_cancelled() {
+    const DROPPED: &str = "the call was dropped before it had a result";
+    let _alone = alone();
+    let data = DataDir::new();
+    let run = || {
+        let guard = data.run("guard").start();
+        let mut waiting = Box::pin(
+            async {
+                let _tool = tool_call("search").start().unwrap();
+                std::future::pending::<()>().await;
+            }
+            .in_context(guard.context().unwrap()),
+        );
+        assert!(waiting.as_mut().now_or_never().is_none());
+        panic!("no index");
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    assert_eq!(ends(&data, &["search"]), [("Cancelled".to_owned(), DROPPED.to_owned())]);
+}
+
 #[test]
 fn a_payload_that_is_no_text_has_the_words_of_no_other_panic() {
     const NO_TEXT: &str = "a panic whose payload is not text";

@@ -1,5 +1,6 @@
 //! Futures within a context: it is the thread's at every poll, and while a cancelled future is dropped.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{self, Poll};
@@ -8,6 +9,16 @@ use pin_project_lite::pin_project;
 
 use super::context::{self, Context};
 
+thread_local! {
+    /// How many futures this thread is dropping, one within the other.
+    static DROPPED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether this thread is dropping a future: what it unwinds from is no panic of that future, whose own has left it at a poll.
+pub(super) fn is_dropping_a_future() -> bool {
+    DROPPED.try_with(Cell::get).unwrap_or(0) > 0
+}
+
 /// Enters a context when it is dropped; declared before the future whose drop needs the context.
 #[derive(Debug)]
 pub(super) struct EnterOnDrop(pub(super) Option<Context>);
@@ -15,6 +26,7 @@ pub(super) struct EnterOnDrop(pub(super) Option<Context>);
 impl Drop for EnterOnDrop {
     fn drop(&mut self) {
         if let Some(context) = &self.0 {
+            let _ = DROPPED.try_with(|dropped| dropped.set(dropped.get() + 1));
             context::push(context.clone());
         }
     }
@@ -27,6 +39,7 @@ pub(super) struct LeaveOnDrop(pub(super) Option<Context>);
 impl Drop for LeaveOnDrop {
     fn drop(&mut self) {
         if let Some(context) = &self.0 {
+            let _ = DROPPED.try_with(|dropped| dropped.set(dropped.get().saturating_sub(1)));
             context::pop_span(context.span);
         }
     }

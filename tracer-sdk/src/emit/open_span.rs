@@ -13,8 +13,8 @@ use super::conventions::{
     CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation, structural_name,
 };
 use super::error::ErrorInfo;
-use super::in_context::{InContext, TraceFutureExt};
-use super::panic::{self, watched};
+use super::in_context::{InContext, TraceFutureExt, is_dropping_a_future};
+use super::panic::{self, FrameNames, PanicWatch, watched};
 use super::progress::WrittenRecord;
 use super::recording::RecordingGuard;
 use super::run_state::{CallRefusal, RecordOutcome, registry};
@@ -104,6 +104,8 @@ struct SpanContent {
     stream: Option<Box<StreamedAnswer>>,
     reservation: Option<CallReservation>,
     on_drop: OnDrop,
+    /// Since it was started, for one that a panic drops.
+    watch: Option<PanicWatch>,
     /// What a library says of its span.
     #[cfg(feature = "tracing")]
     library: Option<Box<LibraryCall>>,
@@ -159,6 +161,7 @@ impl SpanState {
         content.stream = None;
         content.reservation = None;
         content.on_drop = OnDrop::Discard;
+        content.watch = None;
         #[cfg(feature = "tracing")]
         {
             content.library = None;
@@ -488,6 +491,7 @@ impl OpenSpan {
         let Some((place, content)) = self.parts() else {
             return;
         };
+        let is_structure = place.event_type == EventType::Unknown;
         match content.on_drop {
             OnDrop::Discard => {
                 // A thread that is recording may hold what releasing waits for.
@@ -503,7 +507,13 @@ impl OpenSpan {
             }
             OnDrop::Cancel(message) if content.error.is_none() => {
                 let _recording = RecordingGuard::mark();
-                content.error = Some(ErrorInfo::new(CANCELLED, message));
+                let panic = place.panic(content);
+                content.error = panic.or_else(|| Some(ErrorInfo::new(CANCELLED, message)));
+            }
+            // A call that ends in this way has its answer.
+            OnDrop::End if is_structure && content.error.is_none() => {
+                let _recording = RecordingGuard::mark();
+                content.error = place.panic(content);
             }
             _ => {}
         }
@@ -570,6 +580,16 @@ impl SpanPlace {
         }
         content.start = Some(start);
         content.on_drop = on_drop;
+        if on_drop != OnDrop::Discard {
+            content.watch = Some(PanicWatch::start(run.panics()));
+        }
+    }
+
+    /// The panic since the span was started that this thread unwinds from.
+    fn panic(&self, content: &SpanContent) -> Option<ErrorInfo> {
+        let watch = content.watch.as_ref().filter(|_| !is_dropping_a_future())?;
+        let panic = watch.panic(self.context.run.panics(), FrameNames::LeftOut)?;
+        Some(panic.error)
     }
 
     /// Informs the run's limits and its loop detector of a record.
