@@ -1,7 +1,7 @@
 //! One factual sentence about a run, composed by rules: did it work, and if not, where and why.
 
 use serde_json::Value;
-use tracer_sdk::format::{ErrorPayload, Payload, error_type};
+use tracer_sdk::format::{ErrorPayload, Outcome, Payload, error_type};
 
 use crate::last_answer::{self, AnswerProblem};
 use crate::loops;
@@ -76,7 +76,8 @@ pub fn cause<'a>(status: RunStatus, steps: &'a [Step<'a>]) -> Option<&'a Step<'a
         RunStatus::Failed => {
             let error = error_step(steps);
             let call = match error.and_then(error_of) {
-                Some(error) => last(steps, |step| step.is_call() && caused(step, error)),
+                Some(error) => broken_off(steps, error)
+                    .or_else(|| last(steps, |step| step.is_call() && caused(step, error))),
                 None => failed_call(),
             };
             call.or(error)
@@ -136,8 +137,8 @@ fn last_finished<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
 }
 
 fn failed(steps: &[Step<'_>]) -> String {
-    let after =
-        last(steps, Step::is_call).map_or_else(String::new, |step| format!(" after {}", reference(step)));
+    let finished_call = last(steps, |step| step.is_call() && !step.in_flight);
+    let mut after = finished_call.map_or_else(String::new, |step| format!(" after {}", reference(step)));
     let Some(error) = error_of_the_run(steps) else {
         if let Some(found) = last_answer::problem(steps).filter(AnswerProblem::is_withheld) {
             return ended(
@@ -152,6 +153,9 @@ fn failed(steps: &[Step<'_>]) -> String {
         };
     };
     let message = text::one_line(&error.message, MAX_MESSAGE_CHARS);
+    if let Some(step) = broken_off(steps, error) {
+        after = format!(" in {}", reference(step));
+    }
     match error_type::class(&error.error_type) {
         error_type::LOOP_ABORT => ended(&format!("Stopped by the loop guardrail{after}"), &message),
         error_type::GUARDRAIL_EXCEEDED => ended(&format!("Stopped by a guardrail{after}"), &message),
@@ -299,6 +303,25 @@ pub(crate) fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
         let (inner, outer) = (failure.message.trim(), error.message.trim());
         failure.error_type == error.error_type && inner == outer
             || (!inner.is_empty() && outer.contains(inner))
+    })
+}
+
+/// The step that the run was in when it was cancelled or panicked.
+pub(crate) fn broken_off<'a>(steps: &'a [Step<'a>], error: &ErrorPayload) -> Option<&'a Step<'a>> {
+    let class = error_type::class(&error.error_type);
+    if class == "panic" {
+        return last(steps, |step| step.is_call() && caused(step, error));
+    }
+    if !error_type::is_cancellation(class) {
+        return None;
+    }
+    in_flight(steps).or_else(|| {
+        let is_cancelled = |step: &Step<'_>| step.is_call() && step.outcome() == Outcome::Cancelled;
+        let cancelled = last(steps, is_cancelled)?;
+        // What ended after it shows that the run went on without it.
+        let is_before = |step: &Step<'_>| is_cancelled(step) || step.record.end <= cancelled.record.end;
+        let mut calls = steps.iter().filter(|step| step.is_call());
+        calls.all(is_before).then_some(cancelled)
     })
 }
 

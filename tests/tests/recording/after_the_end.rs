@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde_json::{Value, json};
+use tracer_insight::run_steps::RunSteps;
 use tracer_sdk::format::{EventType, RecordedStatus};
+use tracer_sdk::prices::Prices;
 use tracer_sdk::settings::Flush;
 use tracer_sdk::testing::file_systems::{Disk, Faulty, Memory, Operation};
 use tracer_sdk::{
@@ -444,4 +446,24 @@ async fn a_finished_future_stays_pending() {
     let mut run = Box::pin(data.run("agent").instrument(async { 1 }));
     assert_eq!(poll_once(run.as_mut()), Poll::Ready(1));
     assert!(poll_once(run.as_mut()).is_pending());
+}
+
+#[test]
+fn what_a_run_left_open_is_a_step_of_it() {
+    let data = DataDir::new();
+    let run = data.run("agent").start();
+    let directory = run.dir().unwrap();
+    tool_call("read_file").record().unwrap();
+    let mut open = llm_call("gpt-5").start().unwrap();
+    run.finish();
+    let counted = || {
+        let runs = tracer_sdk::read::RunStore::new(data.path());
+        let steps = RunSteps::open(&runs.newest().unwrap(), Prices::default()).unwrap();
+        (steps.len(), steps.totals().in_flight, steps.totals().llm_calls)
+    };
+    assert_eq!(counted(), (2, 1, 1));
+    open.response("late");
+    open.end().unwrap();
+    assert_eq!(counted(), (2, 0, 1));
+    assert_eq!(meta(&directory)["unfinished_spans"], Value::Null);
 }

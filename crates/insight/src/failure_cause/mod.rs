@@ -164,8 +164,14 @@ fn of_ended_run(
         .flatten()
         .map(|step| step.number)
         .collect();
+    let broken_off = summary::broken_off(steps, error);
+    let place = match broken_off {
+        Some(step) => MarkedText::own(" in ").and(reference(step)),
+        None => after(last_call),
+    };
+    evidence.extend(broken_off.map(|step| step.number));
     let mut sentence = MarkedText::own(kind.words())
-        .and(after(last_call))
+        .and(place)
         .with(": ")
         .and(failure(error));
     let loops = loops::find(steps);

@@ -103,16 +103,29 @@ impl IndexedSteps {
 
     fn arrange(&mut self, directory: &RunDirectory, is_open: bool) {
         self.promoted = self.index.promoted().collect();
-        // A stale `.live` says nothing about a run that has ended.
-        let live = is_open.then(|| read_live_file(&directory.path));
+        // A stale `.live` says nothing about a run that has ended; its root says what it was in.
+        let live = is_open.then(|| read_live_file(&directory.path)).flatten();
         (self.in_flight, self.live_tags) = live
-            .flatten()
             .map(|live| (live.started, live.tags))
             .unwrap_or_default();
+        if !is_open {
+            self.in_flight = self.read_unfinished();
+        }
         self.in_flight
             .retain(|started| self.index.find(started.span_id).is_none());
         self.timeline = Timeline::new(&self.index, &self.in_flight, is_open);
         self.evidence = self.find_evidence();
+    }
+
+    fn read_unfinished(&self) -> Vec<StartedSpan> {
+        let is_root = |position: &usize| {
+            let span = self.index.span(*position);
+            span.is_some_and(|span| span.parent_span_id.is_none())
+        };
+        // It was written last, as a rule.
+        let root = (0..self.index.len()).rev().find(is_root);
+        let root = root.and_then(|position| self.index.read_span(position).ok()?);
+        root.map_or_else(Vec::new, |root| StartedSpan::unfinished(&root.attributes))
     }
 
     /// The tags of the run: of its root, or while that has not ended, of its `.live`.

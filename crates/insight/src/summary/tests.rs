@@ -182,6 +182,51 @@ fn a_guardrail_a_panic_and_a_cancellation_are_named() {
 }
 
 #[test]
+fn a_cancelled_run_was_in_what_it_left_open() {
+    let sample = Sample::new()
+        .step(lookup())
+        .step(search())
+        .on_root(Payload::Error(error("Cancelled", "dropped")));
+    let mut sources = sample.sources();
+    sources[0].in_flight = true;
+    let steps = steps::steps(&sources, None);
+    assert_eq!(
+        sentence(RunStatus::Failed, &steps, None, None, false),
+        "Cancelled in #1 lookup_customer."
+    );
+}
+
+#[test]
+fn a_call_that_its_run_outlived_is_not_where_it_was_cancelled() {
+    let ended = || tool("search_kb", &json!({}), &Value::Null);
+    let dropped = || failed_tool("search_kb", &json!({}), error("Cancelled", "dropped"));
+    let of = |first: Payload, second: Payload| {
+        let end = Payload::Error(error("Cancelled", "dropped"));
+        let sample = Sample::new().step(first).step(second).on_root(end);
+        let mut sources = sample.sources();
+        for source in &mut sources {
+            source.record.end = Some(source.record.ts.parse().unwrap());
+        }
+        let steps = steps::steps(&sources, None);
+        sentence(RunStatus::Failed, &steps, None, None, false)
+    };
+    assert_eq!(of(ended(), dropped()), "Cancelled in #2 search_kb.");
+    assert_eq!(of(dropped(), ended()), "Cancelled after #2 search_kb.");
+    assert_eq!(of(dropped(), dropped()), "Cancelled in #2 search_kb.");
+}
+
+#[test]
+fn a_call_that_panicked_is_where_its_run_panicked() {
+    let sample = Sample::new()
+        .step(failed_tool("search_kb", &json!({}), error("panic", "no index")))
+        .on_root(Payload::Error(error("panic", "no index")));
+    assert_eq!(
+        summary(RunStatus::Failed, &sample),
+        "Panicked in #1 search_kb: no index."
+    );
+}
+
+#[test]
 fn a_run_without_an_end_shows_how_far_it_came() {
     let sample = Sample::new().step(lookup()).step(search());
     assert_eq!(

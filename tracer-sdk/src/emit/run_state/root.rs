@@ -123,6 +123,7 @@ const MAX_UNFINISHED: usize = 32;
 #[derive(Debug, Serialize)]
 struct UnfinishedSpan<'a> {
     span_id: SpanId,
+    parent_span_id: SpanId,
     name: &'a str,
     r#type: &'static str,
     start_time: Timestamp,
@@ -132,6 +133,7 @@ impl<'a> UnfinishedSpan<'a> {
     fn new(span_id: SpanId, entry: &'a OpenEntry) -> Self {
         Self {
             span_id,
+            parent_span_id: entry.parent,
             name: cut_to(&entry.name, 256),
             r#type: entry.event_type.as_str(),
             start_time: entry.start,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::format::{
     Counts, EventType, LIVE_FILE, LOCK_FILE, RecordedStatus, RunMeta, SPEC_VERSION, SpanId, StoredTime, Tags,
-    TraceId,
+    TraceId, names,
 };
 use crate::read::file;
 
@@ -112,6 +112,32 @@ pub struct StartedSpan {
     pub event_type: EventType,
     /// When it started.
     pub start_time: StoredTime,
+}
+
+impl StartedSpan {
+    /// The spans that had not ended when their run did, as its root lists them; the first ones of many. One that is in
+    /// `spans.jsonl` has ended since.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{LoadedRun, StartedSpan};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+    /// let directory = run.dir().unwrap();
+    /// let call = tracer_sdk::tool_call("search").start()?;
+    /// run.finish();
+    /// let root = LoadedRun::read(&directory)?.spans.remove(0);
+    /// assert_eq!(StartedSpan::unfinished(&root.attributes)[0].name, "search");
+    /// # drop(call);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unfinished(root: &Map<String, Value>) -> Vec<Self> {
+        let list = names::UNFINISHED_LIST.find(root).and_then(Value::as_str);
+        let list = list.and_then(|list| serde_json::from_str::<Vec<Object>>(list).ok());
+        list.iter().flatten().filter_map(started_span).collect()
+    }
 }
 
 impl LiveFile {
