@@ -230,6 +230,13 @@ pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
     remarks
 }
 
+/// How many steps are where nothing said that they belong, as a sentence without its full stop.
+pub(crate) fn guess_remark(guessed_places: u64) -> Option<String> {
+    let steps = text::counted(guessed_places, "step");
+    let were = if guessed_places == 1 { "was" } else { "were" };
+    (guessed_places > 0).then(|| format!("{steps} {were} placed by guess: nothing said what called them"))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};

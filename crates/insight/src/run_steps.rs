@@ -6,7 +6,7 @@ use tracer_sdk::read::{InvalidRun, RecordError, RunDirectory, RunReader, Started
 
 use crate::in_flight;
 use crate::key_steps;
-use crate::run_head::RunHead;
+use crate::run_head::{RunHead, guess_remark};
 use crate::status::RunStatus;
 use crate::step_filter::StepFilter;
 use crate::step_order::numbered;
@@ -47,8 +47,8 @@ impl RunSteps {
         let status = directory.clone().read_summary().status();
         let mut run = RunReader::open(&directory.path, Strictness::Lenient)?;
         if !status.is_open() {
-            // A stale `.live` says nothing about a run that has ended.
-            run.in_flight.clear();
+            // A stale `.live` says nothing about a run that has ended; its root says what it was in.
+            run.in_flight = run.read_unfinished();
         }
         let records = (0..run.records.record_count()).filter_map(|number| {
             let header = run.records.header(number).filter(|header| !header.is_leftover)?;
@@ -73,6 +73,8 @@ impl RunSteps {
     /// The run as a whole.
     pub fn head(&self) -> RunHead {
         let run = &self.run;
+        let mut head = RunHead::of_meta(run.meta.as_ref(), self.status);
+        head.remarks.extend(guess_remark(run.guessed_places));
         RunHead {
             started: self.started(),
             tags: self.tags.clone(),
@@ -80,7 +82,7 @@ impl RunSteps {
             cut_tail: run.cut_tail,
             problems: run.problems.clone(),
             more_problems: run.more_problems,
-            ..RunHead::of_meta(run.meta.as_ref(), self.status)
+            ..head
         }
     }
 

@@ -111,6 +111,10 @@ fn a_call_without_a_parent_joins_the_only_live_run() {
     let run = data.finished();
     assert_eq!(span(&run, "chat").attributes["tracer.context"], "inferred");
     assert_eq!(run.meta.counts.llm_calls, 1);
+    // Readers say that it is a guess.
+    let directory = &data.run_dirs()[0];
+    let read = tracer_sdk::read::RunReader::open(directory, tracer_sdk::read::Strictness::Strict).unwrap();
+    assert_eq!(read.guessed_places, 1);
 }
 
 #[test]

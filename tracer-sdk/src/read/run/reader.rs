@@ -77,6 +77,8 @@ pub struct RunReader {
     pub failed_calls: u64,
     /// Number of model and tool calls whose outcome is unknown.
     pub unknown_calls: u64,
+    /// Number of spans whose place nothing said: who recorded them took the one that fits.
+    pub guessed_places: u64,
     /// The tokens of all model calls together.
     pub tokens: Usage,
     /// The model calls by what decides their price: what they cost is computed from them. Feature `prices`.
@@ -84,8 +86,8 @@ pub struct RunReader {
     pub model_calls: CallGroups,
     /// Bytes of a last line that were left out, because the run is running and its log was cut there.
     pub cut_tail: Option<u64>,
-    /// The timed spans that were started and have not ended: what a running run is waiting for, or what an interrupted
-    /// one was in.
+    /// The timed spans that were started and have not ended, by `.live`: what a running run is waiting for, or what an interrupted
+    /// one was in. Of a run that has ended: [`RunReader::read_unfinished`].
     pub in_flight: Vec<StartedSpan>,
     /// All problems: `meta.json` first, then by line; empty for a valid run.
     pub problems: Vec<Problem>,
@@ -198,6 +200,9 @@ impl RunReader {
         let (mut entries, mut tally) = (scan.log.entries, scan.log.visitor);
         let same_calls = join_same_calls(&mut entries, &mut tally, scan.lines.as_mut());
         let has_repeats = !same_calls.is_empty();
+        // What another report of the same call says of its place is no guess.
+        let is_guess = |line: &&u64| same_calls.call_of(**line).is_none() && same_calls.parent_of(**line).is_none();
+        let guessed_places = tally.guessed.iter().filter(is_guess).count() as u64;
         let (mut in_flight, live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
         let ended = ended_spans(&in_flight, &entries);
         in_flight.retain(|started| !ended.contains(&started.span_id));
@@ -254,6 +259,7 @@ impl RunReader {
             records_by_type,
             failed_calls,
             unknown_calls,
+            guessed_places,
             tokens: tally.tokens.usage(),
             #[cfg(feature = "prices")]
             model_calls,
@@ -284,16 +290,44 @@ impl RunReader {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_tags(&mut self) -> Tags {
+        match self.read_root() {
+            Some(root) => Tags::of_attributes(&root.attributes),
+            None => self.live_tags.clone(),
+        }
+    }
+
+    /// The timed spans that had not ended when the run did, and have not ended since: [`StartedSpan::unfinished`] of its root.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("agent").config(&config).start();
+    /// let directory = run.dir().unwrap();
+    /// let call = tracer_sdk::tool_call("search").start()?;
+    /// run.finish();
+    /// let unfinished = || RunReader::open(&directory, Strictness::Lenient).unwrap().read_unfinished();
+    /// assert_eq!(unfinished()[0].name, "search");
+    /// call.end()?;
+    /// assert!(unfinished().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_unfinished(&mut self) -> Vec<StartedSpan> {
+        let root = self.read_root();
+        let mut unfinished = root.map_or_else(Vec::new, |root| StartedSpan::unfinished(&root.attributes));
+        let ended = ended_spans(&unfinished, self.records.spans());
+        unfinished.retain(|started| !ended.contains(&started.span_id));
+        unfinished
+    }
+
+    fn read_root(&mut self) -> Option<SpanRecord> {
         let is_root = |number: &usize| {
             let header = self.records.header(*number);
             header.is_some_and(|header| header.event_type == EventType::RunStart)
         };
-        let root = (0..self.records.record_count()).find(is_root);
-        let span = root.and_then(|number| self.records.read_span_of(number).ok()?);
-        match span {
-            Some(span) => Tags::of_attributes(&span.attributes),
-            None => self.live_tags.clone(),
-        }
+        let root = (0..self.records.record_count()).find(is_root)?;
+        self.records.read_span_of(root).ok()?
     }
 
     /// The metadata, which every run that was opened strictly has.

@@ -1,18 +1,16 @@
 //! Sums over a run while its log goes by: [`Tally`], what its roots promote, and warnings about times that disagree.
 
-#[cfg(feature = "prices")]
-use crate::format::names;
-use crate::format::{EventType, Outcome, Timestamp, Usage};
+use crate::format::{EventType, Outcome, Timestamp, Usage, names};
 #[cfg(feature = "prices")]
 use crate::prices::{CallGroups, CallPriceKey, is_refusal};
 use crate::read::check::{self, RootSpan};
 use crate::read::log::{LinePlace, Problems, RecordHeader};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
 use crate::read::project::{
-    CallFacts, Lookup, PackedCalls, SpanView, is_call, is_own_call, outcome, promoted_type, span_type,
+    CallFacts, Lookup, PackedCalls, SpanView, is_call, is_own_call, outcome, promoted_type, span_type, text,
 };
 #[cfg(feature = "prices")]
-use crate::read::project::{is_replayed, model, provider, response_model, text};
+use crate::read::project::{is_replayed, model, provider, response_model};
 
 /// Sums over the spans that belong to the run. A duplicate of an ID is in it until it is taken out again.
 #[derive(Debug, Default)]
@@ -23,6 +21,8 @@ pub(super) struct Tally {
     pub(super) root: Option<RootSpan>,
     /// The records that roots give besides their own.
     pub(super) promoted: Vec<Promoted>,
+    /// The lines of the spans whose place is a guess of who recorded them.
+    pub(super) guessed: Vec<u64>,
     /// Spans whose times disagree.
     pub(super) warnings: Problems,
     /// The calls that other emitters recorded, which may be recorded more than once.
@@ -75,6 +75,9 @@ impl Tally {
                 self.calls.push(&call);
             }
         }
+        if is_placed_by_guess(&span.attributes) {
+            self.guessed.push(place.line);
+        }
         if span.parent_span_id.is_none() {
             self.root.get_or_insert(RootSpan {
                 start: header.instant,
@@ -83,6 +86,12 @@ impl Tally {
             self.promoted.extend(promoted_records(span, place));
         }
     }
+}
+
+/// Whether nothing said what the span belongs under: it had no context of its own, or a proxy took the place that fits.
+fn is_placed_by_guess(attributes: &impl Lookup) -> bool {
+    let says = |name, word| text(name, attributes).is_some_and(|said| said.split(',').any(|said| said == word));
+    says(names::CONTEXT, "inferred") || says(names::INFERRED, "parent")
 }
 
 /// What decides the price of a model call.

@@ -107,10 +107,14 @@ impl KnownKeys {
         for sources in [MODEL, RESPONSE_MODEL, RESPONSE_ID, SOURCE, FINISH_REASON] {
             keys.sources(sources, |used| used.is_outlined = true);
         }
-        for name in [names::DERIVED, names::INFERRED] {
-            keys.add(Tracer, name.written(), |used| used.is_noted = true);
-        }
-        for name in [names::REPLAYED, names::CLIENT_MODEL, names::REQUEST_ID] {
+        keys.add(Tracer, names::DERIVED.written(), |used| used.is_noted = true);
+        for name in [
+            names::REPLAYED,
+            names::CLIENT_MODEL,
+            names::REQUEST_ID,
+            names::INFERRED,
+            names::CONTEXT,
+        ] {
             keys.add(Tracer, name.written(), |used| used.is_outlined = true);
         }
         for sources in [PROVIDER, TOOL_NAME, CALL_ID] {
