@@ -199,7 +199,10 @@ fn ends(data: &DataDir, names: &[&str]) -> Vec<(String, String)> {
         let error_type = span.attributes.get("tracer.error_type");
         let of_event = || span.events.first()?.attributes.get("tracer.error_type");
         let error_type = error_type.or_else(of_event).and_then(Value::as_str);
-        (error_type.unwrap_or_default().to_owned(), span.status_description.clone())
+        (
+            error_type.unwrap_or_default().to_owned(),
+            span.status_description.clone(),
+        )
     };
     names.iter().map(end).collect()
 }
@@ -221,7 +224,12 @@ fn a_panic_below_a_manual_guard_is_its_end() {
     let panicked = ("panic".to_owned(), "no index".to_owned());
     assert_eq!(
         ends(&data, &["search", "gpt-5", "plan", "answered"]),
-        [panicked.clone(), panicked.clone(), panicked, (String::new(), String::new())]
+        [
+            panicked.clone(),
+            panicked.clone(),
+            panicked,
+            (String::new(), String::new())
+        ]
     );
 }
 
@@ -236,7 +244,10 @@ fn a_call_in_a_poll_that_panics_has_panicked() {
     });
     let polled = tracer_tests::recording::block_on(AssertUnwindSafe(work).catch_unwind());
     assert!(polled.is_err());
-    assert_eq!(ends(&data, &["search"]), [("panic".to_owned(), "no index".to_owned())]);
+    assert_eq!(
+        ends(&data, &["search"]),
+        [("panic".to_owned(), "no index".to_owned())]
+    );
 }
 
 #[test]
@@ -257,7 +268,10 @@ fn a_call_that_anothers_panic_drops_is_cancelled() {
         panic!("no index");
     };
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
-    assert_eq!(ends(&data, &["search"]), [("Cancelled".to_owned(), DROPPED.to_owned())]);
+    assert_eq!(
+        ends(&data, &["search"]),
+        [("Cancelled".to_owned(), DROPPED.to_owned())]
+    );
 }
 
 #[test]

@@ -105,9 +105,7 @@ impl IndexedSteps {
         self.promoted = self.index.promoted().collect();
         // A stale `.live` says nothing about a run that has ended; its root says what it was in.
         let live = is_open.then(|| read_live_file(&directory.path)).flatten();
-        (self.in_flight, self.live_tags) = live
-            .map(|live| (live.started, live.tags))
-            .unwrap_or_default();
+        (self.in_flight, self.live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
         if !is_open {
             self.in_flight = self.read_unfinished();
         }
