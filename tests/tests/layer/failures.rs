@@ -248,3 +248,156 @@ fn a_status_that_was_set_is_not_overruled() {
     });
     assert_eq!(records(&run, EventType::LlmCall)[0].outcome(), Outcome::Ok);
 }
+
+/// A model call that fails, as rig reports it: it just closes.
+fn failing_chat() {
+    info_span!(
+        "chat",
+        gen_ai.operation.name = "chat",
+        gen_ai.request.model = "gpt-5",
+        gen_ai.response.id = Empty
+    );
+}
+
+fn answered_chat() {
+    info_span!(
+        "chat",
+        gen_ai.operation.name = "chat",
+        gen_ai.request.model = "gpt-5",
+        gen_ai.response.id = "r-2"
+    );
+}
+
+fn lookup() {
+    info_span!(
+        "lookup",
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = "lookup"
+    );
+}
+
+/// A model call of rig's agent.
+fn agent_chat() {
+    info_span!(
+        target: "rig::agent_chat",
+        "chat",
+        gen_ai.operation.name = "chat",
+        gen_ai.request.model = "gpt-5",
+        gen_ai.response.id = "r-1"
+    );
+}
+
+fn incomplete(run: &tracer_tests::Finished) -> Vec<(String, String)> {
+    let errors = records(run, EventType::Error);
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    errors
+        .iter()
+        .map(|error| json(&error.payload))
+        .map(|error| (text(&error["error_type"]), text(&error["message"])))
+        .collect()
+}
+
+#[test]
+fn a_failed_last_call_fails_the_span_around_it() {
+    for around in [
+        || info_span!("handle_request"),
+        || info_span!("agent", agent.name = "calc"),
+        || info_span!("handle", gen_ai.operation.name = "invoke_agent"),
+    ] {
+        let failed = run(|| around().in_scope(failing_chat));
+        assert_eq!(failed.meta.status, RecordedStatus::Error);
+        assert_eq!(incomplete(&failed)[0].0, "incomplete");
+        assert_eq!(
+            failed.spans.last().unwrap().attributes["tracer.inferred"],
+            "error"
+        );
+        let gone_on = run(|| {
+            around().in_scope(|| {
+                failing_chat();
+                answered_chat();
+            });
+        });
+        assert_eq!(gone_on.meta.status, RecordedStatus::Ok);
+    }
+}
+
+#[test]
+fn a_failed_agent_fails_the_request_around_it() {
+    let agent = || info_span!("agent", agent.name = "calc");
+    let failed = run(|| {
+        let _request = info_span!("handle_request").entered();
+        agent().in_scope(failing_chat);
+    });
+    assert_eq!(failed.meta.status, RecordedStatus::Error);
+    let caught = run(|| {
+        let _request = info_span!("handle_request").entered();
+        agent().in_scope(failing_chat);
+        agent().in_scope(answered_chat);
+    });
+    assert_eq!(caught.meta.status, RecordedStatus::Ok);
+}
+
+#[test]
+fn a_call_on_its_own_that_failed_is_a_failed_run() {
+    let failed = run(failing_chat);
+    assert_eq!(failed.meta.status, RecordedStatus::Error);
+}
+
+#[test]
+fn an_agent_that_ends_after_its_tools_has_no_answer() {
+    let ended = |chat: fn(), around: fn() -> tracing::Span| {
+        run(|| {
+            around().in_scope(|| {
+                chat();
+                lookup();
+            });
+        })
+    };
+    // rig's agents ask until they have an answer, whatever span is around them.
+    for around in [
+        || info_span!("handle_request"),
+        || {
+            info_span!(
+                "invoke_agent",
+                gen_ai.operation.name = "invoke_agent",
+                gen_ai.completion = Empty
+            )
+        },
+    ] {
+        let failed = ended(agent_chat, around);
+        assert_eq!(failed.meta.status, RecordedStatus::Error);
+        assert_eq!(
+            incomplete(&failed)[0].1,
+            "no answer: no model call followed the tools"
+        );
+        assert_eq!(
+            ended(answered_chat, around).meta.status,
+            RecordedStatus::Ok,
+            "its program may be done"
+        );
+    }
+}
+
+#[test]
+fn an_error_that_functions_pass_on_is_one() {
+    #[tracing::instrument(err)]
+    fn inner() -> Result<(), String> {
+        answered_chat();
+        Err("no index".to_owned())
+    }
+    #[tracing::instrument(err)]
+    fn outer() -> Result<(), String> {
+        inner()
+    }
+    #[tracing::instrument(err)]
+    fn caught() -> Result<(), String> {
+        let _ = inner();
+        Ok(())
+    }
+    let failed = run(|| assert!(outer().is_err()));
+    assert_eq!(failed.meta.status, RecordedStatus::Error);
+    assert_eq!(incomplete(&failed), [("Error".to_owned(), "no index".to_owned())]);
+    let fine = run(|| assert!(caught().is_ok()));
+    assert_eq!(fine.meta.status, RecordedStatus::Ok);
+    assert_eq!(incomplete(&fine), [("Error".to_owned(), "no index".to_owned())]);
+}

@@ -1,18 +1,28 @@
 //! What the layer knows of the calls in a run: what models asked for, which tools wait for their results, what failed last.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use serde_json::Value;
 
+use super::outcome::INCOMPLETE;
 use super::tools::{ToolArguments, result_in};
+use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
-use crate::emit::open_span::OpenSpan;
+use crate::emit::open_span::{EndTime, OpenSpan};
 use crate::emit::run_state::RunState;
+use crate::format::names::span_names;
 use crate::format::{EventType, SpanId, Timestamp, names};
 use crate::process::{OwnLock, OwnProcess, PerProcess};
 
 /// How many tool spans of a run wait for their results.
 const MAX_WAITING: usize = 64;
+
+/// How many spans of a run are known by what they ended with.
+const MAX_ENDINGS: usize = 1024;
+
+/// How many errors of a run wait for its end.
+const MAX_PASSED_ON: usize = 64;
 
 /// What the layer knows of the calls in a run.
 #[derive(Debug, Default)]
@@ -22,11 +32,103 @@ pub(super) struct RunCalls {
     pub(super) waiting: Vec<WaitingTool>,
     /// Requests and replies of the run are logged.
     pub(super) has_bodies: bool,
-    /// The error of the last model call; `None` when it was answered.
-    pub(super) last_failure: Option<ErrorInfo>,
+    /// What happened last directly within a span, by its ID; a span with an answer of its own has none.
+    endings: HashMap<SpanId, Ending>,
+    /// Errors that functions returned, which may be the run's own.
+    passed_on: Vec<PassedOn>,
+}
+
+/// What happened last within a span that stands for the work of an agent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ending {
+    /// Why the last model call, or the last agent, failed.
+    pub(super) failure: Option<ErrorInfo>,
+    /// The last model call was that of an agent, which asks again until it has an answer.
+    pub(super) is_of_agent: bool,
+    /// A tool ran after it.
+    pub(super) ran_tool: bool,
+}
+
+impl Ending {
+    /// Why the work failed that ended like this and has no answer of its own.
+    pub(super) fn into_failure(self) -> Option<ErrorInfo> {
+        let no_answer = || ErrorInfo::new(INCOMPLETE, "no answer: no model call followed the tools");
+        self.failure
+            .or_else(|| (self.is_of_agent && self.ran_tool).then(no_answer))
+    }
+}
+
+/// An error that a function returned, as `#[instrument(err)]` logs it: who calls the function may return it, too.
+#[derive(Debug)]
+struct PassedOn {
+    context: Context,
+    at: Timestamp,
+    error: ErrorInfo,
+}
+
+impl PassedOn {
+    fn record(self) {
+        let mut span = OpenSpan::under(self.context, EventType::Error, span_names::ERROR.into());
+        if let Some(mut editor) = span.editor() {
+            editor.fail(self.error);
+        }
+        span.end_on_recording_thread(EndTime::At(self.at));
+    }
+}
+
+/// Keeps an error that a function returned until the end of the run, which may be that error: it is one, however many functions
+/// pass it on.
+pub(super) fn pass_on(context: Context, error: ErrorInfo) {
+    let run = Arc::clone(&context.run);
+    let calls = calls_of(&run);
+    let passed_on = PassedOn {
+        at: run.clock.now(),
+        context,
+        error,
+    };
+    let is_first = {
+        let Some(mut known) = calls.lock() else { return };
+        let mut all = known.passed_on.iter();
+        if all.any(|other| other.error.message == passed_on.error.message)
+            || known.passed_on.len() >= MAX_PASSED_ON
+        {
+            return;
+        }
+        known.passed_on.push(passed_on);
+        known.passed_on.len() == 1
+    };
+    if is_first {
+        run.before_end(move |error| {
+            let passed_on = calls.lock().map(|mut calls| std::mem::take(&mut calls.passed_on));
+            let is_other = |passed_on: &PassedOn| {
+                error.is_none_or(|error| !error.message.contains(&passed_on.error.message))
+            };
+            let others = passed_on.into_iter().flatten().filter(is_other);
+            others.for_each(PassedOn::record);
+        });
+    }
 }
 
 impl RunCalls {
+    /// A model call, or an agent, ended directly within a span.
+    pub(super) fn end_within(&mut self, parent: SpanId, ending: Ending) {
+        if self.endings.len() < MAX_ENDINGS || self.endings.contains_key(&parent) {
+            self.endings.insert(parent, ending);
+        }
+    }
+
+    /// A tool ran directly within a span.
+    pub(super) fn ran_tool(&mut self, parent: SpanId) {
+        if let Some(ending) = self.endings.get_mut(&parent) {
+            ending.ran_tool = true;
+        }
+    }
+
+    /// What happened last within a span that has ended.
+    pub(super) fn take_ending(&mut self, span: SpanId) -> Option<Ending> {
+        self.endings.remove(&span)
+    }
+
     /// Removes the tools whose results a request holds. Those that it does not name wait on: it may be another
     /// conversation's.
     pub(super) fn take_answered(&mut self, request: &Value) -> Vec<(WaitingTool, String)> {
@@ -104,7 +206,7 @@ impl WaitingTool {
         }
         if is_first {
             let calls = Arc::downgrade(calls);
-            run.before_end(move || {
+            run.before_end(move |_| {
                 let waiting = calls
                     .upgrade()
                     .and_then(|calls| Some(std::mem::take(&mut calls.lock()?.waiting)));

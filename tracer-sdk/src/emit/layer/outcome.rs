@@ -8,8 +8,8 @@ use crate::emit::conventions::CANCELLED;
 use crate::emit::error::ErrorInfo;
 use crate::format::{EventType, names};
 
-/// The error type of a model call that ended without a word of an answer.
-const INCOMPLETE: &str = "incomplete";
+/// The error type of a model call, or an agent, that ended without a word of an answer.
+pub(super) const INCOMPLETE: &str = "incomplete";
 
 /// An error of a span, and whether the library reported it.
 #[derive(Debug, PartialEq, Eq)]

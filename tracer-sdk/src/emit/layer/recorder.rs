@@ -9,6 +9,7 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
 use super::attributes::{FieldVisitor, SentAttributes};
 use super::bodies::parse_message;
+use super::calls::pass_on;
 use super::callsites::{CallsiteFilter, count_enter, count_exit};
 use super::report;
 use super::runs::{LiveContext, OutermostSpan, SurroundingSpan, start_run};
@@ -127,15 +128,25 @@ fn recorded<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) -> Option<LibraryS
     span.extensions().get::<LibrarySpan>().cloned()
 }
 
-/// The nearest recorded span around an event.
-fn nearest<S>(event: &Event<'_>, context: &LayerContext<'_, S>) -> Option<LibrarySpan>
+/// The nearest recorded span around an event, or else the outermost span around it.
+fn around<S>(
+    event: &Event<'_>,
+    context: &LayerContext<'_, S>,
+) -> (Option<LibrarySpan>, Option<SurroundingSpan>)
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    context
-        .event_span(event)?
-        .scope()
-        .find_map(|span| recorded(&span))
+    let mut outermost = None;
+    for span in context.event_scope(event).into_iter().flatten() {
+        if let Some(recorded) = recorded(&span) {
+            return (Some(recorded), None);
+        }
+        outermost = span
+            .extensions()
+            .get::<OutermostSpan>()
+            .and_then(OutermostSpan::shared);
+    }
+    (None, outermost)
 }
 
 /// The context of a span that is entered or left: of a recorded one, or of the outermost one of a run.
@@ -233,7 +244,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
         let Some(_recording) = RecordingGuard::enter() else {
             return;
         };
-        let around = nearest(event, &context);
+        let (around, outermost) = around(event, &context);
         if around.is_none() && (is_body_target(metadata.target()) || *metadata.level() > Level::ERROR) {
             return;
         }
@@ -268,7 +279,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
             }
         }
         if *metadata.level() <= Level::WARN {
-            log(metadata, fields, described.or(around).as_ref());
+            let around = described.or(around);
+            log(metadata, fields, around.as_ref(), outermost.as_ref());
         }
     }
 
@@ -333,7 +345,12 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
 
 /// Keeps a warning or an error of a library: an error that names one as a record of its own, the rest as an event of the
 /// span.
-fn log(metadata: &'static Metadata<'static>, fields: SentAttributes, around: Option<&LibrarySpan>) {
+fn log(
+    metadata: &'static Metadata<'static>,
+    fields: SentAttributes,
+    around: Option<&LibrarySpan>,
+    outermost: Option<&SurroundingSpan>,
+) {
     // What the `log` crate hands over names its own target in a field.
     if fields.text("log.target").is_some_and(is_noise) {
         return;
@@ -347,7 +364,8 @@ fn log(metadata: &'static Metadata<'static>, fields: SentAttributes, around: Opt
     if is_error && names_an_error {
         let context = around
             .map(|around| around.context().clone())
-            .or_else(Context::of_thread);
+            .or_else(Context::of_thread)
+            .or_else(|| outermost?.context());
         let Some(context) = context else { return };
         let error_type = fields
             .first_text(&["exception.type", "error.type"])
@@ -357,6 +375,16 @@ fn log(metadata: &'static Metadata<'static>, fields: SentAttributes, around: Opt
         info.stack = fields.text("exception.stacktrace").map(str::to_owned);
         if let Some(around) = around {
             around.set_last_error(info.message.clone());
+        }
+        // `#[instrument(err)]` says nothing else.
+        if fields.as_map().keys().eq(["error"]) {
+            if let Some(around) = around {
+                around.fail_at(metadata, &info);
+            }
+            if let Some(outermost) = outermost {
+                outermost.fail_at(metadata, &info);
+            }
+            return pass_on(context, info);
         }
         let mut span = OpenSpan::under(context, EventType::Error, span_names::ERROR.into());
         if let Some(mut editor) = span.editor() {

@@ -8,7 +8,9 @@ use std::time::Duration;
 use once_cell::race::OnceBox;
 use tracing::Metadata;
 
+use super::calls::calls_of;
 use super::report;
+use super::span::INFERRED_ERROR;
 use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
 use crate::emit::given_tags::GivenTags;
@@ -17,10 +19,17 @@ use crate::emit::panic;
 use crate::emit::run_state::RunState;
 use crate::emit::site::Site;
 use crate::emit::start::{Started, start_run_since};
-use crate::format::EventType;
+use crate::format::{EventType, names};
 use crate::process::{OwnLock, OwnProcess, coarse_now, since_coarse};
 use crate::settings::Config;
+use crate::write::draft::Draft;
 use crate::write::files::{Disk, FileSystem};
+
+/// Whether an event is of the attribute that made a span: they have one place in the code.
+pub(super) fn is_of(span: &'static Metadata<'static>, event: &'static Metadata<'static>) -> bool {
+    let place = |metadata: &Metadata<'static>| Some((metadata.file()?, metadata.line()?));
+    place(span).is_some() && place(span) == place(event)
+}
 
 /// A run that a layer has started.
 #[derive(Debug)]
@@ -158,11 +167,20 @@ impl OutermostSpan {
     pub(super) fn close(&self) {
         let run = self.run.get().and_then(|run| run.lock()?.take());
         if let Some(OutermostRun {
-            run, joined, error, ..
+            context,
+            run,
+            mut joined,
+            error,
+            ..
         }) = run
         {
             let end = run.clock.now();
-            let error = error.or_else(|| panic::unwinding().map(|panic| panic.error));
+            let reported = error.or_else(|| panic::unwinding().map(|panic| panic.error));
+            let is_inferred = reported.is_none();
+            let error = reported.or_else(|| failure_within(&context));
+            if let Some(error) = &error {
+                fail(&run, &mut joined, error, is_inferred);
+            }
             joined.end_on_recording_thread(EndTime::At(end));
             run.end(error, end);
         }
@@ -178,7 +196,38 @@ impl OutermostSpan {
     }
 }
 
+/// Why the work within a span failed, where nothing said so.
+fn failure_within(context: &Context) -> Option<ErrorInfo> {
+    let calls = calls_of(&context.run);
+    let ending = calls.lock()?.take_ending(context.span);
+    ending?.into_failure()
+}
+
+/// Says of the root, or of the span that this process has in the run of another one, how it failed.
+fn fail(run: &RunState, joined: &mut OpenSpan, error: &ErrorInfo, is_inferred: bool) {
+    if let Some(mut editor) = joined.editor() {
+        if is_inferred {
+            editor.redacted().0.word(names::INFERRED, INFERRED_ERROR);
+        }
+        editor.fail(error.clone());
+    } else if is_inferred {
+        let mut draft = Draft::default();
+        draft.word(names::INFERRED, INFERRED_ERROR);
+        run.describe_root(draft);
+    }
+}
+
 impl SurroundingSpan {
+    /// An error was logged within it, at a place in the code. `#[instrument(err)]` does so where the span itself is.
+    pub(super) fn fail_at(&self, place: &'static Metadata<'static>, error: &ErrorInfo) {
+        if is_of(self.metadata, place)
+            && let Some(mut run) = self.run.lock()
+            && let Some(run) = run.as_mut()
+        {
+            run.error.get_or_insert_with(|| error.clone());
+        }
+    }
+
     /// The context of the run, if there is one by now.
     pub(super) fn context(&self) -> Option<Context> {
         let run = self.run.lock()?;

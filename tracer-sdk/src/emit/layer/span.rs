@@ -11,10 +11,12 @@ use tracing::Metadata;
 
 use super::attributes::SentAttributes;
 use super::bodies::{CallSide, RigRequest, finish_reason};
-use super::calls::{JsonOrText, SharedCalls, WaitingTool, calls_of};
+use super::calls::{Ending, JsonOrText, SharedCalls, WaitingTool, calls_of};
 use super::outcome::{Failure, failure};
-use super::runs::LiveContext;
-use super::vocabulary::{CALL_IDS, MODELS, NAMED_TOOL, TOOLS, names_a_tool, shows_an_answer};
+use super::runs::{LiveContext, is_of};
+use super::vocabulary::{
+    CALL_IDS, MODELS, NAMED_TOOL, TOOLS, asks_until_answered, names_a_tool, shows_an_answer,
+};
 use crate::disk;
 use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
@@ -121,6 +123,9 @@ impl Visits {
 struct OpenWork {
     /// Empty for the root of a run.
     span: OpenSpan,
+    /// The span that it is in, and itself.
+    parent: SpanId,
+    is_agent: bool,
     attributes: SentAttributes,
     event_type: EventType,
     /// The call that this one may report again.
@@ -179,6 +184,8 @@ impl LibrarySpan {
         let run = Arc::clone(&context.run);
         let mut work = OpenWork {
             span: OpenSpan::default(),
+            parent: context.span,
+            is_agent: is_root,
             event_type,
             enclosing: None,
             calls: calls_of(&run),
@@ -207,7 +214,8 @@ impl LibrarySpan {
                 if is_inferred {
                     editor.redacted().0.word(names::CONTEXT, "inferred");
                 }
-                if loops::is_agent(|key| work.attributes.text(key)) {
+                work.is_agent = loops::is_agent(|key| work.attributes.text(key));
+                if work.is_agent {
                     editor.begin_branch();
                 }
             }
@@ -347,6 +355,17 @@ impl LibrarySpan {
         self.edit(|work| work.last_error = Some(error));
     }
 
+    /// An error was logged within it, at a place in the code. `#[instrument(err)]` does so where the span itself is.
+    pub(super) fn fail_at(&self, place: &'static Metadata<'static>, error: &ErrorInfo) {
+        if is_of(self.0.metadata, place) {
+            self.edit(|work| {
+                work.attributes.set("otel.status_code", "ERROR".into());
+                work.attributes
+                    .set("otel.status_description", error.message.clone().into());
+            });
+        }
+    }
+
     /// The span follows from another one of its run.
     pub(super) fn add_link(&self, other: &Self) {
         let (this, other) = (&self.0.context, &other.0.context);
@@ -449,7 +468,11 @@ impl OpenWork {
             let class = Value::from(&*panic.error.error_type);
             self.attributes.set(names::SENT_ERROR_TYPE.written(), class);
         }
-        let failure = panic.or_else(|| {
+        let same_call = self.same_call(event_type);
+        let ending = self.take_ending(context.span);
+        // An agent whose last model call failed was not dropped, but failed with it.
+        let is_given_up = is_given_up && ending.as_ref().is_none_or(|ending| ending.failure.is_none());
+        let said = panic.or_else(|| {
             failure(
                 &self.attributes,
                 event_type,
@@ -459,20 +482,69 @@ impl OpenWork {
                 is_given_up,
             )
         });
+        let failure = said.or_else(|| self.failed_within(ending.clone()));
         let end = self.end(event_type, &run);
-        let same_call = self.same_call(event_type);
-        if event_type == EventType::LlmCall
-            && same_call.is_none()
-            && let Some(mut calls) = self.calls.lock()
-        {
-            calls.last_failure = failure.as_ref().map(|failure| failure.error.clone());
-        }
+        self.tell_parent(metadata, same_call, failure.as_ref(), ending);
         match (self.owned.take(), self.span.is_empty()) {
             (Some(run), true) => self.close_root(&run, metadata, failure, end, limits),
             (owned, _) => {
+                // The run has no work but this.
+                let failed = owned
+                    .as_ref()
+                    .and_then(|_| self.take_ending(self.parent)?.into_failure());
                 self.close_span(&run, metadata, event_type, same_call, failure, end, limits);
                 if let Some(run) = owned {
-                    run.end(None, end);
+                    run.end(failed, end);
+                }
+            }
+        }
+    }
+
+    /// What happened last directly within a span.
+    fn take_ending(&self, within: SpanId) -> Option<Ending> {
+        self.calls.lock()?.take_ending(within)
+    }
+
+    /// The failure of an agent that follows from what happened last within it: it has nothing to say itself.
+    fn failed_within(&self, ending: Option<Ending>) -> Option<Failure> {
+        let is_answered = self.attributes.telling_keys().any(shows_an_answer);
+        let is_ok = self
+            .attributes
+            .text("otel.status_code")
+            .is_some_and(|status| status.eq_ignore_ascii_case("ok"));
+        if !self.is_agent || is_answered || is_ok {
+            return None;
+        }
+        Some(Failure {
+            error: ending?.into_failure()?,
+            is_inferred: true,
+        })
+    }
+
+    /// What the span's end means for the one around it.
+    fn tell_parent(
+        &self,
+        metadata: &Metadata<'_>,
+        same_call: Option<SpanId>,
+        failure: Option<&Failure>,
+        within: Option<Ending>,
+    ) {
+        let Some(mut calls) = self.calls.lock() else {
+            return;
+        };
+        let ended = Ending {
+            failure: failure.map(|failure| failure.error.clone()),
+            is_of_agent: asks_until_answered(metadata.target()),
+            ran_tool: false,
+        };
+        match self.event_type {
+            EventType::LlmCall if same_call.is_none() => calls.end_within(self.parent, ended),
+            EventType::ToolCall => calls.ran_tool(self.parent),
+            EventType::LlmCall => {}
+            _ if self.is_agent => calls.end_within(self.parent, ended),
+            _ => {
+                if let Some(within) = within {
+                    calls.end_within(self.parent, within);
                 }
             }
         }
@@ -502,15 +574,6 @@ impl OpenWork {
         end: Timestamp,
         limits: ForeignLimits,
     ) {
-        let is_answered = self.attributes.telling_keys().any(shows_an_answer);
-        let failure = failure.or_else(|| {
-            // An agent whose last model call failed, and that has nothing to say itself, failed with it.
-            let error = self.calls.lock()?.last_failure.take()?;
-            (!is_answered).then_some(Failure {
-                error,
-                is_inferred: true,
-            })
-        });
         let mut draft = Draft::default();
         self.describe(&mut draft, &run.redactor, metadata, EventType::Unknown, limits);
         if let Some(failure) = failure.as_ref().filter(|failure| failure.is_inferred) {
@@ -660,7 +723,7 @@ impl OpenWork {
 }
 
 /// What [`names::INFERRED`] says of an error that the library did not report.
-const INFERRED_ERROR: &str = "error";
+pub(super) const INFERRED_ERROR: &str = "error";
 
 fn span_kind(text: &str) -> Option<SpanKind> {
     const KINDS: [SpanKind; 5] = [

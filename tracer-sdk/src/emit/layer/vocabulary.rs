@@ -44,6 +44,14 @@ const NOISE_TARGETS: [&str; 12] = [
 /// Where rig logs the whole request and reply of a model call.
 const BODY_TARGETS: [&str; 2] = ["rig::completions", "rig::streaming"];
 
+/// Where rig's agents ask models.
+const AGENT_CALL_TARGETS: [&str; 2] = ["rig::agent_chat", "rig_agent"];
+
+/// Whether the model calls of a target are those of an agent that asks until it has an answer. Another agent may end with a tool.
+pub(super) fn asks_until_answered(target: &str) -> bool {
+    AGENT_CALL_TARGETS.iter().any(|agent| is_below(target, agent))
+}
+
 /// Whether a target is a module or lies below it.
 pub(super) fn is_below(target: &str, module: &str) -> bool {
     target

@@ -97,7 +97,7 @@ pub(crate) struct RunState {
 
 /// Something to be done before a run ends.
 #[cfg(feature = "tracing")]
-struct BeforeEnd(Box<dyn FnOnce() + Send>);
+struct BeforeEnd(Box<dyn FnOnce(Option<&ErrorInfo>) + Send>);
 
 #[cfg(feature = "tracing")]
 impl std::fmt::Debug for BeforeEnd {
@@ -417,11 +417,11 @@ impl RunState {
             .unwrap_or_default()
     }
 
-    /// Does something before the run ends; at once where it has ended.
+    /// Does something before the run ends, with the error that it ends with; at once where it has ended.
     #[cfg(feature = "tracing")]
-    pub(crate) fn before_end(&self, work: impl FnOnce() + Send + 'static) {
+    pub(crate) fn before_end(&self, work: impl FnOnce(Option<&ErrorInfo>) + Send + 'static) {
         if self.has_ended() {
-            return work();
+            return work(None);
         }
         if let Some(mut waiting) = self.before_end.lock() {
             waiting.push(BeforeEnd(Box::new(work)));
@@ -429,13 +429,13 @@ impl RunState {
     }
 
     #[cfg(feature = "tracing")]
-    fn do_before_end(&self) {
+    fn do_before_end(&self, error: Option<&ErrorInfo>) {
         let waiting = self
             .before_end
             .lock()
             .map(|mut waiting| std::mem::take(&mut *waiting));
         for BeforeEnd(work) in waiting.into_iter().flatten() {
-            work();
+            work(error);
         }
     }
 
@@ -645,7 +645,7 @@ impl RunState {
             return;
         }
         #[cfg(feature = "tracing")]
-        self.do_before_end();
+        self.do_before_end(error.as_ref());
         if let Some(error) = error {
             self.fail_at(error, end);
         }
