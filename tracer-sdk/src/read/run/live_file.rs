@@ -129,7 +129,7 @@ impl StartedSpan {
     /// run.finish();
     /// let root = LoadedRun::read(&directory)?.spans.remove(0);
     /// assert_eq!(StartedSpan::unfinished(&root.attributes)[0].name, "search");
-    /// # drop(call);
+    /// call.end()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
