@@ -33,14 +33,14 @@ pub(super) struct RunCalls {
     /// Requests and replies of the run are logged.
     pub(super) has_bodies: bool,
     /// What happened last directly within a span, by its ID; a span with an answer of its own has none.
-    endings: HashMap<SpanId, Ending>,
+    endings: HashMap<SpanId, WorkEnding>,
     /// Errors that functions returned, which may be the run's own.
     passed_on: Vec<PassedOn>,
 }
 
 /// What happened last within a span that stands for the work of an agent.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ending {
+pub(super) struct WorkEnding {
     /// Why the last model call, or the last agent, failed.
     pub(super) failure: Option<ErrorInfo>,
     /// The last model call was that of an agent, which asks again until it has an answer.
@@ -49,7 +49,7 @@ pub(super) struct Ending {
     pub(super) ran_tool: bool,
 }
 
-impl Ending {
+impl WorkEnding {
     /// Why the work failed that ended like this and has no answer of its own.
     pub(super) fn into_failure(self) -> Option<ErrorInfo> {
         let no_answer = || ErrorInfo::new(INCOMPLETE, "no answer: no model call followed the tools");
@@ -111,7 +111,7 @@ pub(super) fn pass_on(context: Context, error: ErrorInfo) {
 
 impl RunCalls {
     /// A model call, or an agent, ended directly within a span.
-    pub(super) fn end_within(&mut self, parent: SpanId, ending: Ending) {
+    pub(super) fn end_within(&mut self, parent: SpanId, ending: WorkEnding) {
         if self.endings.len() < MAX_ENDINGS || self.endings.contains_key(&parent) {
             self.endings.insert(parent, ending);
         }
@@ -125,7 +125,7 @@ impl RunCalls {
     }
 
     /// What happened last within a span that has ended.
-    pub(super) fn take_ending(&mut self, span: SpanId) -> Option<Ending> {
+    pub(super) fn take_ending(&mut self, span: SpanId) -> Option<WorkEnding> {
         self.endings.remove(&span)
     }
 

@@ -11,6 +11,9 @@ use crate::format::{EventType, names};
 /// The error type of a model call, or an agent, that ended without a word of an answer.
 pub(super) const INCOMPLETE: &str = "incomplete";
 
+/// What [`names::INFERRED`] says of an error that the library did not report.
+pub(super) const INFERRED_ERROR: &str = "error";
+
 /// An error of a span, and whether the library reported it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {

@@ -9,8 +9,8 @@ use once_cell::race::OnceBox;
 use tracing::Metadata;
 
 use super::calls::calls_of;
+use super::outcome::INFERRED_ERROR;
 use super::report;
-use super::span::INFERRED_ERROR;
 use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
 use crate::emit::given_tags::GivenTags;

@@ -11,8 +11,8 @@ use tracing::Metadata;
 
 use super::attributes::SentAttributes;
 use super::bodies::{CallSide, RigRequest, finish_reason};
-use super::calls::{Ending, JsonOrText, SharedCalls, WaitingTool, calls_of};
-use super::outcome::{Failure, failure};
+use super::calls::{JsonOrText, SharedCalls, WaitingTool, WorkEnding, calls_of};
+use super::outcome::{Failure, INFERRED_ERROR, failure};
 use super::runs::{LiveContext, is_of};
 use super::vocabulary::{
     CALL_IDS, MODELS, NAMED_TOOL, TOOLS, asks_until_answered, names_a_tool, shows_an_answer,
@@ -501,12 +501,12 @@ impl OpenWork {
     }
 
     /// What happened last directly within a span.
-    fn take_ending(&self, within: SpanId) -> Option<Ending> {
+    fn take_ending(&self, within: SpanId) -> Option<WorkEnding> {
         self.calls.lock()?.take_ending(within)
     }
 
     /// The failure of an agent that follows from what happened last within it: it has nothing to say itself.
-    fn failed_within(&self, ending: Option<Ending>) -> Option<Failure> {
+    fn failed_within(&self, ending: Option<WorkEnding>) -> Option<Failure> {
         let is_answered = self.attributes.telling_keys().any(shows_an_answer);
         let is_ok = self
             .attributes
@@ -527,12 +527,12 @@ impl OpenWork {
         metadata: &Metadata<'_>,
         same_call: Option<SpanId>,
         failure: Option<&Failure>,
-        within: Option<Ending>,
+        within: Option<WorkEnding>,
     ) {
         let Some(mut calls) = self.calls.lock() else {
             return;
         };
-        let ended = Ending {
+        let ended = WorkEnding {
             failure: failure.map(|failure| failure.error.clone()),
             is_of_agent: asks_until_answered(metadata.target()),
             ran_tool: false,
@@ -721,9 +721,6 @@ impl OpenWork {
         }
     }
 }
-
-/// What [`names::INFERRED`] says of an error that the library did not report.
-pub(super) const INFERRED_ERROR: &str = "error";
 
 fn span_kind(text: &str) -> Option<SpanKind> {
     const KINDS: [SpanKind; 5] = [
