@@ -202,7 +202,7 @@ impl RunReader {
         let has_repeats = !same_calls.is_empty();
         // What another report of the same call says of its place is no guess.
         let is_guess =
-            |line: &&u64| same_calls.call_of(**line).is_none() && same_calls.parent_of(**line).is_none();
+            |line: &&u64| same_calls.call_of(**line).is_none() && same_calls.repeats_of(**line).is_empty();
         let guessed_places = tally.guessed.iter().filter(is_guess).count() as u64;
         let (mut in_flight, live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
         let ended = ended_spans(&in_flight, &entries);
