@@ -18,7 +18,7 @@ use super::run_state::RunState;
 use super::site::Site;
 use super::start::{Started, start_run};
 use crate::format::names;
-use crate::format::{EventType, Tags};
+use crate::format::{EventType, Tags, Usage};
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::process::OwnLock;
 use crate::settings::Config;
@@ -204,6 +204,15 @@ impl Scope {
         });
     }
 
+    /// Records the tokens that the model used, by a function of its answer, which is called where something is recorded.
+    pub fn usage_of<T: ?Sized, U: Into<Option<Usage>>>(&self, answer: &T, usage: impl FnOnce(&T) -> U) {
+        if self.is_recording()
+            && let Some(usage) = usage(answer).into()
+        {
+            self.edit(|span| span.usage(usage));
+        }
+    }
+
     /// The span is taken out while it is edited: user code never runs under the lock.
     fn edit(&self, change: impl FnOnce(&mut SpanEditor<'_>)) {
         let (Some(inner), Some(_recording)) = (&self.inner, RecordingGuard::enter()) else {
@@ -280,10 +289,12 @@ impl Scope {
         let clock = &inner.context.run.clock;
         let end = clock.before(clock.now(), ago);
         let mut span = inner.take_span();
-        if let (Some(mut span), Some(error)) = (span.editor(), &error)
+        let tripped = || inner.run.as_ref()?.tripped_in_joined();
+        if let Some(mut span) = span.editor()
             && !span.has_error()
+            && let Some(error) = error.clone().or_else(tripped)
         {
-            span.fail(error.clone());
+            span.fail(error);
         }
         drop(recording);
         // A guardrail that this trips is sticky: the next recorder call returns it.

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::{text, units};
-use tracer_sdk::format::{ForkOrigin, RUNS_FOLDER, Timestamp, TraceId};
-use tracer_sdk::read::{RunStatus, RunStore};
+use tracer_sdk::format::{
+    ErrorPayload, EventType, ForkOrigin, Payload, RUNS_FOLDER, Timestamp, TraceId, error_type,
+};
+use tracer_sdk::read::{RunReader, RunStatus, RunStore, Strictness};
 use tracer_sdk::settings::Settings;
 
 use super::child::{Exit, Survivor, survivors};
@@ -393,7 +395,7 @@ impl Recording {
             receiver.stop();
         }
         let went_through = self.models.take().map(ModelSource::stop).unwrap_or_default();
-        let ended = self.collector.end_run(&ending(end));
+        let ended = self.collector.end_run(&self.ending(end));
         let summary = self.collector.close();
         let mut recorded = self.read_back(&summary);
         recorded.error = match ended {
@@ -457,6 +459,36 @@ impl Recording {
         let models = self.models.as_ref().map(ModelSource::statistics);
         receiver.is_some_and(|received| received.open_connections > 0)
             || models.is_some_and(|proxied| proxied.open_requests > 0)
+    }
+
+    /// How the run ends: as the command did, unless a limit of the command's own stopped it, and it went on.
+    fn ending(&self, end: CommandEnd) -> RunEnding {
+        let ending = ending(end);
+        match self.trace_id().and_then(|run| self.exceeded_limit(run)) {
+            Some(exceeded) if end.exit == Some(Exit::Code(0)) => {
+                ending.failed(&exceeded.error_type, &exceeded.message)
+            }
+            _ => ending,
+        }
+    }
+
+    /// The limit that a part of the run has crossed, as the command says it.
+    fn exceeded_limit(&self, run: TraceId) -> Option<ErrorPayload> {
+        let store = RunStore::new(&self.options.settings.data_dir);
+        let directory = store.select(&run.to_string()).ok()?;
+        let mut run = RunReader::open(&directory.path, Strictness::Lenient).ok()?;
+        (0..run.records.record_count()).find_map(|number| {
+            let header = run.records.header(number)?;
+            if header.event_type != EventType::Unknown || !header.outcome.is_failure() {
+                return None;
+            }
+            match run.records.read_record(number).ok()??.payload {
+                Payload::Unknown { error, .. } => {
+                    error.filter(|error| error_type::is_guardrail(&error.error_type))
+                }
+                _ => None,
+            }
+        })
     }
 
     /// What the runs hold, as readers see them.

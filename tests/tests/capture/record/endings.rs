@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::read::{LoadedRun, RunStatus};
 use tracer_tests::{kills, wait_until};
 
@@ -88,6 +89,22 @@ fn a_killed_annotated_program_leaves_the_run_valid() {
     assert!(output.status.success(), "{output:?}");
     let run = recorder.run();
     assert_eq!(run.run.meta.counts.tool_calls, 1, "what it recorded is there");
+}
+
+#[test]
+fn a_limit_of_the_program_holds_in_a_recorded_run() {
+    let recorder = Recorder::new().env("TRACER_MAX_LLM_CALLS", "1");
+    // It takes the refusal for an end, and exits with 0.
+    let outcome = recorder.record(&[env!("CARGO_BIN_EXE_traced"), "spend", "3"]);
+    assert_eq!(outcome.code, Some(0));
+    let run = recorder.run();
+    assert_eq!(run.status(), RecordedStatus::Error);
+    let error = tracer_tests::finished::payload(run.all(EventType::Error).last().unwrap());
+    assert_eq!(error["error_type"], "GuardrailExceeded");
+    assert_eq!(
+        run.span_named("spending").status_description,
+        "the run was stopped by max_llm_calls: 2 model calls, and 1 is allowed"
+    );
 }
 
 #[test]

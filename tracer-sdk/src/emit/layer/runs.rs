@@ -175,7 +175,9 @@ impl OutermostSpan {
         }) = run
         {
             let end = run.clock.now();
-            let reported = error.or_else(|| panic::unwinding().map(|panic| panic.error));
+            let reported = error
+                .or_else(|| panic::unwinding().map(|panic| panic.error))
+                .or_else(|| run.tripped_in_joined());
             let is_inferred = reported.is_none();
             let error = reported.or_else(|| failure_within(&context));
             if let Some(error) = &error {

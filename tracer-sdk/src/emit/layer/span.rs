@@ -482,7 +482,12 @@ impl OpenWork {
                 is_given_up,
             )
         });
-        let failure = said.or_else(|| self.failed_within(ending.clone()));
+        let tripped = self.owned.as_ref().and_then(|run| run.tripped_in_joined());
+        let tripped = tripped.map(|error| Failure {
+            error,
+            is_inferred: false,
+        });
+        let failure = said.or(tripped).or_else(|| self.failed_within(ending.clone()));
         let end = self.end(event_type, &run);
         self.tell_parent(metadata, same_call, failure.as_ref(), ending);
         match (self.owned.take(), self.span.is_empty()) {

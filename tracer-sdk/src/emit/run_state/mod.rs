@@ -269,6 +269,12 @@ impl RunState {
         self.progress.lock()?.tripped()
     }
 
+    /// The limit that this process's part of another one's run has crossed. Its own runs have it as their error.
+    pub(crate) fn tripped_in_joined(&self) -> Option<ErrorInfo> {
+        let exceeded = self.tripped().filter(|_| self.place.joined)?;
+        Some(ErrorInfo::new(exceeded.error_type(), exceeded.to_string()))
+    }
+
     /// Asks for a place for a call that is about to be made; a forked child needs none.
     pub(crate) fn reserve(&self, event_type: EventType) -> Result<Option<CallReservation>, CallRefusal> {
         let (elapsed, now) = self.clock.read();
