@@ -31,6 +31,7 @@ use quote::{ToTokens, quote};
 /// | `name = EXPR`, or a string literal alone | run, span, tool | the name, into a `Cow<'static, str>`: clone what is borrowed |
 /// | `args`, `args(a, b)` | tool, llm | keep all the arguments, or these, but never `self`; each must be `Serialize` |
 /// | `result` | tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
+/// | `usage = FUNCTION` | llm | the tokens: a function of the returned value, of a `Result` the one in `Ok`, that gives a `Usage` or an `Option` of one |
 /// | `max_llm_calls`, `max_tool_calls`, `max_events` `= N` | run | guardrails: maximum number (`u64`) |
 /// | `max_duration_s = N` | run | guardrail: maximum duration in seconds, whole or fractional |
 /// | `max_cost_usd = N` | run | guardrail: maximum cost of model calls in US dollars; feature `prices` |
@@ -42,6 +43,8 @@ use quote::{ToTokens, quote};
 /// Arguments and results are kept only when asked for, and pass through redaction; that a tool takes none is kept always. Of a model call they are the prompt and
 /// the response; a single argument is the prompt itself, several are an object. The values of options are expressions that may
 /// use the arguments; they are evaluated before the body, and their guardrails count only when the function starts a run.
+///
+/// Without `usage`, a model call has no tokens and no cost: nothing of what the function returns is taken for them.
 ///
 /// How the function ended is always recorded, from the value it returned: an `Err` of whatever type fails the span, with the
 /// error's text and causes, as do a panic and a future dropped before it was ready. Nothing is asked of the types.

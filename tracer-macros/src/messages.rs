@@ -59,6 +59,7 @@ pub(crate) fn wrong_form(rule: &OptionRule) -> String {
     match rule.form {
         OptionForm::Text => format!("`{word}` needs a text: write `{example}`"),
         OptionForm::Path => format!("`{word}` needs a path: write `{example}`"),
+        OptionForm::Function => format!("`{word}` needs a function of the returned value: write `{example}`"),
         OptionForm::Number => format!("`{word}` needs a number: write `{example}`"),
         OptionForm::Flag => format!("`{word}` takes no value: write `{example}`"),
         OptionForm::FlagOrShape => format!("`{word}` takes no value but `\"shape\"`: write `{example}`"),

@@ -38,6 +38,8 @@ pub(crate) enum OptionForm {
     Text,
     /// `max_events = EXPR`, where the value is a number.
     Number,
+    /// `usage = |answer| EXPR`
+    Function,
     /// `result`
     Flag,
     /// `stop_on_loop` or `stop_on_loop = "shape"`
@@ -97,6 +99,12 @@ pub(crate) const OPTIONS: &[OptionRule] = &[
     ),
     rule("args", OptionForm::Selection, CALLS, "args` or `args(a, b)"),
     rule("result", OptionForm::Flag, CALLS, "result"),
+    rule(
+        "usage",
+        OptionForm::Function,
+        &[TraceKind::Llm],
+        "usage = |answer| Usage::new(answer.input, answer.output)",
+    ),
     rule("max_llm_calls", OptionForm::Number, RUN, "max_llm_calls = 10"),
     rule("max_tool_calls", OptionForm::Number, RUN, "max_tool_calls = 20"),
     rule("max_events", OptionForm::Number, RUN, "max_events = 200"),

@@ -20,6 +20,8 @@ pub(crate) struct ExpansionPlan<'a> {
     pub(crate) provider: Option<&'a Expr>,
     /// The arguments to keep, if any were asked for.
     pub(crate) kept: Option<Vec<Parameter<'a>>>,
+    /// What gives the tokens of the answer.
+    pub(crate) usage: Option<&'a Expr>,
     /// Where `result` is written.
     pub(crate) result: Option<Span>,
     /// In the order written; the flag has no value.
@@ -44,6 +46,7 @@ pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) ->
         model: None,
         provider: None,
         kept: None,
+        usage: None,
         result: None,
         guardrails: Vec::new(),
         cancel_on_exceed: false,
@@ -118,6 +121,9 @@ impl<'a> ExpansionPlan<'a> {
                     "provider" => self.provider = Some(value),
                     _ => self.name = Some(value),
                 }
+            }
+            (OptionForm::Function, OptionValue::Expression(value)) if !matches!(value, Expr::Lit(_)) => {
+                self.usage = Some(value);
             }
             (OptionForm::Number, OptionValue::Expression(value)) => {
                 if rule.word == "stop_on_loop_min_repetitions" && is_below_two(value) {

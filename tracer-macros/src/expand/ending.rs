@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
+use syn::spanned::Spanned;
 
 use super::{Expansion, FunctionPlace, at, variable};
 use crate::options::TraceKind;
@@ -57,6 +58,18 @@ impl Expansion<'_> {
         let (result, error) = (variable("result"), variable("error"));
         let FunctionPlace { path, function, line } = self.place();
         let place = format!("{function} ({path}:{line})");
+        let used = plan.usage.map(|usage| {
+            let value = variable("value");
+            let used = quote_spanned!(at(usage.span())=> #door::Scope::usage_of(#scope, #value, #usage));
+            quote_spanned! {Span::mixed_site()=>
+                {
+                    use #door::{AnyValue as _, ResultValue as _};
+                    if let ::core::option::Option::Some(#value) = (&&#door::OkValue(#result)).tracer_ok_value() {
+                        #used;
+                    }
+                }
+            }
+        });
         let keep = plan.result.map(|span| {
             let mut value = variable("value");
             value.set_span(at(span));
@@ -77,6 +90,7 @@ impl Expansion<'_> {
                 if let ::core::option::Option::Some(#error) = (&&&&&&#door::Outcome(#result)).tracer_error(#place) {
                     #door::Scope::fail(#scope, #error);
                 }
+                #used
                 #keep
             }
         }

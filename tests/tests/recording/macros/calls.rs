@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::json;
 use tracer_sdk::format::EventType;
-use tracer_sdk::trace;
-use tracer_tests::recording::recorded;
+use tracer_sdk::{Usage, trace};
+use tracer_tests::recording::{block_on, recorded};
 
 #[derive(Serialize)]
 struct Query {
@@ -45,6 +45,48 @@ fn step(key: &str) -> usize {
 #[trace("inside a run")]
 fn agent() -> usize {
     Index.look_up("key")
+}
+
+struct Answer {
+    text: &'static str,
+    tokens: (u64, u64),
+}
+
+#[trace(llm, model = "gpt-5", usage = |answer| Usage::new(answer.tokens.0, answer.tokens.1))]
+fn answered(tokens: (u64, u64)) -> Answer {
+    Answer {
+        text: "Because.",
+        tokens,
+    }
+}
+
+#[trace(llm, model = "gpt-5", usage = |answer| (answer.tokens.0 > 0).then(|| Usage::new(answer.tokens.0, 1)))]
+async fn answered_perhaps(tokens: Option<u64>) -> Result<Answer, String> {
+    let tokens = tokens.ok_or("no answer")?;
+    Ok(answered((tokens, 1)))
+}
+
+#[test]
+fn the_tokens_of_a_model_call_come_from_its_answer() {
+    let tokens = |recording: &tracer_tests::Finished| {
+        let payloads = recording.all(EventType::LlmCall);
+        let usage = payloads
+            .iter()
+            .map(|record| tracer_tests::finished::payload(record)["usage"].clone());
+        usage
+            .map(|usage| usage["total_tokens"].clone())
+            .collect::<Vec<_>>()
+    };
+    let recording = recorded(|| assert_eq!(answered((14, 6)).text, "Because."));
+    assert_eq!(tokens(&recording), [json!(20)]);
+    let known = recorded(|| assert!(block_on(answered_perhaps(Some(7))).is_ok()));
+    assert_eq!(tokens(&known), [json!(8), json!(8)]);
+    let none = recorded(|| assert!(block_on(answered_perhaps(Some(0))).is_ok()));
+    assert_eq!(tokens(&none), [json!(null), json!(1)]);
+    let failed = recorded(|| assert!(block_on(answered_perhaps(None)).is_err()));
+    assert_eq!(tokens(&failed), [json!(null)]);
+    // Outside of a run nothing is asked.
+    assert_eq!(answered((1, 2)).tokens, (1, 2));
 }
 
 #[test]
