@@ -118,6 +118,50 @@ fn a_call_without_a_parent_joins_the_only_live_run() {
 }
 
 #[test]
+fn calls_at_once_that_nothing_joins_are_runs_of_their_own() {
+    let runs = runs(|| {
+        let (first, second) = (chat(), chat());
+        first.in_scope(|| second.in_scope(|| ()));
+        drop((first, second));
+        let (tool, other) = (tool(), chat());
+        drop((other, tool));
+    });
+    let calls: Vec<_> = runs.iter().map(|run| run.meta.counts).collect();
+    assert!(
+        calls
+            .iter()
+            .all(|counts| counts.llm_calls + counts.tool_calls == 1)
+    );
+    assert_eq!(calls.len(), 4);
+}
+
+#[test]
+fn a_run_is_called_as_its_agent() {
+    let name = |span: fn() -> Span| run(|| drop(span())).meta.run_name.clone().unwrap_or_default();
+    assert_eq!(name(|| agent("weather")), "weather");
+    let named = || {
+        info_span!(
+            "chat",
+            otel.name = "invoke_agent weather",
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.agent.name = "weather"
+        )
+    };
+    assert_eq!(name(named), "weather");
+    let call = || {
+        info_span!(
+            "chat",
+            gen_ai.operation.name = "chat",
+            gen_ai.agent.name = "weather"
+        )
+    };
+    assert_eq!(name(call), "weather");
+    let program = std::env::args().next().unwrap();
+    let program = std::path::Path::new(&program).file_stem().unwrap().to_owned();
+    assert_eq!(name(|| agent("Unnamed Agent")), program.to_string_lossy());
+}
+
+#[test]
 fn every_outermost_span_can_be_a_run() {
     let run = only(runs_of(
         |layer| layer.run_on(RunOn::AnyRoot),

@@ -16,7 +16,7 @@ use super::runs::{LiveContext, OutermostSpan, SurroundingSpan, start_run};
 use super::span::{LibrarySpan, ParentPlace};
 use super::tool_events::{outcome_of_tool, span_of_tool, tool_left};
 use super::vocabulary::{
-    RUN_NAMES, is_agent, is_body_target, is_call, is_marked, is_noise, is_span_field, names_a_tool,
+    is_agent, is_body_target, is_call, is_marked, is_noise, is_span_field, names_a_tool, run_name,
 };
 use super::{LayerOptions, RunOn};
 use crate::disk;
@@ -84,8 +84,8 @@ impl LibraryRecorder {
         }
         if !is_agent
             && let Some(run) = registry::only_live_run()
-            // Calls below different outermost spans have nothing to do with each other.
-            && (outermost.is_none() || !run.is_started_by_library())
+            // What another call or agent of a library started is live by chance.
+            && !run.is_started_by_library()
             && run.is_own_process()
         {
             return Some(inside(Context {
@@ -98,8 +98,8 @@ impl LibraryRecorder {
         if let Some(outermost) = outermost {
             return outermost.promote(&self.options.config).map(inside);
         }
-        let name = fields.first_text(&RUN_NAMES).unwrap_or_else(|| metadata.name());
-        let new = start_run(name.to_owned(), metadata, &self.options.config, None)?;
+        let name = run_name(fields, metadata.name());
+        let new = start_run(name, metadata, &self.options.config, None)?;
         Some(ParentPlace {
             context: new.context,
             is_root: is_agent && !new.is_joined,

@@ -72,9 +72,25 @@ pub(super) fn result_in(request: &Value, call_id: &str) -> Option<String> {
         found = ["output", "response", "result", "content"]
             .iter()
             .find_map(|key| holder.get(*key))
-            .map(json_text);
+            .map(|result| {
+                text_of_blocks(result).map_or_else(|| json_text(result), |text| json_text(&text.into()))
+            });
     });
     found
+}
+
+/// The text of a result that a provider takes in blocks, each of which is text.
+fn text_of_blocks(result: &Value) -> Option<String> {
+    let blocks = result.as_array().filter(|blocks| !blocks.is_empty())?;
+    blocks
+        .iter()
+        .map(|block| {
+            let is_text = block
+                .get("type")
+                .is_none_or(|kind| kind == "text" || kind == "input_text");
+            block.get("text")?.as_str().filter(|_| is_text)
+        })
+        .collect()
 }
 
 /// A value as JSON text; a text that is JSON already as it is.
@@ -141,6 +157,23 @@ mod tests {
             assert_eq!(result_in(&request, "c1").as_deref(), Some("5"), "{request}");
             assert_eq!(result_in(&request, "c2"), None, "{request}");
         }
+    }
+
+    #[test]
+    fn blocks_of_text_are_the_text_that_the_tool_returned() {
+        let result = |content: Value| {
+            let request = json!({"messages": [{"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "content": content}]}]});
+            result_in(&request, "c1")
+        };
+        let text = |text: &str| json!({"type": "text", "text": text});
+        assert_eq!(result(json!([text("7 C")])).as_deref(), Some(r#""7 C""#));
+        assert_eq!(
+            result(json!([text("{\"c\":"), text("7}")])).as_deref(),
+            Some(r#"{"c":7}"#)
+        );
+        let image = json!([text("7 C"), {"type": "image", "source": {}}]);
+        assert_eq!(result(image.clone()), Some(image.to_string()));
     }
 
     #[test]

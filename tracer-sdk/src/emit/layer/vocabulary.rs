@@ -1,6 +1,8 @@
 //! The names that a layer must know while a span is open: which callsites are recorded, what starts a run, what is content.
 //! What the names mean is the projection's (capture, section 1).
 
+use std::path::Path;
+
 use tracing::Metadata;
 use tracing::field::FieldSet;
 
@@ -134,14 +136,33 @@ pub(super) fn is_call(event_type: EventType, attributes: &SentAttributes) -> boo
         || attributes.says("openinference.span.kind")
 }
 
-/// How a run is called that starts with a span.
-pub(super) const RUN_NAMES: [&str; 5] = [
-    "otel.name",
+/// The names of a span that starts a run.
+const RUN_NAMES: [&str; 5] = [
     "gen_ai.agent.name",
     "agent.name",
     "gen_ai.workflow.name",
     "traceloop.entity.name",
+    "otel.name",
 ];
+
+/// What rig calls an agent that has no name.
+const UNNAMED: &str = "Unnamed Agent";
+
+/// How a run is called that starts with a span: as its agent, so that its runs are a group; an agent without a name as its program.
+pub(super) fn run_name(attributes: &SentAttributes, span: &str) -> String {
+    if attributes.text("gen_ai.agent.name") == Some(UNNAMED)
+        && let Some(program) = program_name()
+    {
+        return program;
+    }
+    attributes.first_text(&RUN_NAMES).unwrap_or(span).to_owned()
+}
+
+fn program_name() -> Option<String> {
+    let program = std::env::args_os().next()?;
+    let name = Path::new(&program).file_stem()?.to_string_lossy();
+    Some(name.into_owned())
+}
 
 /// The model of a call.
 pub(super) const MODELS: [&str; 6] = [
