@@ -97,7 +97,11 @@ pub(crate) struct RunState {
 
 /// Something to be done before a run ends.
 #[cfg(feature = "tracing")]
-struct BeforeEnd(Box<dyn FnOnce(Option<&ErrorInfo>) + Send>);
+struct BeforeEnd(WorkBeforeEnd);
+
+/// It is given the error that the run ends with.
+#[cfg(feature = "tracing")]
+type WorkBeforeEnd = Box<dyn FnOnce(Option<&ErrorInfo>) + Send>;
 
 #[cfg(feature = "tracing")]
 impl std::fmt::Debug for BeforeEnd {
