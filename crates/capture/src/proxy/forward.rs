@@ -169,6 +169,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         forwarder.reports.send(ExchangeReport::RefusedSigned);
         return Err(ForwardRefusal::Signed);
     }
+    forwarder.reports.has_room().await;
     let body = match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => return Err(ForwardRefusal::TooLarge),

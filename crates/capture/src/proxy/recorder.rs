@@ -8,10 +8,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use axum::body::Bytes;
 use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 
+use tokio::sync::Notify;
 use tracer_insight::text::counted;
 
 use super::ProxyCounters;
@@ -41,8 +41,6 @@ pub struct ProxySummary {
     pub refused_signed: u64,
     /// Spans that could not be written.
     pub lost: u64,
-    /// Bodies that were left out because too much waited to be written.
-    pub without_content: u64,
 }
 
 impl ProxySummary {
@@ -79,16 +77,11 @@ impl ProxySummary {
             ),
         );
         note(self.lost, "model or tool call", "could not be written");
-        note(
-            self.without_content,
-            "model call",
-            "recorded without messages: too much waited to be written",
-        );
         notes
     }
 }
 
-/// How many bytes of bodies may wait to be recorded; beyond that exchanges are recorded without content.
+/// How many bytes of bodies may wait to be recorded; beyond that the next request waits.
 const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
 
 /// How many paths of APIs that are not known are named.
@@ -116,22 +109,64 @@ pub(super) enum ExchangeReport {
 #[derive(Debug, Clone)]
 pub(super) struct ReportSender {
     sender: mpsc::Sender<ExchangeReport>,
-    waiting: Arc<AtomicUsize>,
+    backlog: Arc<Backlog>,
 }
 
 impl ReportSender {
     /// Never waits. After the end of the recorder nothing is recorded.
-    pub(super) fn send(&self, mut report: ExchangeReport) {
-        if let ExchangeReport::Exchange(exchange) = &mut report {
-            let size = exchange.request.len() + exchange.response.len();
-            if self.waiting.fetch_add(size, Ordering::Relaxed) + size > MAX_WAITING_BYTES {
-                self.waiting.fetch_sub(size, Ordering::Relaxed);
-                exchange.request = Bytes::new();
-                exchange.response = Vec::new();
-                exchange.is_cut = true;
-            }
+    pub(super) fn send(&self, report: ExchangeReport) {
+        if let ExchangeReport::Exchange(exchange) = &report {
+            self.backlog.add(weight(exchange));
         }
         let _ = self.sender.send(report);
+    }
+
+    /// Waits until little enough is to be recorded for another request.
+    pub(super) async fn has_room(&self) {
+        self.backlog.has_room().await;
+    }
+}
+
+/// What an exchange takes of the backlog, in bytes.
+fn weight(exchange: &Exchange) -> usize {
+    size_of::<Exchange>() + exchange.request.len() + exchange.response.len()
+}
+
+/// The bytes that wait to be recorded. Requests that come while there are too many are held back.
+#[derive(Debug)]
+struct Backlog {
+    limit: usize,
+    bytes: AtomicUsize,
+    has_shrunk: Notify,
+}
+
+impl Backlog {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            bytes: AtomicUsize::new(0),
+            has_shrunk: Notify::new(),
+        }
+    }
+
+    fn add(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    fn remove(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        self.has_shrunk.notify_waiters();
+    }
+
+    async fn has_room(&self) {
+        loop {
+            // Before the look, so that what shrinks in between is seen.
+            let shrunk = self.has_shrunk.notified();
+            if self.bytes.load(Ordering::Acquire) <= self.limit {
+                return;
+            }
+            shrunk.await;
+        }
     }
 }
 
@@ -150,10 +185,10 @@ impl ExchangeRecorder {
         exchanges: Option<Box<dyn ExchangeSink>>,
     ) -> io::Result<Self> {
         let (sender, reports) = mpsc::channel();
-        let waiting = Arc::new(AtomicUsize::new(0));
+        let backlog = Arc::new(Backlog::new(MAX_WAITING_BYTES));
         let sender = ReportSender {
             sender,
-            waiting: Arc::clone(&waiting),
+            backlog: Arc::clone(&backlog),
         };
         let state = ExchangeRecorderState {
             runs,
@@ -164,7 +199,7 @@ impl ExchangeRecorder {
         };
         let thread = thread::Builder::new()
             .name("tracer-proxy".to_owned())
-            .spawn(move || state.record_all(&reports, &waiting, &counters))?;
+            .spawn(move || state.record_all(&reports, &backlog, &counters))?;
         Ok(Self { sender, thread })
     }
 
@@ -193,16 +228,16 @@ impl ExchangeRecorderState {
     fn record_all(
         mut self,
         reports: &mpsc::Receiver<ExchangeReport>,
-        waiting: &AtomicUsize,
+        backlog: &Backlog,
         counters: &ProxyCounters,
     ) -> ProxySummary {
         loop {
             match reports.recv_timeout(POLL_INTERVAL) {
                 Ok(ExchangeReport::Exchange(mut exchange)) => {
-                    let size = exchange.request.len() + exchange.response.len();
+                    let weight = weight(&exchange);
                     self.record(&mut exchange);
                     drop(exchange);
-                    waiting.fetch_sub(size, Ordering::Relaxed);
+                    backlog.remove(weight);
                 }
                 Ok(ExchangeReport::RefusedUpgrade(path)) => {
                     *self.refused_upgrades.entry(path).or_default() += 1;
@@ -239,9 +274,6 @@ impl ExchangeRecorderState {
         // A client that was refused a WebSocket for this has lost nothing.
         self.refused_upgrades
             .remove(&format!("{}{}", exchange.segment, exchange.path));
-        if exchange.is_cut && exchange.api.is_some() && exchange.request.is_empty() {
-            self.summary.without_content += 1;
-        }
         let spans = self.runs.spans(exchange, Some((api, &call)));
         self.write(spans);
     }
@@ -290,5 +322,25 @@ impl ExchangeRecorderState {
             }
         }
         self.summary.lost += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_waits_while_too_much_is_to_be_recorded() {
+        let backlog = Arc::new(Backlog::new(10));
+        backlog.has_room().await;
+        backlog.add(11);
+        let waiting = tokio::spawn({
+            let backlog = Arc::clone(&backlog);
+            async move { backlog.has_room().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        backlog.remove(11);
+        waiting.await.unwrap();
     }
 }
