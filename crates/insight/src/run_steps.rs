@@ -341,7 +341,9 @@ mod tests {
         let records = spans_to_events(&spans);
         assert_eq!(records.len(), 7, "the envelope has every span");
         let mut preview = PreviewReading::of(RunStatus::Failed);
-        records.iter().for_each(|record| preview.add(record));
+        for record in &records {
+            preview.add(record);
+        }
         let preview = preview.finish();
         assert_eq!((preview.steps, preview.subtitle), (3, None));
         assert_eq!(CallList::of(&records).len(), 1);

@@ -100,6 +100,7 @@ pub struct Record {
 /// assert_ne!(marks, OtherMarks::default());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct OtherMarks {
     /// Tools that the span names, other than that of the payload: in an attribute, or in a name of the form
     /// `execute_tool NAME`.

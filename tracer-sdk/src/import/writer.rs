@@ -976,10 +976,10 @@ impl RunWriter {
             return;
         };
         let early_us = root.start.microseconds_since(first);
-        let early_ms = u64::try_from(early_us / 1_000).unwrap_or(0);
+        let milliseconds = u64::try_from(early_us / 1_000).unwrap_or(0);
         if early_us > CLOCK_TOLERANCE_US {
-            self.imported.late_began_before_root_ms = early_ms;
-            self.late.note_early(early_ms);
+            self.imported.late_began_before_root_ms = milliseconds;
+            self.late.note_early(milliseconds);
         }
     }
 

@@ -151,7 +151,7 @@ fn last_of(mut events: Vec<Value>) -> (Value, bool) {
 /// or in older streams its contents.
 fn interactions(events: Vec<Value>) -> (Value, bool) {
     let mut body = Map::new();
-    let (mut steps, mut outputs): (Vec<Map<String, Value>>, Vec<Map<String, Value>>) = Default::default();
+    let (mut steps, mut outputs) = (Vec::<Map<String, Value>>::new(), Vec::<Map<String, Value>>::new());
     let mut ended = false;
     for event in events {
         let name = text_of(&event, "event_type").or_else(|| text_of(&event, "type"));

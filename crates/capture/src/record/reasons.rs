@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_went_through_the_proxy_is_named() {
-        let program = program(ProgramKind::Python, &["openai"]);
+        let program = program(ProgramKind::Python);
         let environment = EnvironmentFindings::default();
         let routes = ["POST /v1/realtime/sessions".to_owned()];
         let seen = Observation {

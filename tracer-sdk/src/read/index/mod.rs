@@ -857,6 +857,7 @@ impl TokenShares {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct IndexedSpan {
     /// Its ID.
     pub span_id: SpanId,

@@ -70,10 +70,11 @@ impl Tally {
                 self.model_calls.add_call(&price_key(span), usage);
             }
         }
-        if is_call(header.event_type) && !is_own_call(span) {
-            if let Some(call) = CallFacts::of(span, header.event_type, place) {
-                self.calls.push(&call);
-            }
+        if is_call(header.event_type)
+            && !is_own_call(span)
+            && let Some(call) = CallFacts::of(span, header.event_type, place)
+        {
+            self.calls.push(&call);
         }
         if is_placed_by_guess(&span.attributes) {
             self.guessed.push(place.line);

@@ -84,8 +84,8 @@ fn record(payloads: &[Payload]) -> Record {
     records.into_iter().find(wanted).unwrap()
 }
 
-fn of_span(name: &str, stored: Value, events: &[(&str, Value)]) -> Record {
-    record(&[spans(name, &stored, events)])
+fn of_span(name: &str, stored: &Value, events: &[(&str, Value)]) -> Record {
+    record(&[spans(name, stored, events)])
 }
 
 fn remarks(record: &Record) -> Map<String, Value> {
@@ -116,9 +116,9 @@ fn ratings_are_kept_wherever_they_are() {
         "evaluations.0.evaluation.name": "relevance", "evaluations.0.evaluation.score": 0.9,
         "evaluations.0.evaluation.label": "good", "evaluations.0.evaluation.explanation": "to the point"});
     for record in [
-        of_span("chat", chat(), &[(event, rating.clone())]),
-        of_span("chat", on_span, &[]),
-        of_span("chat", flat, &[]),
+        of_span("chat", &chat(), &[(event, rating.clone())]),
+        of_span("chat", &on_span, &[]),
+        of_span("chat", &flat, &[]),
         record(&[
             spans("chat", &chat(), &[]),
             log(event, "0000000000000002", &rating),
@@ -164,7 +164,7 @@ fn guardrails_say_whether_they_were_triggered() {
         ),
     ];
     for (stored, expected) in cases {
-        let record = of_span("check", stored.clone(), &[]);
+        let record = of_span("check", &stored, &[]);
         assert_eq!(record.event_type(), EventType::Unknown, "{stored}");
         assert_eq!(
             Value::Object(remarks(&record)),
@@ -181,7 +181,7 @@ fn decisions_about_tool_calls_are_kept() {
     let kept = |outcome: &str| json!({"decisions": [{"decision": outcome, "tool": "rm", "call_id": "c1"}]});
     let event = "gen_ai.tool.call.decision";
     for record in [
-        of_span("execute_tool rm", tool.clone(), &[(event, decision("allow"))]),
+        of_span("execute_tool rm", &tool, &[(event, decision("allow"))]),
         record(&[
             spans("execute_tool rm", &tool, &[]),
             log(event, "0000000000000002", &decision("allow")),
@@ -195,7 +195,7 @@ fn decisions_about_tool_calls_are_kept() {
         .as_object_mut()
         .unwrap()
         .extend(decision("deny").as_object().unwrap().clone());
-    let record = of_span("execute_tool rm", denied, &[]);
+    let record = of_span("execute_tool rm", &denied, &[]);
     assert_eq!(Value::Object(remarks(&record)), kept("deny"));
     assert_eq!(record.outcome(), Outcome::Failed);
 }
@@ -227,7 +227,7 @@ fn agents_that_hand_over_say_to_whom() {
         ),
     ];
     for (stored, expected) in cases {
-        let record = of_span("x", stored.clone(), &[]);
+        let record = of_span("x", &stored, &[]);
         assert_eq!(
             Value::Object(remarks(&record)),
             json!({ "hand_overs": [expected] }),
@@ -240,7 +240,7 @@ fn agents_that_hand_over_say_to_whom() {
     let mut tool = tool("lookup", json!({}));
     tool["error.type"] = "langgraph.errors.ParentCommand".into();
     assert_eq!(
-        of_span("x", tool, &[("exception", parent)]).outcome(),
+        of_span("x", &tool, &[("exception", parent)]).outcome(),
         Outcome::Ok
     );
 }
@@ -271,18 +271,14 @@ fn new_operations_and_methods_have_their_kinds() {
         (json!({"openinference.span.kind": "DECISION"}), EventType::Unknown),
     ];
     for (stored, expected) in cases {
-        assert_eq!(
-            of_span("x", stored.clone(), &[]).event_type(),
-            expected,
-            "{stored}"
-        );
+        assert_eq!(of_span("x", &stored, &[]).event_type(), expected, "{stored}");
     }
     // The server's answer that a tool failed; an error that only the client made is none of the server's.
     let failed =
         json!({"mcp.method.name": "tools/call", "gen_ai.tool.name": "add", "error.type": "tool_error"});
-    assert_eq!(of_span("tools/call add", failed, &[]).outcome(), Outcome::Failed);
+    assert_eq!(of_span("tools/call add", &failed, &[]).outcome(), Outcome::Failed);
     let unknown = json!({"mcp.method.name": "tools/call", "gen_ai.tool.name": "add", "rpc.response.status_code": "-32602"});
-    assert_eq!(of_span("tools/call add", unknown, &[]).outcome(), Outcome::Ok);
+    assert_eq!(of_span("tools/call add", &unknown, &[]).outcome(), Outcome::Ok);
 }
 
 #[test]
@@ -301,7 +297,7 @@ fn counts_by_modality_are_shares_and_new_ones_are_kept() {
     ] {
         stored[key] = tokens.into();
     }
-    let record = of_span("chat", stored, &[]);
+    let record = of_span("chat", &stored, &[]);
     let tracer_sdk::format::Payload::LlmCall { usage, .. } = &record.payload else {
         panic!("{record:?}")
     };
