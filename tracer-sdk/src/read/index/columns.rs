@@ -17,7 +17,7 @@ use crate::prices::CallPriceKey;
 use crate::process::Computed;
 use crate::read::log::{KeptBytes, KeptCursor, LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{IndexedAttributes, ParsedSpan};
-use crate::read::project::{CallFacts, SpanView, call_usage, display_name, is_call, is_own_call, text};
+use crate::read::project::{CallReport, SpanView, call_usage, display_name, is_call, is_own_call, text};
 #[cfg(feature = "prices")]
 use crate::read::run::is_refused;
 use crate::read::run::{Promoted, promoted_records, span_header};
@@ -93,7 +93,7 @@ pub(super) struct Columns {
     names: NameIndex,
     promoted: Vec<Promoted>,
     /// The calls that other emitters recorded, until the columns are matched with the entries.
-    calls: Vec<CallFacts>,
+    calls: Vec<CallReport>,
     /// The marks of the line of the next span.
     marks: u8,
     #[cfg(feature = "prices")]
@@ -143,7 +143,7 @@ impl SpanVisitor for Columns {
             self.set_details(self.spans.len(), tokens);
         }
         if !is_foreign && is_call(event_type) && !is_own_call(&span) {
-            self.calls.extend(CallFacts::of(&span, event_type, place));
+            self.calls.extend(CallReport::of(&span, event_type, place));
         }
         #[cfg(feature = "prices")]
         if tokens.as_ref().is_some_and(|tokens| !is_refused(&span, tokens)) {
@@ -338,7 +338,7 @@ impl Columns {
     }
 
     /// The calls of other emitters that were found since this was asked last.
-    pub(super) fn take_calls(&mut self) -> Vec<CallFacts> {
+    pub(super) fn take_calls(&mut self) -> Vec<CallReport> {
         std::mem::take(&mut self.calls)
     }
 

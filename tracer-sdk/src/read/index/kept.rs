@@ -16,7 +16,7 @@ use super::{LogIndex, entry_of_call};
 use crate::format::{EventType, Timestamp, TraceId};
 use crate::read::file::{self, LogStamp};
 use crate::read::log::{EntryBefore, IndexEntry, KeptBytes, LineStart, read_at};
-use crate::read::project::{CallFacts, KeptNames, RepeatableTypes, SameCalls};
+use crate::read::project::{CallReport, KeptNames, RepeatableTypes};
 use crate::read::run::Promoted;
 
 /// The version of what is kept: changed with the layout, and with whatever an index holds of a span.
@@ -178,13 +178,15 @@ impl LogIndex {
         let mut names = KeptNames::default();
         sections.items(calls, |cursor| {
             let entry = index.entries.get(cursor.count()?)?;
-            index.calls.push(CallFacts::read_kept(entry, &mut names, cursor)?);
+            index
+                .calls
+                .push(CallReport::read_kept(entry, &mut names, cursor)?);
             Some(())
         })?;
         index.stamp = Some(stamp);
         index.file = Some(Arc::new(log));
         index.last_line = last_line;
-        index.find_same_calls();
+        index.find_correlation();
         // The times of a file can be set: its end must be what it was, too.
         let is_same = index.last_line_now().is_ok_and(|found| found == last_line);
         (is_same && sections.is_at_end()).then_some(index)
@@ -212,13 +214,13 @@ impl LogIndex {
     }
 
     /// What is known of calls that are recorded more than once follows from the calls.
-    fn find_same_calls(&mut self) {
+    fn find_correlation(&mut self) {
         if self.calls.is_empty() {
             return;
         }
         self.repeatable = RepeatableTypes::of(self.calls.iter().map(|call| call.event_type));
         self.calls_end = self.entries.len();
-        self.same_calls = SameCalls::find(&self.calls, |span| self.ancestor(span));
+        self.correlation = self.correlate();
     }
 
     /// What must be the same for a kept index to be believed.

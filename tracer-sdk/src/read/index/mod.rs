@@ -26,10 +26,12 @@ use crate::prices::{CallCost, CallPriceKey, Prices};
 use crate::read::check::{Expectations, structure_problems};
 use crate::read::file::{self, LogStamp, OpenError};
 use crate::read::log::{
-    IdTable, IndexEntry, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from,
+    IdTable, IndexEntry, LinePlace, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from,
 };
 use crate::read::parse::parse_span;
-use crate::read::project::{Ancestor, CallFacts, RepeatableTypes, SameCalls, fill, project_span};
+use crate::read::project::{
+    Ancestor, CallReport, Correlation, RepeatableTypes, ToolArguments, correlate, fill, project_span,
+};
 use crate::read::run::{Promoted, RecordError};
 use columns::{Columns, SpanColumns};
 
@@ -59,10 +61,10 @@ pub struct LogIndex {
     columns: Columns,
     promoted: Vec<(usize, Promoted)>,
     /// The calls of the run of each kind of which one is another emitter's, up to a position.
-    calls: Vec<CallFacts>,
+    calls: Vec<CallReport>,
     repeatable: RepeatableTypes,
     calls_end: usize,
-    same_calls: SameCalls,
+    correlation: Correlation,
     /// The lines of the calls that are recorded more than once and have the price of all their spans; how many these are.
     #[cfg(feature = "prices")]
     joined: HashMap<u64, usize>,
@@ -111,7 +113,7 @@ impl LogIndex {
             calls: Vec::new(),
             repeatable: RepeatableTypes::default(),
             calls_end: 0,
-            same_calls: SameCalls::default(),
+            correlation: Correlation::default(),
             #[cfg(feature = "prices")]
             joined: HashMap::new(),
             table: IdTable::with_room_for(0),
@@ -174,7 +176,7 @@ impl LogIndex {
         }
         self.file = Some(Arc::new(file));
         if has_grown {
-            self.join_same_calls();
+            self.find_calls();
             self.last_line = self.last_line_now()?;
         }
         Ok(true)
@@ -222,7 +224,7 @@ impl LogIndex {
     }
 
     /// Finds the calls that are recorded more than once, and makes those that repeat them spans of no type.
-    fn join_same_calls(&mut self) {
+    fn find_calls(&mut self) {
         let found = self.columns.take_calls();
         let found = found
             .into_iter()
@@ -244,18 +246,18 @@ impl LogIndex {
             if repeatable.contains(entry.event_type()) && !known.contains(&entry.line()) {
                 // One that can no longer be read is reported when it is read.
                 let span = self.read_span(at).ok().flatten();
-                let call = span.and_then(|span| CallFacts::of(&span, entry.event_type(), entry.place()));
+                let call = span.and_then(|span| CallReport::of(&span, entry.event_type(), entry.place()));
                 self.calls.extend(call);
             }
         }
         self.calls_end = self.entries.len();
         self.calls.sort_by_key(|call| call.place);
-        let before = std::mem::take(&mut self.same_calls);
-        self.same_calls = SameCalls::find(&self.calls, |span| self.ancestor(span));
+        let before = std::mem::take(&mut self.correlation);
+        self.correlation = self.correlate();
         self.mark_emptied(&before, false);
-        let usages: HashMap<u64, Usage> = self.same_calls.usages(&self.calls).collect();
-        let outcomes: HashMap<u64, Outcome> = self.same_calls.outcomes(&self.calls).collect();
-        for (line, took) in self.same_calls.durations(&self.calls) {
+        let usages: HashMap<u64, Usage> = self.correlation.usages(&self.calls).collect();
+        let outcomes: HashMap<u64, Outcome> = self.correlation.outcomes(&self.calls).collect();
+        for (line, took) in self.correlation.durations(&self.calls) {
             if let Ok(at) = self.entries.binary_search_by_key(&line, IndexEntry::line) {
                 self.columns.set_duration(at, took);
             }
@@ -264,35 +266,52 @@ impl LogIndex {
             let Some(at) = entry_of_call(&self.entries, call) else {
                 continue;
             };
-            let is_repeat = self.same_calls.call_of(call.place.line).is_some();
+            let is_call = self.correlation.is_call(call.place.line);
+            let is_repeat = self.correlation.is_repeat(call.place.line);
             if let Some(entry) = self.entries.get_mut(at) {
                 entry.mark_leftover(is_repeat);
-                entry.set_outcome(if is_repeat {
-                    call.span_outcome
-                } else {
+                entry.mark_step(!is_call && !is_repeat);
+                entry.set_outcome(if is_call {
                     outcomes.get(&call.place.line).copied().unwrap_or(call.outcome)
+                } else {
+                    call.span_outcome
                 });
             }
             let none = Usage::default();
             let usage = usages.get(&call.place.line).unwrap_or(&call.usage);
-            self.columns.set_tokens(at, if is_repeat { &none } else { usage });
+            self.columns.set_tokens(at, if is_call { usage } else { &none });
         }
-        let same_calls = std::mem::take(&mut self.same_calls);
-        self.mark_emptied(&same_calls, true);
-        self.same_calls = same_calls;
+        let correlation = std::mem::take(&mut self.correlation);
+        self.mark_emptied(&correlation, true);
+        self.correlation = correlation;
         #[cfg(feature = "prices")]
         self.join_price_keys();
     }
 
     /// Says of the spans that were there for calls which are elsewhere that they are no steps, or that they are.
-    fn mark_emptied(&mut self, same_calls: &SameCalls, is_leftover: bool) {
-        for span in same_calls.emptied() {
+    fn mark_emptied(&mut self, correlation: &Correlation, is_leftover: bool) {
+        for span in correlation.emptied() {
             if let Some(at) = self.find(span)
                 && let Some(entry) = self.entries.get_mut(at)
             {
                 entry.mark_leftover(is_leftover);
             }
         }
+    }
+
+    fn correlate(&self) -> Correlation {
+        let arguments = |place: LinePlace| {
+            let mut bytes = Vec::new();
+            read_at(
+                self.file.as_ref()?,
+                place.offset,
+                u64::from(place.length),
+                &mut bytes,
+            )
+            .ok()?;
+            parse_span(&bytes).as_ref().map(ToolArguments::of_span)
+        };
+        correlate(&self.calls, |span| self.ancestor(span), arguments)
     }
 
     /// What is known of a span around a call.
@@ -306,8 +325,8 @@ impl LogIndex {
     fn join_price_keys(&mut self) {
         for at in 0..self.entries.len() {
             let Some(entry) = self.entries.get(at) else { break };
-            let repeats = self.same_calls.repeats_of(entry.line()).len();
-            if entry.is_leftover() {
+            let repeats = self.correlation.repeats_of(entry.line()).len();
+            if entry.event_type() != entry.stored_type() {
                 self.columns.set_price_key(at, None);
             } else if entry.event_type() == EventType::LlmCall
                 && repeats > 0
@@ -461,7 +480,7 @@ impl LogIndex {
         let columns: &SpanColumns = self.columns.get(position)?;
         Some(IndexedSpan {
             span_id: entry.span_id(),
-            parent_span_id: self.same_calls.parent_of(entry.line(), entry.parent_span_id()),
+            parent_span_id: self.correlation.parent_of(entry.line(), entry.parent_span_id()),
             start: entry.start(),
             duration_us: columns.duration(),
             event_type: entry.event_type(),
@@ -471,7 +490,10 @@ impl LogIndex {
             is_redacted: columns.is_redacted(),
             is_truncated: columns.is_truncated(),
             name: columns.name,
-            signature: if entry.is_leftover() { 0 } else { columns.signature },
+            signature: match entry.event_type() {
+                EventType::Unknown => 0,
+                _ => columns.signature,
+            },
             tokens_in: columns.tokens_in(),
             tokens_out: columns.tokens_out(),
             tokens_total: columns.tokens_total(),
@@ -537,7 +559,7 @@ impl LogIndex {
     /// ```
     #[must_use]
     pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
-        self.same_calls.counted_in(span_id)
+        self.correlation.counted_in(span_id)
     }
 
     /// The spans that repeat a call, each with the call, both by their position.
@@ -552,7 +574,7 @@ impl LogIndex {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn repeats(&self) -> impl Iterator<Item = (usize, usize)> {
-        let repeats = self.same_calls.repeats();
+        let repeats = self.correlation.repeats();
         repeats.filter_map(|(repeat, call)| Some((self.find(repeat)?, self.find(call)?)))
     }
 
@@ -750,11 +772,12 @@ impl LogIndex {
             own.get_or_insert(record);
         });
         let mut record = own.ok_or_else(|| RecordError::changed(line))?;
-        for place in self.same_calls.shape(&mut record, &span, line) {
+        for place in self.correlation.shape(&mut record, &span, line) {
             let at = self.entries.binary_search_by_key(&place.line, IndexEntry::line);
             let other = at.ok().map(|at| self.read_span(at)).transpose()?.flatten();
             fill(
                 &mut record,
+                &span,
                 &other.ok_or_else(|| RecordError::changed(place.line))?,
             );
         }
@@ -794,7 +817,7 @@ impl LogIndex {
 }
 
 /// The position of the span of a call.
-fn entry_of_call(entries: &[IndexEntry], call: &CallFacts) -> Option<usize> {
+fn entry_of_call(entries: &[IndexEntry], call: &CallReport) -> Option<usize> {
     let at = entries
         .binary_search_by_key(&call.place.line, IndexEntry::line)
         .ok()?;

@@ -17,6 +17,8 @@ pub(crate) struct IndexEntry {
     line_and_flags: u64,
 }
 
+/// Its span reports a call of a model which it is not: it is a step.
+const STEP: u64 = 1 << 9;
 /// The outcome is none that is known: a failure with it was cancelled, anything else is unknown.
 const UNSETTLED: u64 = 1 << 8;
 /// The span can be read; one that cannot has no start.
@@ -56,6 +58,8 @@ mod kept {
     pub(super) const MICROSECONDS: u8 = 16;
     /// [`UNSETTLED`](super::UNSETTLED), which has no room beside the other flags.
     pub(super) const UNSETTLED: u8 = 32;
+    /// [`STEP`](super::STEP), the same.
+    pub(super) const STEP: u8 = 64;
 }
 
 /// What an entry is kept relative to: the entry before it, or the beginning of the file.
@@ -186,13 +190,13 @@ impl IndexEntry {
 
     /// The type of the span's record, as a root's or a child's.
     pub(crate) fn event_type(&self) -> EventType {
-        if self.is_leftover() {
+        if self.line_and_flags & (LEFTOVER | STEP) != 0 {
             return EventType::Unknown;
         }
         self.stored_type()
     }
 
-    /// The type that the span's record has, or would have if the span were no leftover.
+    /// The type that the span's record has, or would have if no other span were the call that it reports.
     pub(crate) fn stored_type(&self) -> EventType {
         // Three bits always fit.
         TYPES
@@ -230,6 +234,12 @@ impl IndexEntry {
         self.line_and_flags |= if is_leftover { LEFTOVER } else { 0 };
     }
 
+    /// Says whether the span reports a call of a model which it is not, so that its record has no type.
+    pub(crate) fn mark_step(&mut self, is_step: bool) {
+        self.line_and_flags &= !STEP;
+        self.line_and_flags |= if is_step { STEP } else { 0 };
+    }
+
     /// Says how the span ended.
     pub(crate) fn set_outcome(&mut self, outcome: Outcome) {
         self.line_and_flags &= !(FAILED | UNSETTLED);
@@ -261,6 +271,7 @@ impl IndexEntry {
         let is_next_line = hint(self.line() == before.line + 1, kept::NEXT_LINE);
         let in_microseconds = hint(self.start_nanoseconds.is_multiple_of(1_000), kept::MICROSECONDS);
         hint(self.line_and_flags & UNSETTLED != 0, kept::UNSETTLED);
+        hint(self.line_and_flags & STEP != 0, kept::STEP);
         bytes.push_byte(hints);
         // The lowest byte: the other flags.
         bytes.push_byte((self.line_and_flags & 0xff) as u8);
@@ -308,6 +319,7 @@ impl IndexEntry {
         let is_behind = line > before.line && (line >> 48 == 0) && offset >= before.next_offset;
         let is_instant = start_nanoseconds < 1_000_000_000;
         let unsettled = if has(kept::UNSETTLED) { UNSETTLED } else { 0 };
+        let step = if has(kept::STEP) { STEP } else { 0 };
         (is_behind && is_instant).then_some(Self {
             span_id,
             parent_span_id,
@@ -315,7 +327,7 @@ impl IndexEntry {
             start_nanoseconds,
             length,
             offset,
-            line_and_flags: line << 16 | unsettled | u64::from(flags),
+            line_and_flags: line << 16 | step | unsettled | u64::from(flags),
         })
     }
 }

@@ -2,6 +2,7 @@
 //! (specification, *Projection rules*; decisions, sections 2 and 3).
 
 mod classify;
+mod correlate;
 mod first_chunk;
 mod flat;
 mod marks;
@@ -10,7 +11,6 @@ mod model_name;
 mod outcome;
 mod payload;
 mod remarks;
-mod same_call;
 mod token_counts;
 mod tokens;
 mod usage_object;
@@ -23,6 +23,10 @@ mod tests;
 #[cfg(feature = "tracing")]
 pub(crate) use classify::child_type;
 pub(crate) use classify::span_type;
+pub(crate) use correlate::{
+    Ancestor, CallReport, Correlation, KeptNames, PackedReports, RepeatableTypes, ToolArguments, correlate,
+    is_own_call,
+};
 #[cfg(feature = "prices")]
 pub(crate) use marks::is_replayed;
 pub use model_name::normal_model_name;
@@ -30,9 +34,6 @@ pub(crate) use outcome::outcome;
 #[cfg(feature = "prices")]
 pub(crate) use payload::{UNKNOWN_PROVIDER, model, provider, response_model};
 pub(crate) use payload::{display_name, promoted_type};
-pub(crate) use same_call::{
-    Ancestor, CallFacts, KeptNames, PackedCalls, RepeatableTypes, SameCalls, is_own_call,
-};
 pub(crate) use tokens::call_usage;
 pub use tokens::remove_usage;
 pub use usage_object::UsageObject;
@@ -81,7 +82,8 @@ const SERVICE_TIER: &str = "service_tier";
 /// happened: by instant, then `RUN_START` first and `RUN_END` last, then as they stand in the file.
 ///
 /// A call that several instrumentations recorded is one call: of its spans the one that says most, with what the others
-/// know besides, at the deepest of their places, and `meta.joined_with`; the others are `UNKNOWN`, and `meta.same_call` names it.
+/// know besides, where one of them says that it is, and `meta.joined_with`; the others are `UNKNOWN`, and `meta.same_call`
+/// names it.
 ///
 /// A prompt or response that an emitter stored as several span events is the list of their contents. A failed call that
 /// the next call tries again says in `meta.attempt_of` which call it is an attempt at: the last one of them.
@@ -129,7 +131,7 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
             placed.push((instant, Rank::from_event_type(record.event_type()), record));
         });
     }
-    join_same_calls(spans, &own, &mut placed);
+    correlate_records(spans, &own, &mut placed);
     // Stable: among equals the order of the file stays.
     placed.sort_by_key(|(instant, rank, _)| (*instant, *rank));
     let mut records: Vec<Record> = placed.into_iter().map(|(_, _, record)| record).collect();
@@ -138,7 +140,7 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
 }
 
 /// Makes one record of the spans that recorded one call, and of the others records of no type (capture, section 1).
-fn join_same_calls(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timestamp, Rank, Record)]) {
+fn correlate_records(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timestamp, Rank, Record)]) {
     let calls_with_types = || {
         let numbered = spans.iter().zip(own).enumerate();
         numbered.filter_map(|(number, (span, record))| {
@@ -151,7 +153,7 @@ fn join_same_calls(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timestamp
     if repeatable == RepeatableTypes::default() {
         return;
     }
-    let facts: Vec<CallFacts> = calls_with_types()
+    let reports: Vec<CallReport> = calls_with_types()
         .filter(|(event_type, ..)| repeatable.contains(*event_type))
         .filter_map(|(event_type, number, span)| {
             let place = LinePlace {
@@ -159,7 +161,7 @@ fn join_same_calls(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timestamp
                 length: 0,
                 line: number as u64,
             };
-            CallFacts::of(span, event_type, place)
+            CallReport::of(span, event_type, place)
         })
         .collect();
     let mut ancestors: HashMap<SpanId, Ancestor> = spans
@@ -179,17 +181,22 @@ fn join_same_calls(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timestamp
             ancestor.call = Some(event_type);
         }
     }
-    let same = SameCalls::find(&facts, |span| ancestors.get(&span).copied());
-    if same.is_empty() {
+    let arguments = |place: LinePlace| {
+        spans
+            .get(usize::try_from(place.line).ok()?)
+            .map(ToolArguments::of_span)
+    };
+    let found = correlate(&reports, |span| ancestors.get(&span).copied(), arguments);
+    if found.is_empty() {
         return;
     }
     for (line, (span, record)) in (0..).zip(spans.iter().zip(own)) {
         let Some((_, _, record)) = placed.get_mut(*record) else {
             continue;
         };
-        for place in same.shape(record, span, line) {
+        for place in found.shape(record, span, line) {
             if let Some(other) = usize::try_from(place.line).ok().and_then(|line| spans.get(line)) {
-                fill(record, other);
+                fill(record, span, other);
             }
         }
     }
@@ -217,22 +224,25 @@ pub fn is_foreign_call(span: &SpanRecord) -> bool {
     is_call(span_type(span, &span.facts())) && !is_own_call(span)
 }
 
-/// Makes the record of a span that repeats a call one of no type, which names the call.
-pub(crate) fn make_repeat(record: &mut Record, span: &SpanRecord, call: SpanId) {
+/// Makes the record of a span that reports a call which it is not one of no type, which names the call where it repeats one.
+fn make_no_call(record: &mut Record, span: &SpanRecord, call: Option<SpanId>) {
     record.payload = payload::unknown(span, &span.facts());
     record.marks = None;
     record.meta = values::metadata(&span.attributes);
-    record
-        .meta
-        .insert(SAME_CALL.to_owned(), Value::from(call.to_string()));
+    if let Some(call) = call {
+        record
+            .meta
+            .insert(SAME_CALL.to_owned(), Value::from(call.to_string()));
+    }
 }
 
-/// Adds to the record of a call what another span that recorded it knows, and says that it did.
-pub(crate) fn fill(record: &mut Record, other: &SpanRecord) {
+/// Adds to the record of the call of a span what another span that recorded it knows, and says that it did.
+pub(crate) fn fill(record: &mut Record, span: &SpanRecord, other: &SpanRecord) {
     let facts = other.facts();
-    let is_fetch = record.event_type() == EventType::LlmCall && classify::is_fetch(&facts);
-    let outcome = outcome::outcome(other, &facts, record.event_type());
-    if same_call::takes_outcome(record.outcome(), outcome, is_fetch) {
+    let event_type = record.event_type();
+    let is_fetch = event_type == EventType::LlmCall && classify::is_fetch(&facts);
+    let other_outcome = outcome::outcome(other, &facts, event_type);
+    if correlate::takes_outcome(event_type, record.outcome(), other_outcome, is_fetch) {
         if let Some(marks) = &mut record.marks {
             (marks.is_unknown, marks.is_waiting) = (false, false);
         }
@@ -240,7 +250,7 @@ pub(crate) fn fill(record: &mut Record, other: &SpanRecord) {
         record.meta.remove(WAITING);
         payload::take_outcome(&mut record.payload, other, &facts);
     }
-    payload::fill(&mut record.payload, &record.name, other);
+    payload::fill(&mut record.payload, &record.name, is_own_call(span), other);
     if is_fetch {
         describe_usage(&facts, &mut record.meta);
         extend(record, other);

@@ -254,7 +254,7 @@ pub(super) fn take_outcome(payload: &mut Payload, other: &SpanRecord, facts: &Wh
 }
 
 /// Adds what another span that recorded the same call knows. One that asked again for its answer knows best what that is.
-pub(super) fn fill(payload: &mut Payload, own_name: &str, other: &SpanRecord) {
+pub(super) fn fill(payload: &mut Payload, own_name: &str, is_own: bool, other: &SpanRecord) {
     let is_null = |value: &Value| value.is_null();
     let facts = other.facts();
     let is_fetch = is_fetch(&facts);
@@ -313,12 +313,14 @@ pub(super) fn fill(payload: &mut Payload, own_name: &str, other: &SpanRecord) {
                 ..
             },
         ) => {
-            // What the model asked for says which argument is which; some libraries report the bare value alone.
-            if other.attributes.contains_key(names::DERIVED.written())
-                && other_args.is_object()
-                && !args.is_object()
-            {
+            // The messages say what was asked for, which libraries wrap, or report as the bare value alone; and what the model
+            // was answered, which a recorder knows as the program returned it.
+            let is_of_messages = other.attributes.contains_key(names::DERIVED.written());
+            if is_of_messages && !other_args.is_null() {
                 args.clone_from(&other_args);
+            }
+            if is_of_messages && !other_result.is_null() && !is_own {
+                result.clone_from(&other_result);
             }
             for (known, other) in [(args, other_args), (result, other_result)] {
                 if is_null(known) {

@@ -160,6 +160,10 @@ pub fn remove_usage(attributes: &mut Map<String, Value>) {
 /// knows its input and output, the other adds shares alone.
 pub(super) fn fill_usage(usage: &mut Usage, other: &Usage) {
     const WHOLES: usize = 3;
+    // Zero beside a call is not known.
+    if !other.parts().into_iter().flatten().any(|tokens| tokens > 0) {
+        return;
+    }
     let mut known = usage.parts();
     let (wholes, shares) = known.split_at_mut(WHOLES);
     let (other_wholes, other_shares) = (

@@ -1,5 +1,6 @@
 //! One run: its directory scanned, validated and opened for reading, and whether it is still being recorded.
 
+mod correlated;
 mod live_file;
 mod liveness;
 mod process;

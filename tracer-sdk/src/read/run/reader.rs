@@ -1,26 +1,23 @@
 //! [`RunReader`]: one scan of a run of any size, then its records and spans on demand; [`LoadedRun`] holds all of them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::correlated::correlate_entries;
 use super::live_file::{StartedSpan, read_live_file};
 use super::records::{RecordError, RecordOrder, RecordStream};
 use super::scan::{RunScan, locate};
 use super::sums::{SpanSums, SummedSpans};
-use super::tally::Tally;
 use crate::format::{
     Counts, EventType, Outcome, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord,
     Tags, TraceId, Usage,
 };
 #[cfg(feature = "prices")]
 use crate::prices::{CallGroups, CallPriceKey};
-use crate::read::log::{IdTable, IndexEntry, LineReader};
-use crate::read::parse::parse_span;
-use crate::read::project::{
-    Ancestor, CallFacts, RepeatableTypes, SameCalls, SpanView, call_usage, count_records, spans_to_events,
-};
+use crate::read::log::IndexEntry;
+use crate::read::project::{SpanView, call_usage, count_records, spans_to_events};
 
 /// Whether a run with a problem is refused or read as far as possible.
 ///
@@ -198,11 +195,10 @@ impl RunReader {
             .own_trace_id()
             .or_else(|| meta.as_ref().map(|meta| meta.trace_id));
         let (mut entries, mut tally) = (scan.log.entries, scan.log.visitor);
-        let same_calls = join_same_calls(&mut entries, &mut tally, scan.lines.as_mut());
-        let has_repeats = !same_calls.is_empty();
+        let correlation = correlate_entries(&mut entries, &mut tally, scan.lines.as_mut());
+        let has_repeats = !correlation.is_empty();
         // What another report of the same call says of its place is no guess.
-        let is_guess =
-            |line: &&u64| same_calls.call_of(**line).is_none() && same_calls.repeats_of(**line).is_empty();
+        let is_guess = |line: &&u64| correlation.is_reported_once(**line);
         let guessed_places = tally.guessed.iter().filter(is_guess).count() as u64;
         let (mut in_flight, live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
         let ended = ended_spans(&in_flight, &entries);
@@ -228,7 +224,7 @@ impl RunReader {
         let unknown_calls = calls_with(|outcome| outcome == Outcome::Unknown);
         let span_count = order.spans().len();
         let has_a_record_for_each_span = !has_repeats && duplicates.is_empty();
-        let mut records = RecordStream::new(order, same_calls, scan.lines);
+        let mut records = RecordStream::new(order, correlation, scan.lines);
         let first = |event_type| {
             (0..records.record_count()).find(|&number| {
                 records
@@ -422,92 +418,6 @@ fn calls_of_records(records: &mut RecordStream) -> CallGroups {
         }
     }
     calls
-}
-
-/// Finds the calls that are recorded more than once, and takes those that repeat them out of the entries and the sums.
-fn join_same_calls(
-    entries: &mut [IndexEntry],
-    tally: &mut Tally,
-    lines: Option<&mut LineReader>,
-) -> SameCalls {
-    let calls = std::mem::take(&mut tally.calls);
-    let (false, Some(lines)) = (calls.is_empty(), lines) else {
-        return SameCalls::default();
-    };
-    let entry_at =
-        |entries: &[IndexEntry], line: u64| entries.binary_search_by_key(&line, IndexEntry::line).ok();
-    let is_shown = |entries: &[IndexEntry], call: &CallFacts| {
-        let entry = entry_at(entries, call.place.line).and_then(|at| entries.get(at));
-        entry.is_some_and(IndexEntry::is_shown)
-    };
-    let shown_calls = || calls.iter().filter(|call| is_shown(entries, call));
-    let repeatable = RepeatableTypes::of(shown_calls().map(|call| call.event_type));
-    let found = shown_calls().count();
-    let mut table = IdTable::with_room_for(entries.len());
-    for position in 0..u32::try_from(entries.len()).unwrap_or(u32::MAX) {
-        if entries.get(position as usize).is_some_and(IndexEntry::is_shown) {
-            table.insert(entries, position);
-        }
-    }
-    let ancestor = |span| {
-        let entry = entries.get(table.find(entries, span)? as usize);
-        entry.map(Ancestor::from)
-    };
-    let is_repeatable = |entry: &&IndexEntry| entry.is_shown() && repeatable.contains(entry.event_type());
-    // Most runs have one emitter for each type of call, which recorded each of them once.
-    if entries.iter().filter(is_repeatable).count() == found && !calls.may_repeat(ancestor) {
-        return SameCalls::default();
-    }
-    let mut facts: Vec<CallFacts> = shown_calls().collect();
-    let is_found = |facts: &[CallFacts], line: u64| {
-        let found = facts.get(..found).unwrap_or_default();
-        found.binary_search_by_key(&line, |call| call.place.line).is_ok()
-    };
-    for entry in entries.iter().filter(is_repeatable) {
-        if is_found(&facts, entry.line()) {
-            continue;
-        }
-        let bytes = lines.read(entry.place()).unwrap_or_default();
-        // One that can no longer be read is reported when it is read.
-        facts.extend(
-            parse_span(bytes).and_then(|span| CallFacts::of(&span, entry.event_type(), entry.place())),
-        );
-    }
-    facts.sort_by_key(|call| call.place);
-    let same = SameCalls::find(&facts, ancestor);
-    if same.is_empty() {
-        return same;
-    }
-    let emptied: Vec<u32> = same
-        .emptied()
-        .filter_map(|span| table.find(entries, span))
-        .collect();
-    let by_line: HashMap<u64, &CallFacts> = facts.iter().map(|call| (call.place.line, call)).collect();
-    for line in same.repeated_lines() {
-        if let (Some(at), Some(call)) = (entry_at(entries, line), by_line.get(&line))
-            && let Some(entry) = entries.get_mut(at)
-        {
-            entry.mark_leftover(true);
-            entry.set_outcome(call.span_outcome);
-            tally.tokens = tally.tokens.without(call.usage.into());
-        }
-    }
-    for (line, outcome) in same.outcomes(&facts) {
-        if let Some(entry) = entry_at(entries, line).and_then(|at| entries.get_mut(at)) {
-            entry.set_outcome(outcome);
-        }
-    }
-    for at in emptied {
-        if let Some(entry) = entries.get_mut(at as usize) {
-            entry.mark_leftover(true);
-        }
-    }
-    for (line, usage) in same.usages(&facts) {
-        if let Some(call) = by_line.get(&line) {
-            tally.tokens = tally.tokens.without(call.usage.into()).and(usage.into());
-        }
-    }
-    same
 }
 
 /// The run that a directory is named after.

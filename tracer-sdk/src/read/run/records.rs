@@ -11,7 +11,7 @@ use crate::format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId,
 use crate::loops::is_attempt;
 use crate::read::log::{IndexEntry, LinePlace, LineReader, RecordHeader};
 use crate::read::parse::parse_span;
-use crate::read::project::{Rank, SameCalls, fill, is_watched, mark_attempt, project_span};
+use crate::read::project::{Correlation, Rank, fill, is_watched, mark_attempt, project_span};
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](crate::read::spans_to_events): as many as
 /// the run has, in memory none.
@@ -34,7 +34,7 @@ use crate::read::project::{Rank, SameCalls, fill, is_watched, mark_attempt, proj
 #[derive(Debug, Clone)]
 pub struct RecordStream {
     order: Arc<RecordOrder>,
-    same_calls: Arc<SameCalls>,
+    correlation: Arc<Correlation>,
     /// `None` when the run has no log.
     lines: Option<LineReader>,
     next: usize,
@@ -45,10 +45,10 @@ pub struct RecordStream {
 }
 
 impl RecordStream {
-    pub(super) fn new(order: RecordOrder, same_calls: SameCalls, lines: Option<LineReader>) -> Self {
+    pub(super) fn new(order: RecordOrder, correlation: Correlation, lines: Option<LineReader>) -> Self {
         Self {
             order: Arc::new(order),
-            same_calls: Arc::new(same_calls),
+            correlation: Arc::new(correlation),
             lines,
             next: 0,
             root: None,
@@ -305,9 +305,9 @@ impl RecordStream {
 
     /// Makes the record of a line what it is where several spans recorded one call.
     fn join(&mut self, record: &mut Record, span: &SpanRecord, line: u64) -> Result<(), RecordError> {
-        let same_calls = Arc::clone(&self.same_calls);
-        for place in same_calls.shape(record, span, line) {
-            fill(record, &self.read(*place)?);
+        let correlation = Arc::clone(&self.correlation);
+        for place in correlation.shape(record, span, line) {
+            fill(record, span, &self.read(*place)?);
         }
         Ok(())
     }
@@ -459,7 +459,7 @@ impl SpanStream {
     /// ```
     #[must_use]
     pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
-        self.records.same_calls.counted_in(span_id)
+        self.records.correlation.counted_in(span_id)
     }
 
     /// The span with a number, from 0; `None` behind the last one.

@@ -7,7 +7,8 @@ use crate::read::check::{self, RootSpan};
 use crate::read::log::{LinePlace, Problems, RecordHeader};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
 use crate::read::project::{
-    CallFacts, Lookup, PackedCalls, SpanView, is_call, is_own_call, outcome, promoted_type, span_type, text,
+    CallReport, Lookup, PackedReports, SpanView, is_call, is_own_call, outcome, promoted_type, span_type,
+    text,
 };
 #[cfg(feature = "prices")]
 use crate::read::project::{is_replayed, model, provider, response_model};
@@ -26,7 +27,7 @@ pub(super) struct Tally {
     /// Spans whose times disagree.
     pub(super) warnings: Problems,
     /// The calls that other emitters recorded, which may be recorded more than once.
-    pub(super) calls: PackedCalls,
+    pub(super) calls: PackedReports,
     /// The model calls by what decides their price.
     #[cfg(feature = "prices")]
     pub(super) model_calls: CallGroups,
@@ -72,7 +73,7 @@ impl Tally {
         }
         if is_call(header.event_type)
             && !is_own_call(span)
-            && let Some(call) = CallFacts::of(span, header.event_type, place)
+            && let Some(call) = CallReport::of(span, header.event_type, place)
         {
             self.calls.push(&call);
         }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::correlated::correlate_entries;
 use super::reader::InvalidRun;
 use super::records::record_types;
 use super::scan::{RunScan, locate};
@@ -154,16 +155,18 @@ pub fn validate(path: &Path) -> ValidationReport {
         Err(problem) => return ValidationReport::from_invalid(InvalidRun::at_path(problem)),
     };
     let mut scan = RunScan::read(&directory);
-    let tally = std::mem::take(&mut scan.log.visitor);
-    let entries = std::mem::take(&mut scan.log.entries);
+    let mut tally = std::mem::take(&mut scan.log.visitor);
+    let mut entries = std::mem::take(&mut scan.log.entries);
+    let mut lines = scan.lines.take();
     let meta = scan.meta.meta.take();
     let mut report = ValidationReport::from_invalid(InvalidRun::from_scan(scan));
-    let mut warnings = tally.warnings;
+    let mut warnings = std::mem::take(&mut tally.warnings);
     if let Some(meta) = meta {
         // Counts are compared only when every span could be read.
-        let counts = report
-            .is_valid()
-            .then(|| count_types(record_types(&entries, &tally.promoted)));
+        let counts = report.is_valid().then(|| {
+            correlate_entries(&mut entries, &mut tally, lines.as_mut());
+            count_types(record_types(&entries, &tally.promoted))
+        });
         let mut of_meta = Problems::default();
         meta_against_spans(&meta, counts, tally.root, &mut of_meta);
         warnings.merge(of_meta);

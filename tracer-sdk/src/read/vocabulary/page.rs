@@ -339,9 +339,13 @@ fn page() -> String {
     }
     page.push_str(
         "\n## A call that was recorded more than once\n\nA library, the recorder around it, an exporter and the proxy may each \
-         record one call. Spans that nest and agree are one call; others are when two different instrumentations recorded the \
-         same response ID, or the same model and as many output tokens at the same time. The span that says most is the call, \
-         with what the others know besides (`meta.joined_with`); the others are `UNKNOWN` and name it in `meta.same_call`.\n\n\
+         report one call. Reports that lie in each other and agree are one call. Others of different reporters are when they \
+         have one ID (one that a library made up proves nothing), or count as many tokens of one model at the same time; a \
+         report beside what the proxy saw, when it is of that model and time and nothing else tells it apart; a tool, when \
+         its name or its arguments are those that the model asked for, between request and result. A report of a model call \
+         that holds several of them, or is left beside what the proxy saw of its model, is a step and counts nothing.\n\n\
+         The report that says most is the call, with what the others know besides (`meta.joined_with`), where one of them \
+         says that it is; the others are `UNKNOWN` and name it in `meta.same_call`.\n\n\
          A `fetch_response` is the call that created the answer with its response ID, whoever recorded either and whenever it \
          asked: the largest usage is the answer's, its tokens are never summed, and the call lasts until the last time. Where \
          nothing else has that ID, the first one is the call. A call whose finish reason is `queued` or `in_progress` and whose \

@@ -1,6 +1,7 @@
 //! Each rule of the projection, by example, and what must hold for every list of spans.
 
 mod calls;
+mod generated;
 mod libraries;
 mod measured;
 mod order;

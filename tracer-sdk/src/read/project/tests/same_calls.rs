@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{CallFacts, RepeatableTypes, SameCalls, count_records};
+use super::super::{CallReport, RepeatableTypes, correlate, count_records};
 use super::{attributes, root, time};
 use crate::format::{EventType, Outcome, Record, SpanRecord, StatusCode};
 use crate::read::log::LinePlace;
@@ -196,7 +196,8 @@ fn calls_that_do_not_agree_are_two() {
         span(5, 1, "chat", (10, 19), own()),
         span(6, 5, "chat", (11, 18), own()),
     ]);
-    assert_eq!(count_records(&records).llm_calls, 5);
+    // The one around two is a step of the program.
+    assert_eq!(count_records(&records).llm_calls, 4);
 }
 
 #[test]
@@ -297,10 +298,10 @@ fn the_tokens_of_a_call_stay_with_the_first_that_has_them() {
                 length: 0,
                 line,
             };
-            CallFacts::of(span, LlmCall, place).unwrap()
+            CallReport::of(span, LlmCall, place).unwrap()
         })
         .collect();
-    let same = SameCalls::find(&facts, |_| None);
+    let same = correlate(&facts, |_| None, |_| None);
     let counted_in = |span: &SpanRecord| same.counted_in(span.span_id);
     let third = spans[1].span_id;
     assert_eq!(spans.each_ref().map(counted_in), [Some(third), None, Some(third)]);
@@ -703,7 +704,11 @@ fn a_word_in_place_of_an_id_is_none() {
         with_id("<not specified>"),
         [(2, Unknown, Some(3)), (3, ToolCall, None)]
     );
-    assert_eq!(with_id("call_2"), [(2, ToolCall, None), (3, ToolCall, None)]);
+    assert_eq!(
+        with_id("call_2"),
+        [(2, Unknown, Some(3)), (3, ToolCall, None)],
+        "the library made it up"
+    );
 }
 
 #[test]
@@ -942,7 +947,7 @@ fn an_instrumentation_recorded_each_call_once() {
         span(3, 1, "POST", (2, 8), tokens("tracer.proxy", id)),
         span(4, 1, "chat", (1, 9), tokens("library", json!({}))),
     ]);
-    assert_eq!(model_calls(&records), (2, 14));
+    assert_eq!(model_calls(&records), (1, 7), "the wire saw one request");
 }
 
 #[test]
@@ -1137,4 +1142,102 @@ fn an_answer_whose_end_nobody_saw_is_unknown() {
         assert_eq!(outcome(&records, 2), expected);
         assert_eq!(count_records(&records).llm_calls, 1);
     }
+}
+
+#[test]
+fn a_report_beside_the_wire_is_a_step() {
+    let library = |more: Value| by("library", more);
+    let wire = || {
+        by(
+            "tracer.proxy",
+            json!({"gen_ai.response.id": "r", "gen_ai.usage.output_tokens": 7}),
+        )
+    };
+    let types = |records: &[Record]| {
+        let of_calls = calls(records).into_iter().filter(|(number, ..)| *number < 9);
+        of_calls.map(|(_, event_type, _)| event_type).collect::<Vec<_>>()
+    };
+    // What the library did before it asked, and what its cache answered.
+    let records = run(vec![
+        span(2, 1, "chat", (1, 9), library(json!({"gen_ai.response.id": "r"}))),
+        span(3, 1, "_prepare_chat_with_tools", (1, 1), library(json!({}))),
+        span(
+            4,
+            1,
+            "chat",
+            (3, 4),
+            library(json!({"gen_ai.usage.output_tokens": 8, "gen_ai.output.messages": "[]"})),
+        ),
+        span(9, 1, "POST", (2, 8), wire()),
+    ]);
+    assert_eq!(types(&records), [Unknown, Unknown, Unknown]);
+    assert_eq!(model_calls(&records), (1, 7));
+    // Of another model than the wire saw, and without the wire, it is a call.
+    let other = json!({"gen_ai.request.model": "claude", "gen_ai.usage.output_tokens": 8});
+    let records = run(vec![
+        span(2, 1, "chat", (3, 4), library(other.clone())),
+        span(9, 1, "POST", (2, 8), wire()),
+    ]);
+    assert_eq!(model_calls(&records), (2, 15));
+    assert_eq!(
+        model_calls(&run(vec![span(2, 1, "chat", (3, 4), library(other))])),
+        (1, 8)
+    );
+}
+
+#[test]
+fn a_tool_failed_when_one_says_so() {
+    let asked = || {
+        json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "gen_ai.tool.call.id": "c",
+            "tracer.derived": true, "tracer.source": "proxy"})
+    };
+    let ran = || json!({"openinference.span.kind": "TOOL", "tool.name": "weather", "tool_call.id": "c"});
+    for (fails_in_messages, fails_in_library) in [(true, false), (false, true), (true, true), (false, false)]
+    {
+        let mut spans = vec![
+            span(2, 1, "weather", (1, 9), asked()),
+            span(3, 1, "weather", (2, 3), ran()),
+        ];
+        for (span, fails) in spans.iter_mut().zip([fails_in_messages, fails_in_library]) {
+            if fails {
+                span.status_code = StatusCode::Error;
+            }
+        }
+        let status = payload(&run(spans), 3)["status"].clone();
+        let expected = if fails_in_messages || fails_in_library {
+            "error"
+        } else {
+            "ok"
+        };
+        assert_eq!(status, expected);
+    }
+}
+
+#[test]
+fn a_tool_is_where_the_call_is_that_asked_for_it() {
+    let id = json!({"gen_ai.response.id": "r", "gen_ai.usage.output_tokens": 7});
+    let records = run(vec![
+        span(
+            2,
+            1,
+            "invoke_agent",
+            (1, 20),
+            json!({"gen_ai.operation.name": "invoke_agent"}),
+        ),
+        span(3, 2, "chat", (2, 9), by("library", id.clone())),
+        span(4, 1, "POST", (3, 8), by("tracer.proxy", id)),
+        span(
+            5,
+            1,
+            "weather",
+            (8, 12),
+            json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "tracer.derived": true,
+                "tracer.source": "proxy"}),
+        ),
+    ]);
+    let tool = records
+        .iter()
+        .find(|record| record.event_type() == ToolCall)
+        .unwrap();
+    assert_eq!(tool.parent_id.as_deref(), Some("0000000000000002"));
 }

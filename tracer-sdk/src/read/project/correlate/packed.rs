@@ -1,21 +1,22 @@
-//! [`PackedCalls`]: the calls of other emitters in a fifth of their room, while nobody knows whether any was recorded twice.
+//! [`PackedReports`]: the calls of other emitters in a fifth of their room, while nobody knows whether any was recorded twice.
 
-use super::{Ancestor, CallFacts, KeptNames, pairs};
+use super::folds::call_around;
+use super::{Ancestor, CallReport, KeptNames};
 use crate::format::{EventType, SpanId, Timestamp};
 use crate::read::log::{EntryBefore, IndexEntry, KeptBytes, KeptCursor, RecordHeader};
 use crate::read::parse::Identity;
 
 /// Calls in the order of their lines, as they are kept beside an index.
 #[derive(Debug, Default)]
-pub(crate) struct PackedCalls {
+pub(crate) struct PackedReports {
     bytes: KeptBytes,
     names: KeptNames,
     before: EntryBefore,
 }
 
-impl PackedCalls {
+impl PackedReports {
     /// Adds a call behind the others.
-    pub(crate) fn push(&mut self, call: &CallFacts) {
+    pub(crate) fn push(&mut self, call: &CallReport) {
         let identity = Identity {
             trace_id: None,
             span_id: call.span_id,
@@ -38,14 +39,14 @@ impl PackedCalls {
     }
 
     /// The calls, as they were added.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = CallFacts> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = CallReport> {
         let mut cursor = KeptCursor::new(self.bytes.as_slice());
         let mut names = KeptNames::default();
         let mut before = EntryBefore::default();
         std::iter::from_fn(move || {
             let entry = IndexEntry::read_kept(&before, &mut cursor)?;
             before = (&entry).into();
-            CallFacts::read_kept(&entry, &mut names, &mut cursor)
+            CallReport::read_kept(&entry, &mut names, &mut cursor)
         })
     }
 
@@ -61,7 +62,7 @@ impl PackedCalls {
             *source.get_or_insert(call.source) != call.source
                 || call.is_derived
                 || call.is_fetch
-                || pairs::call_around(&call, &ancestor).is_some()
+                || call_around(&call, &ancestor).is_some()
         })
     }
 }
@@ -73,7 +74,7 @@ mod tests {
     use crate::read::parse::parse_span;
 
     /// A model call that another emitter recorded.
-    fn call(number: u64, parent: u64, scope: &str) -> CallFacts {
+    fn call(number: u64, parent: u64, scope: &str) -> CallReport {
         let line = format!(
             r#"{{"trace_id":"10000000000000000000000000000001","span_id":"{number:016x}","parent_span_id":"{parent:016x}","name":"chat","kind":"CLIENT","start_time":"2026-01-01T00:{:02}:{:02}.000123Z","end_time":null,"duration_ms":null,"attributes":{{"gen_ai.operation.name":"chat","gen_ai.request.model":"gpt-{}","gen_ai.usage.input_tokens":{number},"gen_ai.response.id":"r{number}","otel.scope.name":"{scope}"}},"events":[],"status_code":"OK","status_description":""}}"#,
             number / 60 % 60,
@@ -85,11 +86,11 @@ mod tests {
             length: 900,
             line: number,
         };
-        CallFacts::of(&parse_span(line.as_bytes()).unwrap(), EventType::LlmCall, place).unwrap()
+        CallReport::of(&parse_span(line.as_bytes()).unwrap(), EventType::LlmCall, place).unwrap()
     }
 
-    fn packed(calls: &[CallFacts]) -> PackedCalls {
-        let mut packed = PackedCalls::default();
+    fn packed(calls: &[CallReport]) -> PackedReports {
+        let mut packed = PackedReports::default();
         for call in calls {
             packed.push(call);
         }
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn packed_calls_are_what_they_were_in_less_than_a_third_of_the_room() {
-        let calls: Vec<CallFacts> = (1..500)
+        let calls: Vec<CallReport> = (1..500)
             .map(|number| {
                 call(
                     number,
@@ -108,10 +109,10 @@ mod tests {
             })
             .collect();
         let packed = packed(&calls);
-        let unpacked: Vec<CallFacts> = packed.iter().collect();
+        let unpacked: Vec<CallReport> = packed.iter().collect();
         assert_eq!(format!("{unpacked:?}"), format!("{calls:?}"));
         assert!(packed.bytes.len() * 3 < size_of_val(calls.as_slice()));
-        assert!(PackedCalls::default().is_empty() && !packed.is_empty());
+        assert!(PackedReports::default().is_empty() && !packed.is_empty());
     }
 
     #[test]

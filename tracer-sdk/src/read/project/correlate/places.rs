@@ -1,0 +1,212 @@
+//! Places: where each call is in the tree. One that was said comes before one that was inferred, and how deep it is decides
+//! only between equals.
+
+use std::collections::HashSet;
+
+use super::joins::JoinEvidence;
+use super::report::CallReport;
+use super::{Ancestor, Correlation};
+use crate::format::{EventType, Outcome, SpanId};
+
+/// Reports of calls among which the place of a failed attempt is looked for.
+const MAX_AROUND: usize = 16;
+/// Spans above one among which its place is looked for.
+const MAX_DEPTH: usize = 64;
+
+/// Finds the place of each call that is reported more than once, of the attempts at these, and of the tools that they asked for;
+/// `groups` are the reports of each, the one that is the call first.
+pub(super) fn place(
+    found: &mut Correlation,
+    reports: &[CallReport],
+    groups: &[Vec<&CallReport>],
+    evidence: &JoinEvidence<'_>,
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) {
+    let mut placed = Vec::new();
+    for group in groups {
+        let Some((first, others)) = group.split_first() else {
+            continue;
+        };
+        let parent = match evidence.unsure(first.place.line) {
+            None => better_parent(first, others, &ancestor),
+            Some(unsure) => {
+                let sure = others
+                    .iter()
+                    .copied()
+                    .filter(|other| !unsure.sources.contains(&other.source));
+                let sure: Vec<&CallReport> = sure.collect();
+                better_parent(first, &sure, &ancestor).or_else(|| {
+                    let parent = better_parent(first, others, &ancestor)?;
+                    around_all(parent, &unsure.places, &ancestor)
+                })
+            }
+        };
+        if let Some(parent) = parent {
+            found.parents.insert(first.place.line, parent);
+        }
+        placed.extend(GroupPlace::of(
+            first,
+            others,
+            found.parents.get(&first.place.line),
+        ));
+    }
+    place_attempts(found, reports, placed, &ancestor);
+    place_tools(found, reports, evidence);
+    find_emptied(found, reports, &ancestor);
+}
+
+/// The deepest span that all of these are, or lie in.
+fn around_all(
+    first: SpanId,
+    others: &[SpanId],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) -> Option<SpanId> {
+    let above =
+        |span: SpanId| std::iter::successors(Some(span), |span| ancestor(*span)?.parent).take(MAX_DEPTH);
+    let mut around: Option<SpanId> = Some(first);
+    for other in others {
+        let of_other: HashSet<SpanId> = above(*other).collect();
+        around = around.and_then(|around| above(around).find(|span| of_other.contains(span)));
+    }
+    around
+}
+
+/// A call that a library reports around the request that the proxy saw.
+struct GroupPlace {
+    name: u64,
+    /// When the library says that it began.
+    reported: i64,
+    /// When the request was made.
+    made: i64,
+    parent: SpanId,
+}
+
+impl GroupPlace {
+    fn of(call: &CallReport, others: &[&CallReport], parent: Option<&SpanId>) -> Option<Self> {
+        let reported = others.iter().filter(|other| !other.is_of_proxy);
+        let is_model_call = call.is_of_proxy && call.event_type == EventType::LlmCall;
+        Some(Self {
+            name: call.name,
+            reported: reported
+                .map(|other| other.start)
+                .min()
+                .filter(|_| is_model_call)?,
+            made: call.start,
+            parent: *parent?,
+        })
+    }
+}
+
+/// Puts each failed request that nothing else reports, and that names no place, where the call is that was its next attempt:
+/// the only one whose report by a library it lies in, of the same model.
+fn place_attempts(
+    found: &mut Correlation,
+    reports: &[CallReport],
+    mut placed: Vec<GroupPlace>,
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) {
+    placed.sort_by_key(|group| (group.reported, group.parent));
+    let is_root = |span: SpanId| ancestor(span).is_none_or(|ancestor| ancestor.parent.is_none());
+    for report in reports {
+        let line = report.place.line;
+        let is_alone = report.is_of_proxy
+            && report.outcome == Outcome::Failed
+            && found.is_call(line)
+            && found.repeats_of(line).is_empty();
+        if !is_alone || report.is_on_the_wire && !report.parent.is_some_and(is_root) {
+            continue;
+        }
+        let begun = placed.partition_point(|group| group.reported <= report.start);
+        let latest_first = placed.get(..begun).unwrap_or_default().iter().rev();
+        let mut around = latest_first
+            .take(MAX_AROUND)
+            .filter(|group| group.name == report.name && report.end <= group.made);
+        if let (Some(only), None) = (around.next(), around.next()) {
+            found.parents.insert(line, only.parent);
+        }
+    }
+}
+
+/// Puts each tool that only messages show where the call is now that asked for it.
+fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinEvidence<'_>) {
+    if found.parents.is_empty() {
+        return;
+    }
+    for tool in reports.iter().filter(|report| report.is_derived) {
+        let line = tool.place.line;
+        if !found.is_call(line) || found.parents.contains_key(&line) {
+            continue;
+        }
+        let asking = evidence.asked_by(tool).and_then(|at| reports.get(at));
+        let moved = asking.filter(|asking| asking.parent == tool.parent);
+        if let Some(parent) = moved.and_then(|asking| found.parents.get(&asking.place.line).copied()) {
+            found.parents.insert(line, parent);
+        }
+    }
+}
+
+/// Finds the spans that were there only for calls whose place was inferred, and that hold none any more.
+fn find_emptied(
+    found: &mut Correlation,
+    reports: &[CallReport],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) {
+    let is_elsewhere = |report: &CallReport| {
+        let line = report.place.line;
+        found.is_repeat(line) || found.parents.contains_key(&line)
+    };
+    let inferred = reports
+        .iter()
+        .filter(|report| report.is_of_proxy && !report.is_on_the_wire);
+    let held = inferred
+        .filter(|report| is_elsewhere(report))
+        .filter_map(|report| report.parent);
+    let is_holder = |holder: &SpanId| {
+        ancestor(*holder).is_some_and(|holder| holder.call.is_none() && holder.parent.is_some())
+    };
+    let mut emptied: HashSet<SpanId> = held.filter(is_holder).collect();
+    if emptied.is_empty() {
+        return;
+    }
+    for report in reports.iter().filter(|report| !is_elsewhere(report)) {
+        if let Some(parent) = report.parent {
+            emptied.remove(&parent);
+        }
+    }
+    found.emptied = emptied;
+}
+
+/// The place of a call in the tree, where that is not its own span's. One that a report says comes before one that was
+/// inferred; a report right below the run says none. Of several it is that of the outermost of its spans that lie in each other,
+/// the deepest of those where they do not, as a proxy sees a call from outside and a library where it was made.
+fn better_parent(
+    call: &CallReport,
+    others: &[&CallReport],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) -> Option<SpanId> {
+    let is_one_of_them =
+        |span: SpanId| span == call.span_id || others.iter().any(|other| other.span_id == span);
+    // Whether it was said, how many spans are above, without the call's own, and which is the nearest of them.
+    let place = |report: &CallReport| {
+        let from = report.parent;
+        let (mut nearest, mut above, mut depth) = (from, from, 0);
+        for _ in 0..MAX_DEPTH {
+            let Some(span) = above else { break };
+            above = ancestor(span).and_then(|ancestor| ancestor.parent);
+            depth += 1;
+            if is_one_of_them(span) {
+                (nearest, depth) = (above, 0);
+            }
+        }
+        let is_inferred = report.is_derived || report.is_of_proxy && !report.is_on_the_wire;
+        (!is_inferred && depth > 1, depth, nearest)
+    };
+    let own = place(call);
+    let best = others
+        .iter()
+        .map(|other| place(other))
+        .filter(|place| (place.0, place.1) > (own.0, own.1))
+        .max_by_key(|(is_said, depth, _)| (*is_said, *depth));
+    let (.., parent) = best.unwrap_or(own);
+    parent.filter(|parent| Some(*parent) != call.parent)
+}
