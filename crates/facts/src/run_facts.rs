@@ -14,7 +14,9 @@ use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::{ATTEMPT_OF, StepSource};
 use tracer_insight::{step_summary, text, units};
 use tracer_sdk::format::names::{self, tag_key};
-use tracer_sdk::format::{Counts, EventType, Payload, Record, RunMeta, SpanRecord, Tags, Timestamp, Usage};
+use tracer_sdk::format::{
+    Counts, EventType, Outcome, Payload, Record, RunMeta, SpanRecord, Tags, Timestamp, Usage,
+};
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
 use tracer_sdk::read::{
     Liveness, RecordStream, RunDirectory, RunReader, RunSummary, SpanOutline, SpanSums, Strictness,
@@ -27,6 +29,8 @@ use crate::latencies::Latencies;
 const MAX_NAMES: usize = 1_000;
 /// Groups of model calls that are kept of a run; calls of further ones have no price.
 const MAX_CALL_GROUPS: usize = 1_000;
+/// What is said of a run that goes on when a person has answered.
+const WAITING: &str = "waiting for a person";
 /// The name of what is beyond that.
 pub(crate) const FURTHER: &str = "…";
 /// Longest name and longest text that are kept, in columns.
@@ -81,6 +85,12 @@ pub struct RunFacts {
     /// Model and tool calls that failed.
     #[serde(rename = "fc", default, skip_serializing_if = "is_default")]
     pub failed_calls: u64,
+    /// Model and tool calls of which no end was seen.
+    #[serde(rename = "uc", default, skip_serializing_if = "is_default")]
+    pub unknown_calls: u64,
+    /// Whether it waits for a person: a step does, and no model was called after it.
+    #[serde(rename = "wa", default, skip_serializing_if = "is_default")]
+    pub is_waiting: bool,
     /// Failed calls that were tried again.
     #[serde(rename = "re", default, skip_serializing_if = "is_default")]
     pub retries: u64,
@@ -108,6 +118,18 @@ impl RunFacts {
     #[must_use]
     pub fn started(&self) -> Option<Timestamp> {
         self.started_us.map(Timestamp::from_unix_microseconds)
+    }
+
+    /// What a list says of a run that its status does not: that it waits for a person, or ended ok with calls that failed.
+    #[must_use]
+    pub fn marks(&self, status: RunStatus) -> Option<String> {
+        if status != RunStatus::Ok {
+            return None;
+        }
+        let failed = (self.failed_calls > 0).then(|| text::counted(self.failed_calls, "failed call"));
+        let waits = self.is_waiting.then(|| WAITING.to_owned());
+        let marks: Vec<String> = waits.into_iter().chain(failed).collect();
+        (!marks.is_empty()).then(|| marks.join(", "))
     }
 
     /// The counts that every list of runs shows.
@@ -360,7 +382,7 @@ impl SpanSums for CallSums {
             }
         }
         let sums = match span.event_type {
-            _ if span.outcome.is_failure() => return false,
+            _ if span.outcome != Outcome::Ok => return false,
             EventType::LlmCall => &mut self.models,
             EventType::ToolCall => &mut self.tools,
             EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => return true,
@@ -399,6 +421,8 @@ pub(crate) struct Reading {
     preview: PreviewReading,
     details: RunDetails,
     failed_calls: u64,
+    unknown_calls: u64,
+    is_waiting: bool,
     retries: u64,
     tokens: Usage,
     session: Option<String>,
@@ -417,6 +441,8 @@ impl Reading {
             preview: PreviewReading::of(status),
             details: RunDetails::default(),
             failed_calls: 0,
+            unknown_calls: 0,
+            is_waiting: false,
             retries: 0,
             tokens: Usage::default(),
             session: None,
@@ -452,6 +478,7 @@ impl Reading {
             }
             if header.event_type == EventType::LlmCall {
                 reading.last_answered = Some(number);
+                reading.is_waiting = false;
             }
             if !reading.preview.wants(header.event_type) {
                 reading.preview.add_step(header.event_type);
@@ -512,6 +539,11 @@ impl Reading {
                 self.details.error = Some(short(&error.error_type));
             }
         }
+        if record.is_waiting() {
+            self.is_waiting = true;
+        } else if record.event_type() == EventType::LlmCall {
+            self.is_waiting = false;
+        }
         let calls = match &record.payload {
             Payload::LlmCall { model, usage, .. } => {
                 self.tokens.add(usage);
@@ -537,6 +569,7 @@ impl Reading {
             calls.failed += 1;
             self.failed_calls += 1;
         }
+        self.unknown_calls += u64::from(record.outcome() == Outcome::Unknown);
         let duration = StepSource::duration_of(record, span);
         if let Some(duration) = duration {
             calls.time_us = calls.time_us.saturating_add(duration);
@@ -626,6 +659,8 @@ impl Reading {
             loop_warnings: counts.loop_warnings,
             steps: preview.steps,
             failed_calls: self.failed_calls,
+            unknown_calls: self.unknown_calls,
+            is_waiting: self.is_waiting && !status.is_open(),
             retries: self.retries,
             tokens: self.tokens,
             session: self.session,

@@ -20,6 +20,7 @@ pub fn label(metric: &str) -> &str {
         "reasoning_tokens" => "tokens for reasoning",
         "latency_ms" => "duration",
         "error_count" => "errors",
+        "failed_call_count" => "failed calls",
         "loop_warning_count" => "loop warnings",
         "repeated_calls" => "repeated calls",
         "guardrail_stops" => "guardrail stops",

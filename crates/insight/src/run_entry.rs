@@ -11,7 +11,17 @@ use tracer_sdk::read::{RunStatus, RunSummary};
 use crate::cost::CostReport;
 
 /// The additive keys beside those of the format.
-const ADDED: [&str; 6] = ["run_status", "tags", "thread", "tokens", "cost", "origin"];
+const ADDED: [&str; 9] = [
+    "run_status",
+    "failed_calls",
+    "unknown_calls",
+    "waiting",
+    "tags",
+    "thread",
+    "tokens",
+    "cost",
+    "origin",
+];
 
 /// The metadata of a run, and its status.
 #[derive(Debug, Serialize)]
@@ -22,6 +32,15 @@ pub struct RunEntry<'a> {
     /// The status of the run, in the words that every list uses: `running`, `interrupted`, `failed`, `loop`, `ok`.
     #[cfg_attr(feature = "schema", schemars(schema_with = "run_status"))]
     run_status: &'static str,
+    /// Model and tool calls that failed, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_calls: Option<u64>,
+    /// Model and tool calls of which no end was seen, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown_calls: Option<u64>,
+    /// Set where it waits for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<bool>,
     /// Its tags, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     tags: Option<&'a BTreeMap<String, String>>,
@@ -58,6 +77,9 @@ impl<'a> RunEntry<'a> {
         Some(Self {
             meta,
             run_status: run_status.as_str(),
+            failed_calls: None,
+            unknown_calls: None,
+            waiting: None,
             tags: None,
             thread: None,
             tokens: None,
@@ -72,6 +94,17 @@ impl<'a> RunEntry<'a> {
         Self {
             run_status: status.as_str(),
             origin: Some(origin),
+            ..self
+        }
+    }
+
+    /// The same with how its calls ended, and whether it waits for a person.
+    #[must_use]
+    pub fn with_calls(self, failed: u64, unknown: u64, is_waiting: bool) -> Self {
+        Self {
+            failed_calls: Some(failed),
+            unknown_calls: Some(unknown),
+            waiting: is_waiting.then_some(true),
             ..self
         }
     }

@@ -6,6 +6,7 @@ use tracer_sdk::format::{ErrorPayload, Outcome, Payload, error_type};
 use crate::last_answer::{self, AnswerProblem};
 use crate::loops;
 use crate::status::RunStatus;
+use crate::step_kind::StepKind;
 use crate::step_summary;
 use crate::steps::Step;
 use crate::totals::Totals;
@@ -54,7 +55,7 @@ pub fn sentence(
         RunStatus::Ok if steps.is_empty() && damaged => {
             return "Ended ok, its metadata says; no step can be read.".to_owned();
         }
-        RunStatus::Ok => match last(steps, waits) {
+        RunStatus::Ok => match waiting_step(steps) {
             Some(step) => waiting(step),
             None => ended_ok_or_refused(steps, totals),
         },
@@ -100,9 +101,13 @@ pub fn cause<'a>(status: RunStatus, steps: &'a [Step<'a>]) -> Option<&'a Step<'a
     }
 }
 
-/// Whether a step waits for a person, and nothing was called after it.
-fn waits(step: &Step<'_>) -> bool {
-    step.record.is_waiting()
+/// The step that waits for a person, if no model was called after it.
+pub(crate) fn waiting_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    let waiting = last(steps, |step| step.record.is_waiting())?;
+    let is_later = |step: &&Step<'_>| {
+        step.number > waiting.number && step.kind() == StepKind::Llm && !step.record.is_waiting()
+    };
+    (!steps.iter().any(|step| is_later(&step))).then_some(waiting)
 }
 
 fn waiting(step: &Step<'_>) -> String {

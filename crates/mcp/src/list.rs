@@ -58,6 +58,9 @@ fn line(run: &ListedRun) -> String {
     if facts.failed_calls > 0 {
         words.push(text::counted(facts.failed_calls, "failed call"));
     }
+    if facts.is_waiting {
+        words.push("waiting for a person".to_owned());
+    }
     words.extend(step_summary::tokens(&facts.tokens).map(|tokens| format!("{tokens} tokens")));
     let cost = run.details.as_ref().map(|details| details.cost);
     let cost = cost.filter(|cost| cost::is_shown(cost, &facts.tokens));

@@ -29,6 +29,7 @@ export interface RunRow {
   started_at: string | null;
   duration_us: number | null;
   counts: Counts | null;
+  marks: string | null;
   problem: string | null;
   details: RunPreview | null;
   cost: Cost | null;

@@ -20,6 +20,7 @@ import { ago, count, duration, exactly, quantity } from "./units.js";
  * @property {HTMLAnchorElement} name
  * @property {HTMLElement} thread
  * @property {HTMLElement} origin
+ * @property {HTMLElement} marks
  * @property {HTMLElement} subtitle
  * @property {HTMLElement} started
  * @property {HTMLElement} duration
@@ -65,6 +66,7 @@ export function createRunRow() {
     name: make("a.run-name", { tabindex: -1 }),
     thread: make("button.thread", { tabindex: -1, hidden: true }),
     origin: make("span.origin", { hidden: true }),
+    marks: make("span.run-marks", { hidden: true }),
     subtitle: make("span.subtitle"),
     started: make("div.cell.started", { role: "gridcell" }),
     duration: make("div.cell.duration", { role: "gridcell" }),
@@ -83,7 +85,7 @@ export function createRunRow() {
     { role: "row", tabindex: -1 },
     make("div.cell.mark-cell", { role: "gridcell" }, parts.mark),
     make("div.cell.status-cell", { role: "gridcell" }, parts.status),
-    make("div.cell.run-cell", { role: "gridcell" }, parts.name, parts.thread, parts.origin, parts.subtitle),
+    make("div.cell.run-cell", { role: "gridcell" }, parts.name, parts.thread, parts.origin, parts.marks, parts.subtitle),
     parts.started,
     parts.duration,
     parts.steps,
@@ -134,6 +136,8 @@ export function renderRunRow(element, index, run, marked, address) {
     parts.thread.title = `Run ${thread.number} of ${thread.count} in the thread ${thread.id}: show them`;
     parts.thread.setAttribute("aria-label", parts.thread.title);
   }
+  parts.marks.hidden = !run.marks;
+  say(parts.marks, run.marks ?? "");
   say(parts.subtitle, run.problem ?? details?.subtitle ?? "");
   const started = run.started_at ? Date.parse(run.started_at) : NaN;
   say(parts.started, Number.isNaN(started) ? "" : ago(started, Date.now()));

@@ -265,6 +265,7 @@ fn early_row(run: &RunSummary) -> RunRow {
         status: run.status(),
         facts,
         thread: None,
+        marks: None,
         sorted_by: None,
         origin: None,
     }
@@ -305,6 +306,13 @@ fn print_omissions(
             .hint(&format!("record a first run: {}", session.command("demo")));
     } else if passing == 0 {
         session.ui.say(format!("no runs match ({all} recorded)"));
+        let query = args.query.text();
+        // What a field does not hold may be anywhere in the texts.
+        let sought = query.rsplit([' ', ':', '~', '=']).next().unwrap_or_default();
+        if sought.len() < query.len() && !sought.is_empty() {
+            let search = session.command(&format!("search {}", shell_quoted(sought)));
+            session.ui.hint(&format!("search all texts: {search}"));
+        }
         session
             .ui
             .hint(&format!("list all runs: {}", session.command("list --all")));
@@ -372,7 +380,12 @@ fn write_json(
         let tags = run.details.as_ref().map_or(&none, |details| &details.tags);
         let entry = RunEntry::of(summary)?
             .with_details(tags, run.facts.session.as_deref())
-            .with_tokens(run.facts.tokens);
+            .with_tokens(run.facts.tokens)
+            .with_calls(
+                run.facts.failed_calls,
+                run.facts.unknown_calls,
+                run.facts.is_waiting,
+            );
         let entry = match origin(run, store) {
             Some(origin) => entry.with_origin(run.status, origin),
             None => entry,
@@ -464,6 +477,7 @@ fn row(run: &ListedRun, store: &FactsStore) -> RunRow {
         status: run.status,
         facts,
         thread: None,
+        marks: run.facts.marks(run.status),
         sorted_by: None,
         origin: origin(run, store).map(str::to_owned),
     }

@@ -23,6 +23,8 @@ pub struct RunRow {
     pub facts: Result<ReadableRun, String>,
     /// Its place among the runs of its session or conversation, where there are several.
     pub thread: Option<String>,
+    /// What is said of it beside its status: failed calls of a run that ended ok, that it waits for a person.
+    pub marks: Option<String>,
     /// What runs are sorted by, with the heading of its column, where no other column shows it.
     pub sorted_by: Option<(&'static str, String)>,
     /// Where it was read, where a bucket is read besides this machine.
@@ -91,7 +93,7 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     let mut lines = vec![arranged.heading("RUN")];
     for (row, cells) in rows.iter().zip(table.rows()) {
         let last = match &row.facts {
-            Ok(facts) => run(facts, row.thread.as_deref()),
+            Ok(facts) => run(facts, row),
             Err(problem) => Line::of(problem, Tone::Warning),
         };
         lines.push(arranged.line(cells, last));
@@ -99,16 +101,20 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     lines
 }
 
-/// The name, the place in a thread, and the subtitle.
-fn run(facts: &ReadableRun, thread: Option<&str>) -> Line {
+/// The name, the place in a thread, the marks, and the subtitle.
+fn run(facts: &ReadableRun, row: &RunRow) -> Line {
     let name = match &facts.name {
         Some(name) => Line::of(text::one_line(name, 200), Tone::Strong),
         None => Line::of(UNNAMED, Tone::Muted),
     };
-    let name = match thread {
+    let name = match &row.thread {
         Some(thread) => name
             .space(2)
             .with(text::one_line(thread, MAX_THREAD_COLUMNS), Tone::Plain),
+        None => name,
+    };
+    let name = match &row.marks {
+        Some(marks) => name.space(2).with(marks.as_str(), Tone::Warning),
         None => name,
     };
     match facts

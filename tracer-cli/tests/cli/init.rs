@@ -25,6 +25,22 @@ fn it_writes_a_policy_and_with_an_option_a_workflow() {
 }
 
 #[test]
+fn what_runs_recorded_is_gated_on() {
+    let sandbox = Sandbox::without_data_directory();
+    sandbox.tracer(&["demo"]);
+    let outcome = sandbox.tracer(&["init"]);
+    assert!(
+        outcome
+            .stderr
+            .contains("turned on what the runs here recorded: tool_call_count and cost_tokens"),
+        "{outcome:?}"
+    );
+    let policy = fs::read_to_string(sandbox.path(".tracer/policy.yaml")).unwrap();
+    assert!(policy.contains("\n  tool_call_count:\n"), "{policy}");
+    assert!(policy.contains("\n  cost_tokens:\n"), "{policy}");
+}
+
+#[test]
 fn what_is_there_is_not_written_over_without_force() {
     let sandbox = Sandbox::without_data_directory();
     let policy = sandbox.path(".tracer/policy.yaml");

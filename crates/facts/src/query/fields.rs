@@ -79,6 +79,8 @@ tracer_sdk::words! {
         Errors = "errors",
         /// Model and tool calls that failed.
         Failures = "failures",
+        /// Model and tool calls of which no end was seen.
+        UnknownCalls = "unknown_calls",
         /// Failed calls that were tried again.
         Retries = "retries",
     }
@@ -120,6 +122,8 @@ tracer_sdk::words! {
         Session = "session",
         /// It is a trial of a gate.
         Trial = "trial",
+        /// It waits for a person.
+        Waiting = "waiting",
     }
 }
 
@@ -214,6 +218,7 @@ impl QueryScope {
             "thread" | "conversation" => Some("session"),
             "state" | "outcome" => Some(STATUS),
             "price" | "usd" => Some("cost"),
+            "failed_calls" => Some("failures"),
             _ => None,
         };
         let common = common.filter(|field| self.names().any(|name| name == *field));

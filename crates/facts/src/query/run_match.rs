@@ -184,6 +184,7 @@ impl FactsCondition {
                     NumberField::ToolCalls => Some(facts.tool_calls),
                     NumberField::Errors => Some(facts.errors),
                     NumberField::Failures => Some(facts.failed_calls),
+                    NumberField::UnknownCalls => Some(facts.unknown_calls),
                     NumberField::Retries => Some(facts.retries),
                 };
                 value.map(|value| comparison.holds(value, *number)).into()
@@ -284,6 +285,7 @@ fn has(feature: Feature, run: &ListedRun) -> Option<bool> {
         Feature::Retry => Some(facts.retries > 0),
         Feature::Tokens => Some(facts.tokens.total_tokens.is_some()),
         Feature::Trial => Some(facts.is_trial),
+        Feature::Waiting => Some(facts.is_waiting),
     }
 }
 

@@ -25,7 +25,13 @@ const INVARIANTS: &[&str] = &[
     "no_guardrails",
 ];
 const NUMBERS: &[&str] = &["step_count", "tool_call_count", "cost_tokens", "latency_ms"];
-const MORE_NUMBERS: &[&str] = &["llm_call_count", "error_count", "loop_warning_count", "cost_usd"];
+const MORE_NUMBERS: &[&str] = &[
+    "llm_call_count",
+    "error_count",
+    "failed_call_count",
+    "loop_warning_count",
+    "cost_usd",
+];
 const RATE: &str = "task_pass_rate";
 const CALLS_OF_ONE_TOOL: &str = "tool_calls.";
 

@@ -42,6 +42,7 @@ impl Report {
             let notices = notices(baseline, &environment_fingerprint, &gate.command);
             gate.notices.extend(notices);
         }
+        gate.notices.extend(unknown_outcomes(&judgement, trials));
         let mut invariants = judgement.invariants.into_iter();
         let reported = trials.iter().map(|trial| {
             let outcomes = invariants.next().unwrap_or_default();
@@ -132,6 +133,23 @@ fn details(trial: &Trial) -> TrialDetails {
             found_by: "its process took",
         }));
     details
+}
+
+/// Calls of which nobody knows whether they failed, where failed calls are counted.
+fn unknown_outcomes(judgement: &Judgement, trials: &[Trial]) -> Option<String> {
+    let failed_calls = Metric::FailedCallCount.to_string();
+    let unknown: u64 = trials
+        .iter()
+        .filter_map(|trial| Some(trial.metrics.as_ref()?.unknown_calls))
+        .sum();
+    let is_checked = judgement
+        .checks
+        .iter()
+        .any(|check| check.check_name == failed_calls);
+    (is_checked && unknown > 0).then(|| {
+        let calls = tracer_insight::text::counted(unknown, "call");
+        format!("{calls} of unknown outcome: not counted as failed")
+    })
 }
 
 /// What a reader should know of the baseline.

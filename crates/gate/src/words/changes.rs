@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::baseline::SUMMARY_METRICS;
 use crate::statistics::{Aggregate, aggregate};
 use crate::words::phrase::Phrase;
-use crate::{Baseline, CountedDiff, Report, ReportedTrial};
+use crate::{Baseline, CountedDiff, Report, ReportedTrial, Verdict};
 use tracer_insight::comparison::words as comparison;
 use tracer_insight::metric_words;
 use tracer_insight::profile::Metric;
@@ -164,11 +164,24 @@ fn number(key: &str, metric: &str, report: &Report) -> Option<Phrase> {
         number => format!(", unknown in {}", text::counted(number, "trial")),
     };
     Some(Phrase::words(format!(
-        "{}: {} → {}{of}, {change}{unknown}",
+        "{}: {} → {}{of}, {change}{unknown}{}",
         metric_words::label(metric),
         metric_words::value(metric, before),
-        metric_words::value(metric, after)
+        metric_words::value(metric, after),
+        not_gated(metric, report)
     )))
+}
+
+/// What a passed gate says of a number that moved and that no check asked about; how long a run took differs by chance alone.
+fn not_gated(metric: &str, report: &Report) -> String {
+    let is_gated = report
+        .aggregate_results
+        .iter()
+        .any(|check| check.check_name == metric);
+    if is_gated || report.verdict != Verdict::Pass || metric == Metric::LatencyMs.to_string() {
+        return String::new();
+    }
+    format!("; not gated: add `{metric}`")
 }
 
 /// How many trials have each name.
@@ -217,6 +230,10 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         let name = metric.to_string();
         let of = |baseline: &Baseline| aggregate(&baseline.sample(metric)?, Aggregate::Median);
         let (before, after) = (of(old), of(new));
+        if before.is_none() && *metric == Metric::FailedCallCount {
+            // Baselines of earlier versions do not know it.
+            continue;
+        }
         let change = metric_words::change(&name, before, after);
         if !change.is_empty() {
             reported.push(Phrase::words(format!(

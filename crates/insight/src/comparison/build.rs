@@ -102,8 +102,13 @@ impl Comparison {
             .iter()
             .find(|signature| ***signature == after.signature);
         let reference = same.copied().unwrap_or(&usual.first);
+        // Older baselines do not know this number: that it is known now is no change.
+        let is_known = |metric: &&Metric| {
+            **metric != Metric::FailedCallCount || usual.values.contains_key(&metric.to_string())
+        };
         let metrics = Metric::RECORDED
             .iter()
+            .filter(is_known)
             .map(|metric| change(metric, usual.values.get(&metric.to_string()).copied(), after));
         let metrics = metrics.chain(findings(usual.guardrail_stops, usual.repeated_calls, after));
         let metrics = metrics.collect();
@@ -320,8 +325,7 @@ fn names(usual: &[&Signature], now: &Signature, of: impl Fn(&Signature) -> &Vec<
 
 /// Whether a tool is both missing in one place and new in another when the tools are aligned by their names.
 fn is_reordered(calls: &AlignedCalls) -> bool {
-    // Against a baseline without them, model calls are left out already.
-    let (before, after) = (calls.before.tools(), calls.after.tools());
+    let (before, after) = (tools_in_sets(&calls.before), tools_in_sets(&calls.after));
     let steps = align(&before, &after);
     let missing: BTreeSet<&str> = steps
         .iter()
@@ -333,6 +337,30 @@ fn is_reordered(calls: &AlignedCalls) -> bool {
         .filter(|(left, _)| left.is_none())
         .filter_map(|(_, right)| after.get((*right)?))
         .any(|call| missing.contains(call.name))
+}
+
+/// The tools that were called, those of one answer in the order of their names: their own order is nobody's choice. Against a
+/// baseline without model calls these are left out already, and nothing is known of answers.
+fn tools_in_sets(calls: &CallList) -> CallList {
+    let mut names: Vec<&str> = Vec::new();
+    // Where the tools of the last answer begin.
+    let mut answered = None;
+    let sort = |names: &mut Vec<&str>, answered: Option<usize>| {
+        if let Some(of_answer) = answered.and_then(|first| names.get_mut(first..)) {
+            of_answer.sort_unstable();
+        }
+    };
+    for call in calls.iter() {
+        match call.event_type {
+            EventType::ToolCall => names.push(call.name),
+            _ => {
+                sort(&mut names, answered);
+                answered = Some(names.len());
+            }
+        }
+    }
+    sort(&mut names, answered);
+    CallList::of_names(names.into_iter().map(|name| (EventType::ToolCall, name, None)))
 }
 
 fn type_counts(before: &Signature, after: &Signature) -> Vec<TypeCount> {

@@ -61,6 +61,41 @@ pub(crate) fn explain(head: &RunHead, meta: Option<&RunMeta>, steps: &[Step<'_>]
     causes
 }
 
+/// What a reader should know of a run that ended without a cause of failure: that it waits for a person, which of its calls
+/// failed, that ends of calls were not seen. Nothing where all is well.
+pub(crate) fn despite_a_good_end(head: &RunHead, steps: &[Step<'_>]) -> Option<MarkedText> {
+    let totals = &head.totals;
+    let waiting = summary::waiting_step(steps);
+    if waiting.is_none() && totals.failed_calls == 0 && totals.unknown_calls == 0 {
+        return None;
+    }
+    let mut found = match waiting {
+        Some(step) => MarkedText::own("it waits for a person at ").and(reference(step)),
+        None => MarkedText::own("it ended ok"),
+    };
+    if totals.failed_calls > 0 {
+        let calls = text::counted(totals.failed_calls, "failed call");
+        found = found.with(format!("; {calls}"));
+        let last = summary::last(steps, |step| step.is_call() && step.failed());
+        if let Some(call) = last {
+            let which = if totals.failed_calls == 1 {
+                ": "
+            } else {
+                ", the last "
+            };
+            found = found.with(which).and(reference(call));
+            if let Some(error) = step_summary::failure(&call.record.payload) {
+                found = found.with(": ").and(failure(error));
+            }
+        }
+    }
+    if totals.unknown_calls > 0 {
+        let calls = text::counted(totals.unknown_calls, "call");
+        found = found.with(format!("; {calls} of unknown outcome"));
+    }
+    Some(found)
+}
+
 /// What is damaged or missing.
 fn of_recording(head: &RunHead, meta: Option<&RunMeta>) -> Vec<FailureCause> {
     let mut causes = Vec::new();

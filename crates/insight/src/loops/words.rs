@@ -255,8 +255,12 @@ fn compared(values: &[&Value]) -> String {
                 .values
                 .iter()
                 .take(MAX_VALUES)
-                .map(|value| text::one_line(value.as_deref().unwrap_or("(none)"), 40))
+                .map(|value| {
+                    let said = value.as_deref().filter(|value| !value.trim().is_empty());
+                    text::one_line(said.unwrap_or("(none)"), 40)
+                })
                 .collect();
+            values.dedup();
             if difference.values.len() > MAX_VALUES {
                 values.push(text::ELLIPSIS.to_owned());
             }

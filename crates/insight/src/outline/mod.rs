@@ -229,7 +229,10 @@ impl RunOutline<'_> {
                 format!("cause ({}): {sentence}", cause.kind.code())
             }
             (None, RunStatus::Running) => "cause: none, it has not ended".to_owned(),
-            (None, _) => "cause: none, nothing is wrong with this run".to_owned(),
+            (None, _) => match failure_cause::despite_a_good_end(head, self.steps) {
+                Some(found) => format!("cause: none, {}", found.marked_within(bytes / 3)),
+                None => "cause: none, nothing is wrong with this run".to_owned(),
+            },
         };
         vec![LEGEND.to_owned(), run.marked(), why]
     }

@@ -13,9 +13,10 @@ use crate::calls::CallList;
 use crate::digest::Hashing;
 use crate::repeats;
 use crate::signature::Signature;
+use crate::step_kind::StepKind;
 use tracer_sdk::format::{
-    Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RecordedStatus, RunMeta, Timestamp, Usage,
-    error_type, names,
+    Counts, ErrorPayload, EventType, OtherMarks, Outcome, Payload, Record, RecordedStatus, RunMeta,
+    Timestamp, Usage, error_type, names,
 };
 use tracer_sdk::loops::Trail;
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
@@ -79,6 +80,8 @@ struct Gathered {
     also_tool_calls: u64,
     also_llm_calls: u64,
     possible_tools: BTreeMap<String, u64>,
+    failed_calls: u64,
+    unknown_calls: u64,
     losses: MissingSpanSigns,
     content: Hashing,
     tokens: u64,
@@ -109,6 +112,8 @@ struct RootEnd {
 impl Gathered {
     fn take(&mut self, mut record: Record) {
         self.hash(&record);
+        // Before its marks are taken, which say that it is unknown.
+        let outcome = record.outcome();
         // Before its marks are taken: a replayed call costs nothing.
         self.model_calls.add(&record);
         if let Payload::Unknown { attributes, .. } = &record.payload {
@@ -137,6 +142,10 @@ impl Gathered {
             EventType::RunStart | EventType::RunEnd | EventType::Unknown
         ) {
             self.steps += 1;
+        }
+        if StepKind::from(event_type).is_call() {
+            self.failed_calls += u64::from(outcome.is_failure());
+            self.unknown_calls += u64::from(outcome == Outcome::Unknown);
         }
         match &record.payload {
             Payload::RunEnd { status } => {
@@ -295,6 +304,8 @@ impl Gathered {
             latency_ms,
             started_at: self.start,
             possible_tools: self.possible_tools,
+            failed_calls: self.failed_calls,
+            unknown_calls: self.unknown_calls,
             missing,
             content: self.content.first_bits(),
             mismatches,

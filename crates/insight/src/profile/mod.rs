@@ -73,6 +73,10 @@ pub struct RunProfile {
     /// Tools that spans name which are something else, or another tool, in the first place, and how often. They are
     /// counted where a call would be bad, and do not count where one is demanded.
     pub possible_tools: BTreeMap<String, u64>,
+    /// Model and tool calls that failed.
+    pub failed_calls: u64,
+    /// Model and tool calls of which no end was seen: none of them counts as failed.
+    pub unknown_calls: u64,
     /// The spans that the trace has lost; `None` when there is no sign of any. What it does not hold is not known then.
     pub missing: Option<MissingSpans>,
     /// Tells a trace from every other one, and not from its copies: the instants, durations and types of its records.
@@ -173,6 +177,7 @@ impl RunProfile {
             Metric::LatencyMs => return Some(Bounds::exactly(as_float(self.latency_ms?))),
             Metric::LlmCallCount => self.counts.llm_calls,
             Metric::ErrorCount => self.counts.errors,
+            Metric::FailedCallCount => self.failed_calls,
             Metric::LoopWarningCount => self.counts.loop_warnings,
             Metric::ToolCalls(tool) => {
                 let counts = [&self.signature.tool_call_counts, &self.possible_tools];

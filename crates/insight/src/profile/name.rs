@@ -26,6 +26,8 @@ pub enum Metric {
     LlmCallCount,
     /// `ERROR` records.
     ErrorCount,
+    /// Model and tool calls that failed; those of unknown outcome are none.
+    FailedCallCount,
     /// `LOOP_WARNING` records.
     LoopWarningCount,
     /// Calls of one tool.
@@ -37,7 +39,7 @@ const TOOL_CALLS: &str = "tool_calls.";
 
 impl Metric {
     /// The metrics that every report and baseline holds, in the order in which they are written.
-    pub const RECORDED: [Self; 8] = [
+    pub const RECORDED: [Self; 9] = [
         Self::StepCount,
         Self::ToolCallCount,
         Self::CostTokens,
@@ -45,6 +47,7 @@ impl Metric {
         Self::LatencyMs,
         Self::LlmCallCount,
         Self::ErrorCount,
+        Self::FailedCallCount,
         Self::LoopWarningCount,
     ];
 
@@ -74,6 +77,7 @@ impl Metric {
             Self::LatencyMs => "latency_ms",
             Self::LlmCallCount => "llm_call_count",
             Self::ErrorCount => "error_count",
+            Self::FailedCallCount => "failed_call_count",
             Self::LoopWarningCount => "loop_warning_count",
             Self::ToolCalls(tool) => tool,
         }

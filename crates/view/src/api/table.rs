@@ -95,6 +95,9 @@ pub(crate) struct TableRow {
     /// How long it took, in microseconds.
     duration_us: Option<u64>,
     counts: Option<Counts>,
+    /// What is said of it beside its status, in words: `1 failed call` of a run that ended ok, `waiting for a person`; null where
+    /// nothing is.
+    marks: Option<String>,
     /// What is wrong with its metadata or its log; null when nothing is.
     problem: Option<String>,
     /// What its spans say; null for a run that was not read yet.
@@ -355,6 +358,7 @@ fn known_row(viewer: &Viewer, run: &ListedRun, place: Option<PlaceInThread<'_>>)
             count: place.count,
         }),
         origin: run.origin().map(str::to_owned),
+        marks: run.facts.marks(run.status),
         ..row(
             &viewer.facts().store().summary(run.directory.clone()),
             run.preview(),
@@ -386,6 +390,7 @@ fn row(run: &RunSummary, details: Option<RunPreview>) -> TableRow {
         duration_ms: meta.and_then(|meta| meta.duration_ms),
         duration_us: meta.and_then(duration),
         counts: meta.map(|meta| meta.counts),
+        marks: None,
         problem: run.problems().first().map(ToString::to_string),
         details,
         cost: None,

@@ -8,7 +8,9 @@ use crate::outcome::CommandOutcome;
 use crate::output_file::{self, NewFileError};
 use crate::session::Session;
 use tracer_gate::files;
+use tracer_insight::profile::{Metric, RunProfile};
 use tracer_insight::text::shell_quoted;
+use tracer_sdk::read::{RunReader, RunStatus, RunStore, Strictness};
 
 const POLICY: &str = include_str!("policy.yaml");
 const WORKFLOW_FILE: &str = ".github/workflows/tracer.yml";
@@ -41,7 +43,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 .with_hint("move the command into a script, and give the script"),
         );
     }
-    let mut files = vec![(files::POLICY_FILE, POLICY.to_owned())];
+    let recorded = recorded_metrics(session);
+    let policy = recorded.iter().fold(POLICY.to_owned(), |policy, (metric, most)| {
+        turned_on(&policy, metric, *most)
+    });
+    let mut files = vec![(files::POLICY_FILE, policy)];
     if args.github {
         files.push((WORKFLOW_FILE, workflow(&args.command)));
     }
@@ -57,6 +63,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         output_file::write_in_project(Path::new(path), args.force, text.as_bytes())?;
         session.ui.done(format!("wrote {path}"))?;
     }
+    let kept_policy = kept.iter().find(|(path, _)| *path == files::POLICY_FILE).cloned();
     for (path, _) in kept {
         session.ui.remark(format!("kept {path}: it exists already"));
     }
@@ -66,9 +73,94 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         );
         session.ui.warn(message);
     }
+    if !recorded.is_empty() && kept_policy.is_none() {
+        let metrics: Vec<&str> = recorded.iter().map(|(metric, _)| *metric).collect();
+        let metrics = metrics.join(" and ");
+        session
+            .ui
+            .remark(format!("turned on what the runs here recorded: {metrics}"));
+    }
     let command = shell_words(&args.command);
     print_next(&command, session);
     Ok(CommandOutcome::Done)
+}
+
+/// The runs, the newest ones, that say what a policy can gate on.
+const MAX_RUNS: usize = 5;
+
+/// The metrics that the newest runs recorded, of those that a policy begins without: numbers that are not known would leave the gate
+/// undecided.
+fn recorded_metrics(session: &Session) -> Vec<(&'static str, f64)> {
+    let Ok(data_dir) = session.data_dir() else {
+        return Vec::new();
+    };
+    let runs = RunStore::new(&data_dir).list().unwrap_or_default();
+    let whole = runs.iter().filter(|run| run.status() == RunStatus::Ok);
+    let profiles: Vec<RunProfile> = whole
+        .take(MAX_RUNS)
+        .filter_map(|run| {
+            let run = RunReader::open(&run.directory.path, Strictness::Lenient).ok()?;
+            RunProfile::read(run.require_meta().ok()?, run.records.clone()).ok()
+        })
+        .collect();
+    // The largest value; nothing where one is not known.
+    let most = |metric: &Metric| {
+        let values: Option<Vec<f64>> = profiles.iter().map(|run| run.value(metric)).collect();
+        values?.into_iter().reduce(f64::max).filter(|most| *most > 0.0)
+    };
+    [
+        ("tool_call_count", Metric::ToolCallCount),
+        ("cost_tokens", Metric::CostTokens),
+    ]
+    .into_iter()
+    .filter_map(|(name, metric)| Some((name, most(&metric)?)))
+    .collect()
+}
+
+/// The policy with a metric whose lines are comments taken in, without the words that say how to do that; its limit is far above
+/// the most that was recorded.
+fn turned_on(policy: &str, metric: &str, most: f64) -> String {
+    let heading = format!("  # {metric}:");
+    let mut lines: Vec<String> = policy.lines().map(str::to_owned).collect();
+    let Some(first) = lines.iter().position(|line| *line == heading) else {
+        return policy.to_owned();
+    };
+    for (place, line) in lines.iter_mut().enumerate().skip(first) {
+        let is_of_metric = place == first || line.starts_with("  #   ");
+        match line.strip_prefix("  # ").filter(|_| is_of_metric) {
+            Some(rest) => {
+                let limit = rest
+                    .strip_prefix("  limit: ")
+                    .and_then(|limit| limit.parse().ok());
+                *line = match limit {
+                    Some(limit) => format!("    limit: {}", limit_above(most, limit)),
+                    None => format!("  {rest}"),
+                };
+            }
+            None => break,
+        }
+    }
+    for line in lines.iter_mut().take(first).rev() {
+        if !line.trim_start().starts_with('#') {
+            break;
+        }
+        *line = line
+            .replace(" Take out the signs in front to gate on them.", "")
+            .replace(
+                " Take out the signs in front when your agent records what its model calls used:",
+                " The runs here recorded them:",
+            );
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A limit that is at least four times the most that was recorded.
+fn limit_above(most: f64, limit: f64) -> f64 {
+    let mut limit = limit;
+    while limit < 4.0 * most {
+        limit *= 10.0;
+    }
+    limit
 }
 
 fn print_next(command: &str, session: &mut Session) {
@@ -105,4 +197,34 @@ fn shell_words(command: &[String]) -> String {
     }
     let words: Vec<String> = command.iter().map(|word| shell_quoted(word)).collect();
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use tracer_gate::policy::{Overrides, Policy};
+
+    use super::*;
+
+    #[test]
+    fn metrics_of_the_template_are_turned_on() {
+        let policy = ["tool_call_count", "cost_tokens"]
+            .iter()
+            .fold(POLICY.to_owned(), |policy, metric| {
+                turned_on(&policy, metric, 40_000.0)
+            });
+        assert!(
+            policy.contains("\n  tool_call_count:\n    kind: measured\n"),
+            "{policy}"
+        );
+        assert!(
+            policy.contains("\n  cost_tokens:\n    kind: measured\n"),
+            "{policy}"
+        );
+        assert!(policy.contains("\n    limit: 500000\n"), "{policy}");
+        assert!(policy.contains("# Tool calls, likewise.\n"), "{policy}");
+        for text in [POLICY, &policy] {
+            assert!(Policy::parse(text, &Overrides::default()).is_ok(), "{text}");
+        }
+        assert_eq!(turned_on(POLICY, "latency_ms", 1.0), POLICY);
+    }
 }

@@ -23,6 +23,7 @@ fn row(
         id: TraceId::from_u128(id << 96 | 1).unwrap(),
         status,
         thread: (id == FIRST_OF_THREAD).then(|| "1/2 in chat-1".to_owned()),
+        marks: None,
         sorted_by: None,
         origin: None,
         facts: Ok(ReadableRun {
@@ -97,6 +98,7 @@ fn rows() -> Vec<RunRow> {
             status: RunStatus::Damaged,
             facts: Err("meta.json: is not JSON (malformed_json)".to_owned()),
             thread: None,
+            marks: None,
             sorted_by: None,
             origin: None,
         },

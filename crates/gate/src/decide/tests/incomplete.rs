@@ -113,6 +113,55 @@ fn every_check_that_what_is_missing_could_have_broken_is_undecided() {
     }
 }
 
+/// A run with calls of these outcomes.
+fn run_of_outcomes(outcomes: &[&str]) -> RunProfile {
+    let call = |outcome: &str| match outcome {
+        "panicked" => {
+            json!({"tracer.tool_name": "read", "tracer.status": "error", "tracer.error_type": "panic"})
+        }
+        "unknown" => {
+            json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read", "tracer.derived": true})
+        }
+        "waiting" => {
+            json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read", "error.type": "GraphInterrupt"})
+        }
+        _ => json!({"tracer.tool_name": "read", "tracer.status": "ok"}),
+    };
+    let children: Vec<_> = outcomes.iter().map(|outcome| ("read", call(outcome))).collect();
+    let (mut meta, mut spans) = run_with(&children);
+    meta["counts"]["tool_calls"] = json!(outcomes.len());
+    for span in spans.iter_mut().filter(|span| !span["parent_span_id"].is_null()) {
+        span["status_code"] = json!("UNSET");
+    }
+    metrics(&run_of(&meta, &spans))
+}
+
+#[test]
+fn only_calls_that_failed_are_failed_calls() {
+    let ours = "{metrics: {failed_call_count: {kind: measured, direction: upper, limit: 0}}}";
+    let policy = super::with_ours(1, "no_loops: {kind: invariant}", ours);
+    let decided = |run: RunProfile| {
+        let judgement = Gate::new(&policy, None).unwrap().judge(&[trial(1, run)]);
+        let check = judgement
+            .checks
+            .iter()
+            .find(|check| check.check_name == "failed_call_count");
+        check.unwrap().verdict.unwrap()
+    };
+    for (outcomes, counted, verdict) in [
+        (&["ok"][..], 0, Verdict::Pass),
+        (&["ok", "panicked"], 1, Verdict::Fail),
+        (&["ok", "unknown"], 0, Verdict::Pass),
+        (&["waiting"], 0, Verdict::Pass),
+        (&["unknown", "panicked", "waiting"], 1, Verdict::Fail),
+    ] {
+        let run = run_of_outcomes(outcomes);
+        assert_eq!(run.failed_calls, counted, "{outcomes:?}");
+        assert_eq!(decided(run), verdict, "{outcomes:?}");
+    }
+    assert_eq!(decided(run(&["read"], &lost(1))), Verdict::Inconclusive);
+}
+
 #[test]
 fn more_metrics_and_a_rate_are_undecided_likewise() {
     let ours = "{metrics: {tool_calls.read: {kind: measured, direction: upper, limit: 1}, \
