@@ -351,12 +351,11 @@ fn tools_in_sets(calls: &CallList) -> CallList {
         }
     };
     for call in calls.iter() {
-        match call.event_type {
-            EventType::ToolCall => names.push(call.name),
-            _ => {
-                sort(&mut names, answered);
-                answered = Some(names.len());
-            }
+        if call.event_type == EventType::ToolCall {
+            names.push(call.name);
+        } else {
+            sort(&mut names, answered);
+            answered = Some(names.len());
         }
     }
     sort(&mut names, answered);
