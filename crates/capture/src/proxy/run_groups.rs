@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(names, ["build", "refunds"]);
     }
 
-    /// An exchange of the Responses API about the answer `resp_1`, which stands so.
+    /// An exchange of the Responses API about the answer `resp_1`, in this state.
     fn background(at: u64, is_asked_again: bool, status: &str) -> Exchange {
         let api = ModelApi::Responses;
         let answer = json!({"id": "resp_1", "object": "response", "model": "m", "status": status, "output": [],

@@ -102,7 +102,7 @@ fn an_answer_in_the_background_is_one_call() {
     assert!(shown.contains("The 6:40.") && !shown.contains("GET"), "{shown}");
 }
 
-/// An answer of the Responses API that stands so.
+/// An answer of the Responses API in this state.
 fn background(status: &str, more: &Value) -> Value {
     let mut answer = json!({"id": "resp_1", "object": "response", "status": status, "model": "gpt-5-2025-08-07",
                             "output": [], "usage": null, "background": true});

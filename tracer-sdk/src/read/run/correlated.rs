@@ -1,4 +1,4 @@
-//! The correlation of a scanned run: its entries and sums, where several reporters told of a call.
+//! The correlation of a scanned run: its entries and sums, where several reporters have a call.
 
 use std::collections::HashMap;
 

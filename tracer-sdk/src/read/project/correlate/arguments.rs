@@ -154,7 +154,7 @@ mod tests {
     fn bare_and_wrapped_arguments_are_the_same() {
         let agree = |one: Value, other: Value| ToolArguments::of(&one).agree(&ToolArguments::of(&other));
         let asked = || json!({"city": "Oslo"});
-        for told in [
+        for reported in [
             json!("Oslo"),
             json!("{\"city\": \"Oslo\"}"),
             json!({"args": [], "kwargs": {"city": "Oslo"}}),
@@ -163,10 +163,10 @@ mod tests {
             json!({"input_str": "Oslo", "inputs": {"city": "Oslo"}}),
             json!({"city": " Oslo ", "unit": "C"}),
         ] {
-            assert_eq!(agree(asked(), told.clone()), Some(true), "{told}");
-            assert_eq!(agree(told.clone(), asked()), Some(true), "{told}");
+            assert_eq!(agree(asked(), reported.clone()), Some(true), "{reported}");
+            assert_eq!(agree(reported.clone(), asked()), Some(true), "{reported}");
         }
-        for (told, agrees) in [
+        for (reported, agrees) in [
             (json!("Paris"), Some(false)),
             (json!({"city": "Paris", "unit": "C"}), Some(false)),
             (json!({"unit": "C"}), None),
@@ -174,7 +174,7 @@ mod tests {
             (json!({}), None),
             (Value::Null, None),
         ] {
-            assert_eq!(agree(asked(), told.clone()), agrees, "{told}");
+            assert_eq!(agree(asked(), reported.clone()), agrees, "{reported}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) struct JoinEvidence<'a> {
     arguments: HashMap<usize, ToolArguments>,
     /// Where libraries say that the call of a model was made that asked for a tool, by the tool.
     asked_in: HashMap<usize, Vec<SpanId>>,
-    /// What the wire saw and nothing but its time told apart, by its line.
+    /// What the wire saw and nothing but its time distinguishes, by its line.
     unsure: HashMap<u64, Unsure>,
 }
 

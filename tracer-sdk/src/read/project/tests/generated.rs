@@ -1,4 +1,4 @@
-//! Generated programs: what happened in each, what the proxy saw of it, and what libraries told of it, one row of a table for
+//! Generated programs: what happened in each, what the proxy saw of it, and what libraries reported of it, one row of a table for
 //! each way of telling. Another reporter changes no number, and what one said is where it said.
 
 use std::collections::{BTreeMap, HashMap};
@@ -607,8 +607,8 @@ fn understood(records: &[Record]) -> Understood {
     understood
 }
 
-/// What is wrong with how a program is understood that these tell of, in a word.
-fn wrong(seed: u64, told: &[Teller]) -> Option<String> {
+/// The first fault in how a program is understood that these tell of.
+fn wrong(seed: u64, reporting: &[Teller]) -> Option<String> {
     let program = Program::of(seed);
     let alone = {
         let mut spans = Spans::new();
@@ -617,7 +617,7 @@ fn wrong(seed: u64, told: &[Teller]) -> Option<String> {
     };
     let mut spans = Spans::new();
     let mut above = Vec::new();
-    for teller in told {
+    for teller in reporting {
         let named = tell(&program, *teller, &mut spans);
         if teller.is_named {
             above = named;
@@ -653,8 +653,8 @@ fn wrong(seed: u64, told: &[Teller]) -> Option<String> {
     if all.tools != tools {
         return Some(format!("tools: {:?}, really {tools:?}", all.tools));
     }
-    // Where a span has ended before its request is made, two that begin at once cannot be told apart.
-    if told.iter().any(|teller| teller.has_agents) && !told.iter().any(|teller| teller.is_before) {
+    // Where a span has ended before its request is made, two that begin at once cannot be distinguished.
+    if reporting.iter().any(|teller| teller.has_agents) && !reporting.iter().any(|teller| teller.is_before) {
         let misplaced = all.places.iter().find(|(text, agent)| {
             // Each text ends with its conversation, in quotes or brackets.
             let talk = text
@@ -662,7 +662,7 @@ fn wrong(seed: u64, told: &[Teller]) -> Option<String> {
                 .nth(1)
                 .or_else(|| text.rsplit(" of ").next());
             let talk: String = talk.unwrap().chars().take_while(char::is_ascii_digit).collect();
-            let is_sure = told.iter().any(|teller| {
+            let is_sure = reporting.iter().any(|teller| {
                 teller.has_agents
                     && (teller.has_tools || text.contains("answer"))
                     && (teller.ids == Ids::Given
@@ -692,12 +692,13 @@ fn check(first: u64) {
     let row = |number: u64| tellers[usize::try_from(number % rows).unwrap()];
     let wrong: Vec<String> = (0..PROGRAMS)
         .filter_map(|number| {
-            let mut told = vec![row(number)];
+            let mut reporting = vec![row(number)];
             if number % 3 == 0 {
-                told.push(row(number + 1 + number / rows % (rows - 1)));
+                reporting.push(row(number + 1 + number / rows % (rows - 1)));
             }
-            let names: Vec<&str> = told.iter().map(|teller| teller.name).collect();
-            wrong(first + number, &told).map(|wrong| format!("seed {}, {names:?}: {wrong}", first + number))
+            let names: Vec<&str> = reporting.iter().map(|teller| teller.name).collect();
+            wrong(first + number, &reporting)
+                .map(|wrong| format!("seed {}, {names:?}: {wrong}", first + number))
         })
         .collect();
     assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
