@@ -228,6 +228,24 @@ fn letters(text: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
+/// What the model is told of a failure: a text, one in blocks, or that of an object's error.
+fn said_text(result: &Value) -> Option<String> {
+    match result {
+        Value::String(text) => {
+            let inner = embedded_json(text).and_then(|inner| said_text(&inner));
+            inner.or_else(|| Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+        }
+        Value::Array(items) => {
+            let texts: Vec<String> = items.iter().filter_map(said_text).collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        }
+        Value::Object(map) => ["error", "message", "text", "content", "value"]
+            .iter()
+            .find_map(|key| said_text(map.get(*key)?)),
+        _ => None,
+    }
+}
+
 /// The class and the message of a result that says that its tool failed.
 fn failure_of(result: &Value) -> (String, String) {
     let text = |key: &str| {
@@ -245,9 +263,10 @@ fn failure_of(result: &Value) -> (String, String) {
     let code = ["return_code", "exit_code"]
         .iter()
         .find_map(|key| result.get(*key)?.as_i64());
-    let message = match (message, code) {
-        (Some(message), _) => message.to_owned(),
-        (None, Some(code)) if code != 0 => format!("the tool ended with exit code {code}"),
+    let message = match (message, code, said_text(result)) {
+        (Some(message), ..) => message.to_owned(),
+        (None, Some(code), _) if code != 0 => format!("the tool ended with exit code {code}"),
+        (None, _, Some(said)) => said,
         _ if class != TOOL_ERROR => format!("the result says that the tool failed: {class}"),
         _ => "the result says that the tool failed".to_owned(),
     };
@@ -511,6 +530,30 @@ mod tests {
                 .is_empty()
         );
         assert!(tools.unanswered(&context()).is_empty());
+    }
+
+    #[test]
+    fn a_failure_is_told_in_the_words_of_its_result() {
+        let failed = |content: Value| {
+            let mut tools = DerivedTools::default();
+            let answer = json!({"role": "assistant", "content": [
+                {"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Rome"}}]});
+            ask(&mut tools, &answer, 100);
+            let request = json!({"messages": [{"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": content}]}]});
+            let spans = tools.settle(&context(), &prompt_messages(&request), 250);
+            spans[0].status.as_ref().unwrap().message.clone()
+        };
+        assert_eq!(failed(json!("no station in Rome")), "no station in Rome");
+        assert_eq!(
+            failed(json!([{"type": "text", "text": "no station"}])),
+            "no station"
+        );
+        assert_eq!(
+            failed(json!("{\"error\": {\"message\": \"no station\"}}")),
+            "no station"
+        );
+        assert_eq!(failed(json!("")), "the result says that the tool failed");
     }
 
     #[test]

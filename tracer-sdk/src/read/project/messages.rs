@@ -281,7 +281,12 @@ fn message(event: &MessageEvent, attributes: &Map<String, Value>) -> Value {
             *stored = structured(stored);
         }
     }
-    message.retain(|key, _| !key.starts_with("gen_ai.") && !key.starts_with("event.") && key != "index");
+    message.retain(|key, _| {
+        let is_of_event = ["gen_ai.", "event.", "tracer."]
+            .iter()
+            .any(|prefix| key.starts_with(prefix));
+        !is_of_event && key != "index"
+    });
     message.entry("role").or_insert_with(|| json!(event.role));
     if let Some(reason) = finish_reason {
         message.entry("finish_reason").or_insert(reason);

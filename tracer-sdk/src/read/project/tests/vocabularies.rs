@@ -614,7 +614,7 @@ fn message_events_are_a_conversation() {
             ),
             event(
                 "gen_ai.user.message",
-                json!({"content": "[{\"text\": \"Weather?\"}]"}),
+                json!({"content": "[{\"text\": \"Weather?\"}]", "tracer.log_id": "00f067aa0ba902b7"}),
             ),
             event(
                 "gen_ai.assistant.message",
