@@ -30,7 +30,7 @@ use crate::read::log::{
 };
 use crate::read::parse::parse_span;
 use crate::read::project::{
-    Ancestor, CallReport, Correlation, RepeatableTypes, ToolArguments, correlate, fill, project_span,
+    Ancestor, CallReport, Correlation, RepeatableTypes, ReportedArguments, correlate, fill, project_span,
 };
 use crate::read::run::{Promoted, RecordError};
 use columns::{Columns, SpanColumns};
@@ -309,7 +309,7 @@ impl LogIndex {
                 &mut bytes,
             )
             .ok()?;
-            parse_span(&bytes).as_ref().map(ToolArguments::of_span)
+            parse_span(&bytes).as_ref().map(ReportedArguments::of_span)
         };
         correlate(&self.calls, |span| self.ancestor(span), arguments)
     }

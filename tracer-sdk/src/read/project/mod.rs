@@ -24,8 +24,8 @@ mod tests;
 pub(crate) use classify::child_type;
 pub(crate) use classify::span_type;
 pub(crate) use correlate::{
-    Ancestor, CallReport, Correlation, KeptNames, PackedReports, RepeatableTypes, ToolArguments, correlate,
-    is_own_call,
+    Ancestor, CallReport, Correlation, KeptNames, PackedReports, RepeatableTypes, ReportedArguments,
+    correlate, is_own_call,
 };
 #[cfg(feature = "prices")]
 pub(crate) use marks::is_replayed;
@@ -184,7 +184,7 @@ fn correlate_records(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timesta
     let arguments = |place: LinePlace| {
         spans
             .get(usize::try_from(place.line).ok()?)
-            .map(ToolArguments::of_span)
+            .map(ReportedArguments::of_span)
     };
     let found = correlate(&reports, |span| ancestors.get(&span).copied(), arguments);
     if found.is_empty() {

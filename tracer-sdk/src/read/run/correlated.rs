@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use super::tally::Tally;
 use crate::read::log::{IdTable, IndexEntry, LineReader};
 use crate::read::parse::parse_span;
-use crate::read::project::{Ancestor, CallReport, Correlation, RepeatableTypes, ToolArguments, correlate};
+use crate::read::project::{
+    Ancestor, CallReport, Correlation, RepeatableTypes, ReportedArguments, correlate,
+};
 
 /// Finds the calls that are recorded more than once, and takes those that repeat them out of the entries and the sums.
 pub(super) fn correlate_entries(
@@ -59,7 +61,7 @@ pub(super) fn correlate_entries(
     reports.sort_by_key(|call| call.place);
     let arguments = |place| {
         let bytes = lines.read(place).ok()?;
-        parse_span(bytes).as_ref().map(ToolArguments::of_span)
+        parse_span(bytes).as_ref().map(ReportedArguments::of_span)
     };
     let same = correlate(&reports, ancestor, arguments);
     if same.is_empty() {

@@ -16,13 +16,13 @@ const WRAPPERS: [(&str, &str); 2] = [("kwargs", "args"), ("inputs", "input_str")
 
 /// The arguments of a tool as hashes of their fields.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ToolArguments {
+pub(crate) struct ReportedArguments {
     fields: Vec<(u64, u64)>,
     /// Of a value that is no object.
     bare: Option<u64>,
 }
 
-impl ToolArguments {
+impl ReportedArguments {
     /// Those of the span of a tool.
     pub(crate) fn of_span(span: &SpanRecord) -> Self {
         match payload::span_payload(span, &span.facts()) {
@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn bare_and_wrapped_arguments_are_the_same() {
-        let agree = |one: Value, other: Value| ToolArguments::of(&one).agree(&ToolArguments::of(&other));
+        let agree =
+            |one: Value, other: Value| ReportedArguments::of(&one).agree(&ReportedArguments::of(&other));
         let asked = || json!({"city": "Oslo"});
         for reported in [
             json!("Oslo"),

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::arguments::ToolArguments;
+use super::arguments::ReportedArguments;
 use super::groups::Groups;
 use super::report::CallReport;
 use crate::format::{EventType, Outcome, SpanId, Usage};
@@ -41,7 +41,7 @@ pub(super) struct JoinEvidence<'a> {
     /// The calls of models by when they ended: who asked for the tools that were asked for then.
     asking: HashMap<i64, Option<usize>>,
     has_wire: bool,
-    arguments: HashMap<usize, ToolArguments>,
+    arguments: HashMap<usize, ReportedArguments>,
     /// Where libraries say that the call of a model was made that asked for a tool, by the tool.
     asked_in: HashMap<usize, Vec<SpanId>>,
     /// What the wire saw and nothing but its time distinguishes, by its line.
@@ -118,7 +118,11 @@ impl<'a> JoinEvidence<'a> {
         }
     }
 
-    fn read_arguments(&mut self, at: usize, content: &mut impl FnMut(LinePlace) -> Option<ToolArguments>) {
+    fn read_arguments(
+        &mut self,
+        at: usize,
+        content: &mut impl FnMut(LinePlace) -> Option<ReportedArguments>,
+    ) {
         if let Some(report) = self.reports.get(at) {
             self.arguments
                 .entry(at)
@@ -248,7 +252,7 @@ fn worth(agreeing: u8, near: u8, gap: i64, one: &CallReport, other: &CallReport)
 pub(super) fn join(
     evidence: &mut JoinEvidence<'_>,
     is_call: impl Fn(usize) -> bool,
-    mut content: impl FnMut(LinePlace) -> Option<ToolArguments>,
+    mut content: impl FnMut(LinePlace) -> Option<ReportedArguments>,
     groups: &mut Groups,
 ) {
     let of_type = |event_type: EventType| {

@@ -14,7 +14,7 @@ mod packed;
 mod places;
 mod report;
 
-pub(crate) use arguments::ToolArguments;
+pub(crate) use arguments::ReportedArguments;
 pub(crate) use packed::PackedReports;
 pub(crate) use report::{CallReport, KeptNames, is_own_call};
 
@@ -98,7 +98,7 @@ pub(crate) struct Correlation {
 pub(crate) fn correlate(
     reports: &[CallReport],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
-    arguments: impl FnMut(LinePlace) -> Option<ToolArguments>,
+    arguments: impl FnMut(LinePlace) -> Option<ReportedArguments>,
 ) -> Correlation {
     let mut found = Correlation::default();
     if reports.len() < 2 || reports.iter().all(|report| report.is_own) {
