@@ -228,7 +228,7 @@ fn letters(text: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// What the model is told of a failure: a text, one in blocks, or that of an object's error.
+/// What the model reads of a failure: a text, one in blocks, or that of an object's error.
 fn said_text(result: &Value) -> Option<String> {
     match result {
         Value::String(text) => {
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_in_the_words_of_its_result() {
+    fn a_failure_has_the_words_of_its_result() {
         let failed = |content: Value| {
             let mut tools = DerivedTools::default();
             let answer = json!({"role": "assistant", "content": [
