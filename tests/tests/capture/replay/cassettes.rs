@@ -124,9 +124,9 @@ fn an_answer_in_the_background_is_replayed_as_it_came() {
     let asked = serde_json::json!({"model": "gpt-5", "input": "Which ferry?", "background": true});
     let post = || request("OPENAI_BASE_URL", "/responses", asked.clone());
     script(&recorder, &[post(), get(), get()]);
-    let recorded = recorder.record_with(&["--cassette", "agent.jsonl"], &[EXPORTER, "ask-script"]);
-    assert_eq!(recorded.code, Some(0), "{recorded:#?}");
-    // One that asks once more than it was recorded gets the last answer.
+    let outcome = recorder.record_with(&["--cassette", "agent.jsonl"], &[EXPORTER, "ask-script"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    // One that asks once more than it was outcome gets the last answer.
     script(&recorder, &[post(), get(), get(), get()]);
     let replayed = replay(&recorder, &[]);
     assert_eq!(
