@@ -126,7 +126,7 @@ fn an_answer_in_the_background_is_replayed_as_it_came() {
     script(&recorder, &[post(), get(), get()]);
     let outcome = recorder.record_with(&["--cassette", "agent.jsonl"], &[EXPORTER, "ask-script"]);
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
-    // One that asks once more than it was outcome gets the last answer.
+    // One that asks once more than it was recorded gets the last answer.
     script(&recorder, &[post(), get(), get(), get()]);
     let replayed = replay(&recorder, &[]);
     assert_eq!(
