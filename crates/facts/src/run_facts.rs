@@ -385,6 +385,8 @@ impl SpanSums for CallSums {
             _ if span.outcome != Outcome::Ok => return false,
             EventType::LlmCall => &mut self.models,
             EventType::ToolCall => &mut self.tools,
+            // What was asked of a model that is no model call.
+            EventType::Unknown if span.usage != Usage::default() => return false,
             EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => return true,
             EventType::RunStart | EventType::RunEnd | EventType::Error => return false,
         };
@@ -544,10 +546,12 @@ impl Reading {
         } else if record.event_type() == EventType::LlmCall {
             self.is_waiting = false;
         }
+        self.details.model_calls.add(record);
+        if let Some(usage) = record.usage() {
+            self.tokens.add(usage);
+        }
         let calls = match &record.payload {
             Payload::LlmCall { model, usage, .. } => {
-                self.tokens.add(usage);
-                self.details.model_calls.add(record);
                 if !step_summary::failed(record) {
                     self.last_answered = Some(number);
                 }

@@ -164,12 +164,12 @@ impl PreviewReading {
             return;
         }
         self.add_step(record.event_type());
+        if let Some(usage) = record.usage() {
+            self.tokens.add(usage);
+        }
         match &record.payload {
-            Payload::LlmCall { usage, prompt, .. } => {
-                self.tokens.add(usage);
-                if self.prompt.is_none() && !prompt.is_null() {
-                    self.prompt = Some(prompt_summary(prompt));
-                }
+            Payload::LlmCall { prompt, .. } if self.prompt.is_none() && !prompt.is_null() => {
+                self.prompt = Some(prompt_summary(prompt));
             }
             Payload::ToolCall { args, tool_name, .. } if self.arguments.is_none() && !args.is_null() => {
                 self.arguments = Some(call_input(tool_name, args));

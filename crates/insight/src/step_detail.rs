@@ -111,10 +111,13 @@ impl<'a> StepDetail<'a> {
                 let lines = format!("{warning}\npattern: {pattern}\nevidence: {evidence}");
                 detail.push("Warning", SectionContent::Text(lines));
             }
-            Payload::Unknown { .. }
-            | Payload::Error(_)
-            | Payload::RunStart { .. }
-            | Payload::RunEnd { .. } => {}
+            Payload::Unknown { .. } => {
+                if let Some(usage) = record.usage() {
+                    let known = [token_words(usage), cost_words(step.cost, usage)];
+                    detail.facts.extend(known.into_iter().flatten());
+                }
+            }
+            Payload::Error(_) | Payload::RunStart { .. } | Payload::RunEnd { .. } => {}
         }
         detail.facts.extend(step_remarks::remarks(&record.meta));
         if let Some(attempt) = attempt(&record.meta) {

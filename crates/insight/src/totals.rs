@@ -1,6 +1,6 @@
 //! [`Totals`]: how many steps of each kind a run has, and their tokens.
 
-use tracer_sdk::format::{EventType, Outcome, Payload, Usage};
+use tracer_sdk::format::{EventType, Outcome, Usage};
 use tracer_sdk::prices::CostSum;
 
 use crate::step_kind::StepKind;
@@ -26,7 +26,7 @@ pub struct Totals {
     pub errors: u64,
     /// Loop warnings.
     pub loop_warnings: u64,
-    /// The tokens of all model calls, as far as these say.
+    /// The tokens of all model calls, and of what else was asked of models, as far as these say.
     pub tokens: Usage,
     /// What these calls cost, as far as their prices are known.
     pub cost: CostSum,
@@ -39,7 +39,7 @@ impl Totals {
         for step in steps {
             totals.count(step.record.event_type(), step.outcome());
             totals.in_flight += u64::from(step.in_flight);
-            if let Payload::LlmCall { usage, .. } = &step.record.payload {
+            if let Some(usage) = step.record.usage() {
                 totals.tokens.add(usage);
             }
             totals.cost.extend(step.cost);

@@ -80,10 +80,7 @@ pub(super) fn summary_line(step: &Step<'_>, room: usize, numbers: Option<&StepNu
             .input
             .push_str(&evidence_words(evidence_event_ids, numbers));
     }
-    let tokens = match &step.record.payload {
-        Payload::LlmCall { usage, .. } => tokens(usage, room),
-        _ => None,
-    };
+    let tokens = step.record.usage().and_then(|usage| tokens(usage, room));
     let tone = match &step.record.payload {
         Payload::Error(_) => Tone::Bad,
         _ => Tone::Plain,

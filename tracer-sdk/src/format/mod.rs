@@ -31,7 +31,7 @@ pub use ids::{InvalidId, SpanId, TraceId};
 pub use meta::{Counts, Dropped, RecordedStatus, RunMeta};
 pub use outcome::Outcome;
 pub use problem::{Problem, ProblemCode};
-pub use record::{ErrorPayload, EventType, OtherMarks, Payload, Record, Usage, UsageGap};
+pub use record::{ErrorPayload, EventType, OtherMarks, Payload, Record, ServiceCall, Usage, UsageGap};
 pub use span::{SpanEvent, SpanKind, SpanRecord, StatusCode};
 pub use tags::{InvalidTag, MAX_TAG_KEY_BYTES, MAX_TAG_VALUE_BYTES, MAX_TAGS, TAGS_VARIABLE, Tags};
 pub use time::{InvalidTime, StoredTime, Timestamp};

@@ -113,11 +113,52 @@ pub struct OtherMarks {
     pub is_unknown: bool,
     /// Whether it waits for a person; its outcome is unknown then.
     pub is_waiting: bool,
+    /// What it asked of a model that is no model call: embeddings, a ranking, a transcript, an image.
+    pub service: Option<ServiceCall>,
     /// Whether it is no step of its own: it repeats a call, or was there for calls that turned out to be elsewhere.
     pub is_leftover: bool,
 }
 
+/// What was asked of a model that is no model call, such as embeddings: its record has no type, and it is not free.
+///
+/// ```
+/// use tracer_sdk::Usage;
+/// use tracer_sdk::format::ServiceCall;
+///
+/// let service = ServiceCall { usage: Usage::new(8, 0), ..ServiceCall::default() };
+/// assert_eq!(service.usage.total_tokens, Some(8));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServiceCall {
+    /// The model that was asked.
+    pub model: String,
+    /// Who sells it.
+    pub provider: String,
+    /// The model that answered, where that is known.
+    pub response_model: Option<String>,
+    /// Its tokens.
+    pub usage: Usage,
+}
+
 impl Record {
+    /// The tokens of a model call, or of what was asked of a model that is none: they count in the totals of a run.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-4o").usage(Usage::new(8, 2)).record());
+    /// assert_eq!(run.records[1].usage(), Some(&Usage::new(8, 2)));
+    /// assert_eq!(run.records[0].usage(), None);
+    /// ```
+    #[must_use]
+    pub fn usage(&self) -> Option<&Usage> {
+        match &self.payload {
+            Payload::LlmCall { usage, .. } => Some(usage),
+            _ => Some(&self.marks.as_ref()?.service.as_ref()?.usage),
+        }
+    }
+
     /// Whether a recorded answer answered the call, which cost nothing then.
     ///
     /// ```

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::rates::{CallCount, CallTokens, Charge, TokenKinds};
-use super::refused::is_refused;
+use super::refused::{asked_model, is_refused};
 use super::{CallCost, CostSum, NoPrice, Price, Prices};
-use crate::format::{Payload, Record, StoredTime, Timestamp, Usage, Usd, is_default};
+use crate::format::{Record, StoredTime, Timestamp, Usage, Usd, is_default};
 
 /// Above how many tokens of a prompt some price of the release's table is another. A test compares.
 const PROMPT_LENGTHS: [u64; 9] = [
@@ -68,15 +68,7 @@ impl CallPriceKey {
 
     /// The key of a record; `None` of what is no model call.
     pub(crate) fn of(record: &Record) -> Option<Self> {
-        let Payload::LlmCall {
-            model,
-            provider,
-            response_model,
-            ..
-        } = &record.payload
-        else {
-            return None;
-        };
+        let (provider, model, response_model) = asked_model(record)?;
         if is_refused(record) {
             return None;
         }
@@ -85,7 +77,7 @@ impl CallPriceKey {
         Some(Self::new(
             provider,
             model,
-            response_model.as_deref(),
+            response_model,
             at,
             record.is_replayed(),
         ))
@@ -219,7 +211,7 @@ impl CallGroups {
     /// assert_eq!(calls.len(), 1);
     /// ```
     pub fn add(&mut self, record: &Record) {
-        if let (Some(key), Payload::LlmCall { usage, .. }) = (CallPriceKey::of(record), &record.payload) {
+        if let (Some(key), Some(usage)) = (CallPriceKey::of(record), record.usage()) {
             self.add_call(&key, usage);
         }
     }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use super::own::{self, OwnPrice};
 use super::rates::{CallTokens, Charge, TokenKinds};
-use super::refused::is_refused;
+use super::refused::{asked_model, is_refused};
 use super::table::{Model, PriceTable, PricedProvider, Release};
 use super::{CallCost, Day, NoPrice, Rates};
-use crate::format::{Payload, Record, StoredTime, Timestamp, Usage, Usd};
+use crate::format::{Record, StoredTime, Timestamp, Usage, Usd};
 
 /// A name that is longer is no name of the table's.
 const MAX_NAME_BYTES: usize = 256;
@@ -344,7 +344,7 @@ impl Prices {
     }
 
     /// What a model call costs, by its record: at the price of the model that answered, or else of the one that was asked.
-    /// `None` for a record that is no model call, or one that a guardrail refused before it was made.
+    /// What was asked of a model that is no model call, such as embeddings, has a cost too. `None` for any other record, or one that a guardrail refused before it was made.
     ///
     /// ```
     /// use tracer_sdk::prices::Prices;
@@ -357,22 +357,14 @@ impl Prices {
     /// ```
     #[must_use]
     pub fn cost(&self, record: &Record) -> Option<CallCost> {
-        let Payload::LlmCall {
-            model,
-            provider,
-            response_model,
-            usage,
-            ..
-        } = &record.payload
-        else {
-            return None;
-        };
+        let (provider, model, response_model) = asked_model(record)?;
+        let usage = record.usage()?;
         if is_refused(record) {
             return None;
         }
         let time: Option<StoredTime> = record.ts.parse().ok();
         let at = time.map(|time| time.instant());
-        let cost = self.call_cost(provider, model, response_model.as_deref(), usage, at);
+        let cost = self.call_cost(provider, model, response_model, usage, at);
         Some(CallCost {
             is_replayed: record.is_replayed(),
             ..cost

@@ -169,7 +169,7 @@ pub(super) fn title(step: &Step<'_>) -> MarkedText {
             .filter(|duration| *duration > 0)
             .map(units::duration),
     );
-    if let Payload::LlmCall { usage, .. } = &step.record.payload {
+    if let Some(usage) = step.record.usage() {
         facts.extend(step_summary::tokens(usage).map(|tokens| format!("{tokens} tokens")));
     }
     if facts.is_empty() {

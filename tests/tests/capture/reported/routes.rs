@@ -383,3 +383,75 @@ fn services_are_steps_and_no_model_calls() {
         assert_eq!(played.run.only(EventType::Unknown).name, name, "{path}");
     }
 }
+
+#[test]
+fn tokens_of_services_count_in_the_run() {
+    let embedding = json!({"object": "list", "data": [{"embedding": [0.1]}], "model": "text-embedding-3-small",
+                           "usage": {"prompt_tokens": 2_000_000, "total_tokens": 2_000_000}});
+    let embed = json!({"model": "text-embedding-3-small", "input": "ferry"});
+    let rerank = json!({"model": "jina-reranker-v2", "query": "ferry", "documents": ["a"]});
+    let cohere = json!({"id": "r", "results": [], "meta": {"billed_units": {"input_tokens": 23}}});
+    let image = json!({"created": 1, "data": [{"b64_json": "AAAA"}],
+                       "usage": {"input_tokens": 10, "output_tokens": 1000, "total_tokens": 1010}});
+    let described = json!({"model": "gpt-image-1", "prompt": "a ferry"});
+    for (path, request, reply, step, total) in [
+        (
+            "/embeddings",
+            &embed,
+            embedding.clone(),
+            "2000000→0 tok  $0.04",
+            "2000000 tokens (2000000 in, 0 out)",
+        ),
+        (
+            "/rerank",
+            &rerank,
+            json!({"results": [], "usage": {"total_tokens": 23}}),
+            "23→0 tok",
+            "23 tokens (23 in, 0 out)",
+        ),
+        (
+            "/v2/embed",
+            &embed,
+            cohere,
+            "23→0 tok",
+            "23 tokens (23 in, 0 out)",
+        ),
+        (
+            "/images/generations",
+            &described,
+            image,
+            "10→1000 tok",
+            "1010 tokens (10 in, 1000 out)",
+        ),
+    ] {
+        let shown = turn("openai", path, request, &reply).tracer(&["show"]);
+        assert!(shown.contains(step) && shown.contains(total), "{path}: {shown}");
+        assert!(shown.contains("0 model calls"), "{path}: {shown}");
+    }
+    let ranked = json!({"id": "r", "results": [], "meta": {"billed_units": {"search_units": 1}}});
+    let played = turn("openai", "/rerank", &rerank, &ranked);
+    let listed: Value = serde_json::from_str(&played.tracer(&["list", "--json"])).unwrap();
+    let cost = &listed["runs"][0]["cost"];
+    assert_eq!(
+        (&cost["usd"], &cost["unpriced_calls"]),
+        (&Value::Null, &json!(1)),
+        "{listed}"
+    );
+    let chat = json!({"id": "c", "model": "gpt-4o-mini", "choices": [{"index": 0, "finish_reason": "stop",
+        "message": {"role": "assistant", "content": "6:40"}}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}});
+    let asked = json!({"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Which ferry?"}]});
+    let played = play_turns(&json!({"turns": [
+        {"api": "openai", "path": "/embeddings", "request": embed, "reply": embedding},
+        {"api": "openai", "path": "/chat/completions", "request": asked, "reply": chat},
+    ]}));
+    let shown = played.tracer(&["show"]);
+    assert!(
+        shown.contains("1 model call") && shown.contains("2000105 tokens (2000100 in, 5 out)"),
+        "{shown}"
+    );
+    let listed: Value = serde_json::from_str(&played.tracer(&["list", "--json"])).unwrap();
+    // 2 million at $0.02 a million, 100 at $0.15 and 5 at $0.60.
+    let cost = listed["runs"][0]["cost"]["usd"].as_f64().unwrap();
+    assert!((cost - 0.040_018).abs() < 1e-9, "{listed}");
+}

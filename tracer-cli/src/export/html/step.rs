@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, Speaker, part_label};
 use tracer_insight::line::Tone;
-use tracer_sdk::format::{ErrorPayload, Payload};
+use tracer_sdk::format::ErrorPayload;
 
 use super::value;
 use tracer_insight::step_detail::{SectionContent, StepDetail, StepNumbers, StepSection};
@@ -62,12 +62,10 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
     let name = step.name();
     let room = LINE_COLUMNS.saturating_sub(text::width(&name));
     let summary = step.summary().fitted(room.max(MIN_SUMMARY_COLUMNS));
-    let tokens = match &step.record.payload {
-        Payload::LlmCall { usage, .. } => {
-            step_summary::tokens(usage).zip(step_summary::tokens_and_shares(usage))
-        }
-        _ => None,
-    };
+    let tokens = step
+        .record
+        .usage()
+        .and_then(|usage| step_summary::tokens(usage).zip(step_summary::tokens_and_shares(usage)));
     let took = step
         .duration
         .filter(|duration| *duration > 0)

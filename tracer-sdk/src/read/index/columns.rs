@@ -17,7 +17,9 @@ use crate::prices::CallPriceKey;
 use crate::process::Computed;
 use crate::read::log::{KeptBytes, KeptCursor, LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{IndexedAttributes, ParsedSpan};
-use crate::read::project::{CallReport, SpanView, call_usage, display_name, is_call, is_own_call, text};
+use crate::read::project::{
+    CallReport, SpanView, call_usage, display_name, is_call, is_own_call, service_usage, text,
+};
 #[cfg(feature = "prices")]
 use crate::read::run::is_refused;
 use crate::read::run::{Promoted, promoted_records, span_header};
@@ -138,7 +140,10 @@ impl SpanVisitor for Columns {
     ) -> RecordHeader {
         let header = span_header(&span);
         let event_type = header.event_type;
-        let tokens = (event_type == EventType::LlmCall).then(|| call_usage(&span, &span.facts()));
+        let tokens = match event_type {
+            EventType::LlmCall => Some(call_usage(&span, &span.facts())),
+            _ => service_usage(event_type, &span.facts()),
+        };
         if let Some(tokens) = &tokens {
             self.set_details(self.spans.len(), tokens);
         }

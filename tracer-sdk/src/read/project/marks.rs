@@ -1,13 +1,19 @@
 //! Marks of a span beside its type: a tool on the span of a model call, a tool only in the name of a span, a model's tokens
-//! on the span of a tool call, an answer from a recording, an outcome that is unknown.
+//! on the span of a tool call, an answer from a recording, an outcome that is unknown, the tokens of what was asked of a
+//! model that is no model call.
+
+use std::borrow::Cow;
 
 use super::classify::{TOOL_OPERATION, repeats_a_call, tool_in_name};
+use super::correlate::PROXY;
 use super::outcome::{SpanOutcome, span_outcome};
+use super::payload::{model, provider, response_model};
 use super::tokens::usage;
 use super::values::{Lookup, named, texts};
 use super::view::WholeFacts;
 use crate::format::names;
-use crate::format::{OtherMarks, Outcome, Payload, SpanRecord, Usage};
+use crate::format::{EventType, OtherMarks, Outcome, Payload, ServiceCall, SpanRecord, Usage};
+use crate::read::vocabulary::SERVICES;
 
 /// The other marks of a span; `None` of nearly every span.
 pub(super) fn other_marks(
@@ -40,14 +46,46 @@ pub(super) fn other_marks(
         }
     }
     let usage = own.and_then(|_| model_usage(attributes));
-    let is_replayed = matches!(payload, Payload::LlmCall { .. }) && is_replayed(attributes);
+    let service = service(span, facts, payload);
+    let is_replayed =
+        (matches!(payload, Payload::LlmCall { .. }) || service.is_some()) && is_replayed(attributes);
     let marks = OtherMarks {
         tools,
         usage,
         is_replayed,
+        service,
         ..of_outcome
     };
     boxed(marks)
+}
+
+/// What a span that is no call asked of a model.
+fn service(span: &SpanRecord, facts: &WholeFacts<'_>, payload: &Payload) -> Option<ServiceCall> {
+    let usage = service_usage(payload.event_type(), facts)?;
+    Some(ServiceCall {
+        model: model(&span.name, facts).into_owned(),
+        provider: provider(&span.name, facts).into_owned(),
+        response_model: response_model(facts).map(Cow::into_owned),
+        usage,
+    })
+}
+
+/// The tokens of what was asked of a model that is no model call. What the proxy saw: a library may report the same on
+/// several levels, and the proxy beside it.
+pub(crate) fn service_usage(event_type: EventType, attributes: &impl Lookup) -> Option<Usage> {
+    if event_type != EventType::Unknown || attributes.text_at(names::SOURCE.written()) != Some(PROXY) {
+        return None;
+    }
+    let operation = named(names::OPERATION, attributes).filter(|operation| SERVICES.contains(operation))?;
+    let mut usage = usage(attributes);
+    // Jina and Voyage give the sum alone; numbers and ranks are no tokens.
+    if matches!(operation, "embeddings" | "rerank") && usage.completion_tokens.is_none() {
+        usage.prompt_tokens = usage.prompt_tokens.or(usage.total_tokens);
+        usage.completion_tokens = usage.prompt_tokens.map(|_| 0);
+    }
+    // What is charged by anything else than tokens has no price here, and is not free.
+    let is_charged = usage != Usage::default() || attributes.says(names::USAGE_NOT_COUNTED.written());
+    is_charged.then_some(usage)
 }
 
 fn boxed(marks: OtherMarks) -> Option<Box<OtherMarks>> {

@@ -29,6 +29,7 @@ pub(crate) use correlate::{
 };
 #[cfg(feature = "prices")]
 pub(crate) use marks::is_replayed;
+pub(crate) use marks::service_usage;
 pub use model_name::normal_model_name;
 pub(crate) use outcome::outcome;
 #[cfg(feature = "prices")]

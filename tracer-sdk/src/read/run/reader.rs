@@ -405,16 +405,19 @@ impl RunReader {
 fn calls_of_records(records: &mut RecordStream) -> CallGroups {
     let mut calls = CallGroups::default();
     for number in 0..records.record_count() {
-        let is_call = records
+        let event_type = records
             .header(number)
-            .is_some_and(|header| header.event_type == EventType::LlmCall);
-        if !is_call {
-            continue;
-        }
+            // What was asked of a model that is no model call has no type.
+            .map(|header| header.event_type)
+            .filter(|event_type| matches!(event_type, EventType::LlmCall | EventType::Unknown));
+        let Some(event_type) = event_type else { continue };
         match records.read_record(number) {
             Ok(Some(record)) => calls.add(&record),
             // One that can no longer be read is reported by the next reading; until then nobody knows what it cost.
-            _ => calls.add_call(&CallPriceKey::default(), &Usage::default()),
+            _ if event_type == EventType::LlmCall => {
+                calls.add_call(&CallPriceKey::default(), &Usage::default());
+            }
+            _ => {}
         }
     }
     calls

@@ -6,7 +6,7 @@ use super::tally::Tally;
 use crate::format::{EventType, Outcome, Timestamp, Usage};
 use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{KeyAttributes, ParsedSpan};
-use crate::read::project::{SpanFacts, SpanView, call_usage, display_name};
+use crate::read::project::{SpanFacts, SpanView, call_usage, display_name, service_usage};
 
 /// What the scan of a log knows of a span: everything but its content.
 ///
@@ -218,7 +218,10 @@ impl<Sums: SpanSums> SpanVisitor for SummingTally<Sums> {
             return header;
         }
         let facts = span.facts();
-        let usage = (header.event_type == EventType::LlmCall).then(|| call_usage(&span, &facts));
+        let usage = match header.event_type {
+            EventType::LlmCall => Some(call_usage(&span, &facts)),
+            other => service_usage(other, &facts),
+        };
         let outline = SpanOutline {
             event_type: header.event_type,
             outcome: header.outcome,

@@ -64,6 +64,18 @@ const LOG_EVENT: &str = "event.name";
 /// or this one where that is not known.
 pub(crate) const FETCH_RESPONSE: &str = "fetch_response";
 
+/// Operations that ask a model for something else than an answer: OpenTelemetry's first, then those that the proxy names.
+pub(crate) const SERVICES: &[&str] = &[
+    "embeddings",
+    "rerank",
+    "transcription",
+    "translation",
+    "speech",
+    "image_generation",
+    "image_edit",
+    "moderation",
+];
+
 /// Operations that call a model: OpenTelemetry's, then those of Gemini CLI and `MLflow`.
 const MODEL_OPERATIONS: &[&str] = &[
     "chat",

@@ -27,7 +27,7 @@ pub(crate) use fields::{
 #[cfg(test)]
 pub(crate) use keys::all_keys;
 pub(crate) use keys::{DETAILS, FOREIGN, FURTHER, OWN, TOKENS, key_use};
-pub(crate) use kinds::{FETCH_RESPONSE, KINDS, Test};
+pub(crate) use kinds::{FETCH_RESPONSE, KINDS, SERVICES, Test};
 pub(crate) use remarks::{
     AGENT_ARGUMENTS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS,
     HAND_OVERS, REMARKS, RemarkKind, VERDICTS,

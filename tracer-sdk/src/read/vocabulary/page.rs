@@ -327,8 +327,11 @@ fn page() -> String {
         "\n## Tokens\n\nInput includes what the provider read from its cache and wrote to it, output includes reasoning; providers \
          that count them beside are added up. A total that is given is kept, another one is the sum. Where input and output do not \
          add up to it, the one reading in which shares beside them do is taken; a contradiction is marked in \
-         `meta.usage_contradiction`. Zero tokens beside an answer are not known. Tokens are summed over model calls only: agents \
-         repeat what their calls used.\n\n\
+         `meta.usage_contradiction`. Zero tokens beside an answer are not known. Tokens are summed over model calls: agents \
+         repeat what their calls used. What asked a model for something else than an answer (`embeddings`, `rerank`, \
+         `transcription`, `translation`, `speech`, `image_generation`, `image_edit`, `moderation`) is no model call; its tokens \
+         and its price are in the totals where the proxy saw it, and only there, because libraries report one on several \
+         levels.\n\n\
          ## Usage objects\n\nThe numbers of usage objects, in answers that `tracer record` keeps and in attributes that hold such an \
          object, in one spelling for all: `in` and `out` are the details of a side, and lists by modality are members of these. Any \
          other number that is not zero is named in `tracer.usage.not_counted`, and the call costs at least what its counts do.\n\n",

@@ -16,7 +16,7 @@ mod report;
 
 pub(crate) use arguments::ReportedArguments;
 pub(crate) use packed::PackedReports;
-pub(crate) use report::{CallReport, KeptNames, is_own_call};
+pub(crate) use report::{CallReport, KeptNames, PROXY, is_own_call};
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

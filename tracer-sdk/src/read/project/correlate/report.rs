@@ -18,7 +18,7 @@ use crate::read::log::{IndexEntry, KeptBytes, KeptCursor, LinePlace};
 use crate::read::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
 
 /// The [`names::SOURCE`] of what the proxy saw.
-const PROXY: &str = "proxy";
+pub(crate) const PROXY: &str = "proxy";
 
 /// A report of a call: what has to be known of it to find the others.
 #[derive(Debug, Clone)]
