@@ -152,11 +152,14 @@ def compare_lists(tracer, other, run_ids):
     listed = [json.loads(call(program, "list", "--limit", "1000", "--json")) for program in (tracer, other)]
     ours, theirs = ({run["trace_id"]: run for run in envelope["runs"]} for envelope in listed)
     same("the runs that are listed", sorted(ours), sorted(run_ids))
-    # Ours have their status in the words of the list beside the format's, their tokens, and what they cost; such keys are additive.
+    # Ours have their status in the words of the list beside the format's, their tokens, what they cost, and calls that failed or whose end
+    # is not known; such keys are additive.
     for run in ours.values():
         check(run.pop("run_status"), "a run without its status")
         check(run.pop("cost"), "a run without its cost")
         run.pop("tokens", None)
+        for additive in ("failed_calls", "unknown_calls", "waiting"):
+            run.pop(additive, None)
     same("the listed runs", ours, theirs)
     same("the order of the list", list(ours), list(theirs))
 
