@@ -3,7 +3,7 @@
 //! A completed run has exactly one root and no missing parent (specification, *What the service does*, 2), and the
 //! same spans give the same run in whatever order they came. What changes is marked.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 use tracer_sdk::format::{EventType, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
@@ -98,7 +98,7 @@ pub(super) fn complete_under(run: &mut RunWriter, root: SpanId, name: &str) -> R
 }
 
 /// Marks tool calls that ran at the same time though one names the other as its parent, as frameworks write siblings that
-/// share a context, and puts them side by side.
+/// share a context.
 fn mark_parallel(run: &mut RunWriter, shape: &LogShape) -> Result<(), ImportError> {
     if shape.outliving.is_empty() {
         return Ok(());
@@ -108,51 +108,24 @@ fn mark_parallel(run: &mut RunWriter, shape: &LogShape) -> Result<(), ImportErro
         .iter()
         .flat_map(|(id, parent)| [*id, *parent])
         .collect();
-    // The tools among them, with their parents.
-    let mut tools = HashMap::new();
-    let mut marked = HashSet::new();
+    let mut tools = HashSet::new();
     run.for_each_span(|span| {
         if candidates.contains(&span.span_id) && call_type(&span) == Some(EventType::ToolCall) {
-            tools.insert(span.span_id, span.parent_span_id);
-        }
-        if span.attributes.contains_key(PARALLEL) {
-            marked.insert(span.span_id);
+            tools.insert(span.span_id);
         }
     })?;
     let pairs = shape.outliving.iter();
-    let chained: HashMap<SpanId, SpanId> = pairs
-        .filter(|(id, parent)| tools.contains_key(id) && tools.contains_key(parent))
-        .copied()
+    let parallel: HashSet<SpanId> = pairs
+        .filter(|(id, parent)| tools.contains(id) && tools.contains(parent))
+        .flat_map(|(id, parent)| [*id, *parent])
         .collect();
-    if chained.is_empty() {
+    if parallel.is_empty() {
         return Ok(());
     }
-    // What the first of a chain is in. A circle has none, and stays.
-    let place_of = |id: SpanId| {
-        let mut first = id;
-        for _ in 0..=chained.len() {
-            match chained.get(&first) {
-                Some(parent) => first = *parent,
-                None => return tools.get(&first).copied().flatten(),
-            }
-        }
-        None
-    };
-    let places: HashMap<SpanId, SpanId> = chained
-        .keys()
-        .filter_map(|id| Some((*id, place_of(*id)?)))
-        .collect();
-    marked.extend(chained.iter().flat_map(|(id, parent)| [*id, *parent]));
-    run.note_parallel(marked.len() as u64);
+    run.note_parallel(parallel.len() as u64);
     run.rewrite(|span| {
-        if marked.contains(&span.span_id) {
+        if parallel.contains(&span.span_id) {
             span.attributes.insert(PARALLEL.to_owned(), true.into());
-        }
-        if let (Some(place), Some(sent)) = (places.get(&span.span_id), span.parent_span_id) {
-            span.attributes
-                .entry(names::SOURCE_PARENT.written())
-                .or_insert_with(|| sent.to_string().into());
-            span.parent_span_id = Some(*place);
         }
         true
     })
