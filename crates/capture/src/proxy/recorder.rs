@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -127,7 +127,7 @@ impl ReportSender {
     }
 }
 
-/// What an exchange takes of the backlog, in bytes.
+/// The share of an exchange in the backlog, in bytes.
 fn weight(exchange: &Exchange) -> usize {
     size_of::<Exchange>() + exchange.request.len() + exchange.response.len()
 }
@@ -137,6 +137,9 @@ fn weight(exchange: &Exchange) -> usize {
 struct Backlog {
     limit: usize,
     bytes: AtomicUsize,
+    /// Nothing is recorded any more, and so nothing waits.
+    is_closed: AtomicBool,
+    /// Fewer bytes wait, or none will again.
     has_shrunk: Notify,
 }
 
@@ -145,6 +148,7 @@ impl Backlog {
         Self {
             limit,
             bytes: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
             has_shrunk: Notify::new(),
         }
     }
@@ -158,15 +162,30 @@ impl Backlog {
         self.has_shrunk.notify_waiters();
     }
 
+    /// Holds no request back from now on.
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.has_shrunk.notify_waiters();
+    }
+
     async fn has_room(&self) {
         loop {
-            // Before the look, so that what shrinks in between is seen.
+            // Before the check, so that a change in between is noticed.
             let shrunk = self.has_shrunk.notified();
-            if self.bytes.load(Ordering::Acquire) <= self.limit {
+            if self.is_closed.load(Ordering::Acquire) || self.bytes.load(Ordering::Acquire) <= self.limit {
                 return;
             }
             shrunk.await;
         }
+    }
+}
+
+/// Closes the backlog when the recorder ends, however it ends: a client never waits for a recorder that is gone.
+struct CloseAtEnd(Arc<Backlog>);
+
+impl Drop for CloseAtEnd {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
@@ -199,7 +218,10 @@ impl ExchangeRecorder {
         };
         let thread = thread::Builder::new()
             .name("tracer-proxy".to_owned())
-            .spawn(move || state.record_all(&reports, &backlog, &counters))?;
+            .spawn(move || {
+                let backlog = CloseAtEnd(backlog);
+                state.record_all(&reports, &backlog.0, &counters)
+            })?;
         Ok(Self { sender, thread })
     }
 
@@ -341,6 +363,19 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
         backlog.remove(11);
+        waiting.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn no_request_waits_for_a_recorder_that_has_ended() {
+        let backlog = Arc::new(Backlog::new(10));
+        backlog.add(11);
+        let waiting = tokio::spawn({
+            let backlog = Arc::clone(&backlog);
+            async move { backlog.has_room().await }
+        });
+        tokio::task::yield_now().await;
+        drop(CloseAtEnd(backlog));
         waiting.await.unwrap();
     }
 }
