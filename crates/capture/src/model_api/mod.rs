@@ -65,7 +65,7 @@ pub enum ModelApi {
 }
 
 /// How the path of each API ends. The first that fits: `/chat/completions` ends in `/completions` too.
-const PATH_ENDINGS: [(&str, ModelApi); 23] = [
+const PATH_ENDINGS: [(&str, ModelApi); 22] = [
     ("/chat/completions", ModelApi::ChatCompletions),
     ("/responses", ModelApi::Responses),
     ("/responses/compact", ModelApi::Compaction),
@@ -88,13 +88,12 @@ const PATH_ENDINGS: [(&str, ModelApi); 23] = [
     (":streamGenerateContent", ModelApi::GenerateContent),
     ("/api/chat", ModelApi::OllamaChat),
     ("/api/generate", ModelApi::OllamaGenerate),
-    // Amazon's, with Anthropic's body.
-    ("/invoke", ModelApi::Messages),
 ];
 
-/// Vertex AI's endings that say neither what is asked nor in whose form: the model that stands before them does. The first
-/// part of the path that fits.
-const PREDICTIONS: [(&str, &str, ModelApi); 9] = [
+/// Endings of Vertex AI and Bedrock that say neither what is asked nor in whose form: the model that stands before them does. The
+/// first part of the path that fits.
+const PREDICTIONS: [(&str, &str, ModelApi); 10] = [
+    ("anthropic.", "/invoke", ModelApi::Messages),
     ("/publishers/anthropic/", ":rawPredict", ModelApi::Messages),
     ("/publishers/anthropic/", ":streamRawPredict", ModelApi::Messages),
     ("/publishers/", ":rawPredict", ModelApi::ChatCompletions),
@@ -265,7 +264,7 @@ impl ModelApi {
         }
     }
 
-    /// Answers with numbers, sounds or images, which nobody reads as text.
+    /// Has an answer of numbers, sounds or images, which is not shown as text.
     pub(crate) const fn has_binary_answer(self) -> bool {
         matches!(
             self,

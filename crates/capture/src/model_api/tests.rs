@@ -637,6 +637,8 @@ fn paths_say_the_api() {
             "/model/anthropic.claude-opus-4-5-v1:0/invoke",
             Some(ModelApi::Messages),
         ),
+        ("/model/meta.llama3-70b-instruct-v1:0/invoke", None),
+        ("/chain/invoke", None),
         ("/v1/models", None),
     ] {
         assert_eq!(ModelApi::from_path(path), api, "{path}");
