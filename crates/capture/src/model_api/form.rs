@@ -56,7 +56,7 @@ fn parameter<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     Some(value.trim_matches('"'))
 }
 
-/// A form without the line that divides it, which clients draw anew for each request.
+/// A form without its dividing line, a random one in each request.
 pub(crate) fn without_boundary(body: &[u8]) -> Option<Vec<u8>> {
     let boundary = boundary(body)?;
     let mut rest = body;

@@ -147,7 +147,7 @@ fn is_continued(known: &Map<String, Value>, part: &Map<String, Value>) -> bool {
         })
 }
 
-/// Whether a part of the same index only adds to what is known of it: it comes again, whole.
+/// True if a part of the same index only adds to the known one: it comes again, whole.
 fn is_completed(known: &Map<String, Value>, part: &Map<String, Value>) -> bool {
     let is_said_again = |known: &Value, later: &Value| match (known, later) {
         (Value::String(known), Value::String(later)) => later.starts_with(known.as_str()),

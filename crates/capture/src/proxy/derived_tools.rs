@@ -228,7 +228,7 @@ fn letters(text: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// What the model reads of a failure: a text, one in blocks, or that of an object's error.
+/// The text of a failure as the model reads it: plain, in blocks, or an object's error.
 fn said_text(result: &Value) -> Option<String> {
     match result {
         Value::String(text) => {

@@ -216,7 +216,7 @@ impl ModelCall {
         }
     }
 
-    /// Whether the answer goes on being made in the background, without its client.
+    /// True while the provider still makes the answer in the background, without its client.
     pub(super) fn is_unfinished(&self, exchange: &Exchange) -> bool {
         let status = self.status();
         let is_asked_so = |body: &Value| body.get("background") == Some(&Value::Bool(true));
@@ -252,7 +252,7 @@ fn json_or_text(bytes: &[u8]) -> Value {
     })
 }
 
-/// What is shown of a body whose compression is not known.
+/// The text shown in place of a body of unknown compression.
 fn unread_body(bytes: &[u8], encoding: &str) -> Value {
     let size = counted(bytes.len() as u64, "byte");
     format!("({size}, compressed as {encoding:?}, which is not read here)").into()
@@ -482,7 +482,7 @@ fn has_only_an_error(exchange: &Exchange, call: &ModelCall) -> bool {
     call.answer.body.is_null() || (has_error && !has_output(exchange, &call.answer.body))
 }
 
-/// Whether a body has anything that a model said.
+/// True if a body has any part of a model's answer.
 fn has_output(exchange: &Exchange, body: &Value) -> bool {
     [
         "choices",

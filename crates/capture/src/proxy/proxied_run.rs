@@ -86,12 +86,12 @@ impl ProxiedRun {
         self.threads.continued_by(history).is_some()
     }
 
-    /// Whether an answer asked for tools whose results have not come, or is made in the background.
+    /// True while an answer waits for results of tools, or is made in the background.
     pub(super) fn waits(&self) -> bool {
         self.tools.waits() || self.answers.iter().any(|answer| answer.is_unfinished)
     }
 
-    /// Whether a call of this run created the answer with this ID, or asked for it.
+    /// True if a call of this run created the answer with this ID, or asked for it.
     pub(super) fn knows_answer(&self, id: &str) -> bool {
         self.answers.iter().any(|answer| answer.id == id)
     }

@@ -77,7 +77,7 @@ impl RunGroups {
         }
     }
 
-    /// Whether a call of these runs created the answer with this ID, or asked for it.
+    /// True if a call of these runs created the answer with this ID, or asked for it.
     pub(super) fn knows_answer(&self, id: &str) -> bool {
         match self {
             Self::One(calls) => calls.knows_answer(id),

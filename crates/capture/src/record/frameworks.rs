@@ -7,7 +7,7 @@ use super::program::ProgramKind;
 pub struct Framework {
     /// Its name.
     pub name: &'static str,
-    /// What to write or to install.
+    /// The line to write, or the package to install.
     pub advice: &'static str,
 }
 

@@ -40,7 +40,7 @@ pub struct Program {
     pub name: String,
     /// Its kind.
     pub kind: ProgramKind,
-    /// Whether a launcher of OpenTelemetry starts it.
+    /// Started by a launcher of OpenTelemetry.
     pub is_instrumented: bool,
     /// The position of the program itself in the command, behind what only starts it (`env`, `uv run`).
     pub position: usize,

@@ -120,7 +120,7 @@ pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
     reasons
 }
 
-/// What went through the proxy, none of it a model call.
+/// The requests that went through the proxy, none of them a model call.
 fn of_routes(observed: &Observation<'_>) -> Vec<String> {
     let services = (observed.service_calls > 0).then(|| {
         format!(

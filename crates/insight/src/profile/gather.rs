@@ -127,9 +127,9 @@ impl Gathered {
                 .push(Cow::Borrowed(event_type.as_str()));
             return;
         }
-        let of_service = record.marks.as_ref().and_then(|marks| marks.service.as_ref());
-        if let Some(service) = of_service {
-            self.add_tokens(&service.usage.clone());
+        let service = record.marks.as_ref().and_then(|marks| marks.service.as_ref());
+        if let Some(usage) = service.map(|service| service.usage) {
+            self.add_tokens(&usage);
         }
         if record.marks.is_some() || matches!(record.payload, Payload::ToolCall { .. }) {
             let marks = record.marks.take().map(|marks| *marks).unwrap_or_default();

@@ -2,7 +2,8 @@
 //!
 //! A call is what happened, a report tells of it: the wire (the proxy), a recorder (this library in the program), a library
 //! (anything else that traces), messages (a tool that only a conversation shows). [`correlate`] is a pure function of the
-//! reports of a run: [folding](folds), [joining](joins), [places]; what asks again for an answer is the call that created it; what is left of a library beside the wire is a step.
+//! reports of a run: [folding](folds), [joining](joins), [places]; a `fetch_response` is the call that created its answer; the rest
+//! of a library beside the wire are steps.
 //! The order of lines does not matter. Everything is linear in the number of reports, but for those that are open at once, of
 //! which a bounded number is looked through; and nothing is done for calls of a kind of which no other emitter reports one.
 
