@@ -33,11 +33,11 @@ def main() -> int:
     )
     try:
         url = json.loads(viewer.stdout.readline())["url"]
-        base = re.match(r"http://[^/]+", url)[0]
+        base, token = re.match(r"(http://[^/]+).*[?]token=(\w+)", url).groups()
         with tempfile.TemporaryDirectory() as folder:
             description = Path(folder) / "openapi.json"
-            description.write_text(json.dumps(with_known_runs(base)))
-            ended = ask(arguments, base, description)
+            description.write_text(json.dumps(with_known_runs(base, token)))
+            ended = ask(arguments, base, token, description)
         if viewer.poll() is not None:
             print("error: the viewer has ended", file=sys.stderr)
             return 1
@@ -48,18 +48,19 @@ def main() -> int:
             print("error: the viewer did not end well", file=sys.stderr)
 
 
-def get(url: str) -> str:
-    with urllib.request.urlopen(url) as answer:
-        return answer.read().decode()
+def get(url: str, token: str) -> dict:
+    request = urllib.request.Request(url, headers={"X-Tracer-Token": token})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
 
 
-def with_known_runs(base: str) -> dict:
+def with_known_runs(base: str, token: str) -> dict:
     """The description with the runs and steps that there are: random IDs would only ever find nothing."""
     description = json.loads(DESCRIPTION.read_text())
-    runs = [run["trace_id"] for run in json.loads(get(f"{base}/api/runs"))["runs"]]
+    runs = [run["trace_id"] for run in get(f"{base}/api/runs", token)["runs"]]
     steps = set()
     for run in runs:
-        rows = json.loads(get(f"{base}/api/runs/{run}/rows"))["rows"]
+        rows = get(f"{base}/api/runs/{run}/rows", token)["rows"]
         steps.update(row["event_id"] for row in rows)
     if not steps:
         raise SystemExit("error: there are no steps to ask for")
@@ -72,8 +73,7 @@ def with_known_runs(base: str) -> dict:
     return description
 
 
-def ask(arguments: argparse.Namespace, base: str, description: Path) -> int:
-    token = re.search(r'name="tracer-token" content="(\w+)"', get(f"{base}/"))[1]
+def ask(arguments: argparse.Namespace, base: str, token: str, description: Path) -> int:
     command = [
         arguments.schemathesis,
         "run",

@@ -1,68 +1,51 @@
-//! Who may ask: the viewer's own page and local tools. Any web site can make a browser send requests to this machine, so
-//! every request has to name this server as its host, and none may come from another origin. Any user of this machine can
-//! connect to it, so reading needs the token, too, unless the connection is that of the user who started the viewer.
-
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+//! Access to the viewer: its own page, and programs that know the token of this start.
+//!
+//! Any web site can make a browser send requests to this machine, so every request has to name this machine as its host, and
+//! none may come from another origin. Any user of this machine can connect to it, so reading needs the token too: the printed
+//! address holds it, and opening that address puts it into a cookie.
 
 use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use std::net::{IpAddr, SocketAddr};
 use subtle::ConstantTimeEq as _;
 
 use super::answer::ApiError;
-use super::connection::Connection;
 use super::options::Options;
 
 /// Header in which the page sends the token of this start.
 const TOKEN_HEADER: &str = "x-tracer-token";
-/// Cookie with the token, where reading needs it; the port follows, because all ports of a host share cookies.
+/// Cookie with the token; the port follows, because all ports of a host share cookies.
 const TOKEN_COOKIE: &str = "tracer-token-";
 pub(super) const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// The hosts that a request may name, and the token of this start.
 #[derive(Debug)]
 pub(super) struct ViewerGuard {
-    /// `name:port`, in lower case.
+    /// Names, in lower case and without a port: a tunnel has a port of its own.
     hosts: Vec<String>,
     token: String,
     port: u16,
-    /// Whether reading always needs the token too: the server is not on the loopback address.
+    /// Other machines can reach it.
     is_exposed: bool,
-    /// Whether the address that is printed holds the token.
-    is_token_shown: bool,
 }
 
 impl ViewerGuard {
-    /// The guard of a server that listens on `address`; `are_owners_known` says whether the system shows whose connections
-    /// are.
-    pub(super) fn new(address: SocketAddr, options: &Options, are_owners_known: bool, token: String) -> Self {
-        let port = address.port();
-        let mut names = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
-        names.push(bracketed(&options.host));
-        if !address.ip().is_unspecified() {
-            names.push(bracketed(&address.ip().to_string()));
-        }
-        let mut hosts: Vec<String> = names
-            .into_iter()
-            .map(|name| format!("{}:{port}", name.to_ascii_lowercase()))
-            .collect();
-        if port == 80 {
-            hosts.extend(
-                hosts
-                    .clone()
-                    .iter()
-                    .filter_map(|host| host.strip_suffix(":80").map(str::to_owned)),
-            );
-        }
-        let is_exposed = !address.ip().is_loopback();
+    /// The guard of a server that listens on `address`.
+    pub(super) fn new(address: SocketAddr, options: &Options, token: String) -> Self {
+        let own = [options.host.as_str(), &address.ip().to_string()]
+            .map(|name| bracketed(name).to_ascii_lowercase());
+        let loopback = ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned);
         Self {
-            hosts,
+            hosts: own
+                .into_iter()
+                .filter(|_| !address.ip().is_unspecified())
+                .chain(loopback)
+                .collect(),
             token,
-            port,
-            is_exposed,
-            is_token_shown: is_exposed || options.with_token || !are_owners_known || is_windows_outside(),
+            port: address.port(),
+            is_exposed: !address.ip().is_loopback(),
         }
     }
 
@@ -74,18 +57,16 @@ impl ViewerGuard {
         self.is_exposed
     }
 
-    pub(super) fn is_token_shown(&self) -> bool {
-        self.is_token_shown
-    }
-
     fn is_host(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
-        if self.hosts.contains(&host) {
-            return true;
-        }
-        // Who knows the token was invited, whatever address this machine has for them; a name may be rebound.
-        let address: Option<SocketAddr> = host.parse().ok();
-        self.is_exposed && address.is_some_and(|address| address.port() == self.port)
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !port.ends_with(']') => (name, port),
+            _ => (host.as_str(), "80"),
+        };
+        // An exposed viewer is reached by any address that this machine has; a name may be rebound.
+        let is_address = || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        port.parse::<u16>().is_ok()
+            && (self.hosts.iter().any(|known| known == name) || self.is_exposed && is_address())
     }
 
     /// Refuses a request that names another host or comes from another origin.
@@ -101,10 +82,13 @@ impl ViewerGuard {
             return Err(foreign());
         };
         let named = [host.to_str().ok(), uri.authority().map(Authority::as_str)];
-        let is_ours = host.to_str().is_ok() && named.into_iter().flatten().all(|host| self.is_host(host));
-        if !is_ours {
+        let Some(host) = host
+            .to_str()
+            .ok()
+            .filter(|_| named.into_iter().flatten().all(|host| self.is_host(host)))
+        else {
             return Err(foreign());
-        }
+        };
         let foreign_origin = || {
             ApiError::forbidden(
                 "foreign_origin",
@@ -112,11 +96,12 @@ impl ViewerGuard {
             )
         };
         for origin in headers.get_all(header::ORIGIN) {
-            let host = origin
+            // Another port of this machine is another web site.
+            let origin = origin
                 .to_str()
                 .ok()
                 .and_then(|origin| origin.strip_prefix("http://"));
-            if !host.is_some_and(|host| self.is_host(host)) {
+            if !origin.is_some_and(|origin| origin.eq_ignore_ascii_case(host)) {
                 return Err(foreign_origin());
             }
         }
@@ -128,31 +113,20 @@ impl ViewerGuard {
         Ok(())
     }
 
-    /// Refuses a change without the token, and reading without it by whom the viewer does not belong to.
-    pub(super) async fn check_token(
-        &self,
-        method: &Method,
-        headers: &HeaderMap,
-        connection: Option<Arc<Connection>>,
-    ) -> Result<(), ApiError> {
+    /// Refuses a change whose header lacks the token, and reading without it in header or cookie.
+    pub(super) fn check_token(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
         let is_change = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
         let in_header = headers
             .get(TOKEN_HEADER)
             .is_some_and(|token| self.is_token(token.as_bytes()));
-        // A browser sends a cookie by itself: it is enough to look, not to change.
+        // A browser sends a cookie by itself: it is enough to read, not to change.
         if in_header || !is_change && self.is_token_in_cookie(headers) {
-            return Ok(());
-        }
-        if let Some(connection) = connection.filter(|_| !is_change && !self.is_exposed)
-            && connection.is_own().await
-        {
             return Ok(());
         }
         Err(ApiError::forbidden(
             "token_needed",
-            "this needs the token of this viewer: for changes, on another address than this machine's own, and for whom it cannot \
-             tell to be the user who started it; open the address that tracer view printed, or start it with --with-token and open \
-             that one",
+            "this needs the token of this viewer: open the address that tracer view printed when it started; programs send the token \
+             in the header X-Tracer-Token",
         ))
     }
 
@@ -207,11 +181,6 @@ impl ViewerGuard {
             .insert(header::SET_COOKIE, HeaderValue::from_str(&cookie).ok()?);
         Some(response)
     }
-}
-
-/// Whether this is a Linux within Windows: a browser there reaches it through a program of the system, which is another user's.
-fn is_windows_outside() -> bool {
-    cfg!(target_os = "linux") && std::env::var_os("WSL_DISTRO_NAME").is_some()
 }
 
 /// An address of the sixth version is written in brackets.

@@ -180,16 +180,14 @@ impl SharedFacts {
         if let Some(looking) = self.looking.try_lock() {
             return Ok(looking);
         }
-        work::aside(|| {
-            loop {
-                if let Some(looking) = self.looking.try_lock_for(work::POLL_INTERVAL) {
-                    return Ok(looking);
-                }
-                if work::is_cancelled() {
-                    return Err(ApiError::internal());
-                }
+        loop {
+            if let Some(looking) = self.looking.try_lock_for(work::POLL_INTERVAL) {
+                return Ok(looking);
             }
-        })
+            if work::is_cancelled() {
+                return Err(ApiError::internal());
+            }
+        }
     }
 
     /// Looks at the files in a thread, unless somebody does; whether anybody does now.

@@ -17,8 +17,6 @@ pub struct Options {
     pub port: u16,
     /// A folder to serve the page's files from instead of those in the executable, while the page is developed.
     pub page_files: Option<PathBuf>,
-    /// Whether the address that is printed holds the token in any case.
-    pub with_token: bool,
     /// What model calls cost.
     pub prices: Prices,
     /// The runs of a team's bucket, beside those of this machine.

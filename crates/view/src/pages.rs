@@ -1,14 +1,14 @@
 //! The pages: each is the shell with the data of its first paint.
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tracer_insight::run_head::UNNAMED;
 use tracer_sdk::format::{SPANS_FILE, TraceId};
 use tracer_sdk::read::{RunDirectory, SelectError};
 
-use super::answer::{ApiError, bytes_response, not_modified, with_version};
+use super::answer::{ApiError, bytes_response};
 use super::api;
 use super::api::baselines::is_name;
 use super::api::request::{Query, Segments, trace_id};
@@ -280,21 +280,19 @@ fn page(made: Result<Response, ApiError>) -> Response {
     })
 }
 
-/// Serves what a page is made of.
+/// Serves a file of the page.
 pub(super) async fn asset(
     State(viewer): State<Viewer>,
-    name: Result<Path<String>, axum::extract::rejection::PathRejection>,
-    headers: HeaderMap,
+    path: Result<Path<(String, String)>, axum::extract::rejection::PathRejection>,
 ) -> Result<Response, ApiError> {
     let missing = || ApiError::not_found("no_such_file", "the page has no such file");
-    let Path(name) = name.map_err(|_| missing())?;
+    let Path((version, name)) = path.map_err(|_| missing())?;
     let content_type = content_type(&name).ok_or_else(missing)?;
-    let (bytes, version) = viewer.assets().get(&name).ok_or_else(missing)?;
-    if let Some(response) = not_modified(&headers, &version) {
-        return Ok(response);
+    let bytes = viewer.assets().get(&name).ok_or_else(missing)?;
+    let mut response = bytes_response(content_type, bytes);
+    if viewer.assets().is_immutable(&version) {
+        let for_good = HeaderValue::from_static("private, max-age=31536000, immutable");
+        response.headers_mut().insert(header::CACHE_CONTROL, for_good);
     }
-    let mut response = with_version(bytes_response(content_type, bytes), &version);
-    let asked_again = HeaderValue::from_static("no-cache");
-    response.headers_mut().insert(header::CACHE_CONTROL, asked_again);
     Ok(response)
 }

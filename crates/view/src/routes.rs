@@ -23,7 +23,7 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .route("/r/{run}/export.html", get(api::export::html))
         .route("/diff/{a}/{b}", get(pages::diff))
         .route("/diff/{a}/baseline/{name}", get(pages::diff_with_baseline))
-        .route("/assets/{file}", get(pages::asset));
+        .route("/assets/{version}/{file}", get(pages::asset));
     api_routes()
         .into_iter()
         .fold(pages, |router, (path, methods)| router.route(path, methods))

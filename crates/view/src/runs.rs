@@ -78,13 +78,13 @@ impl Runs {
         Ok(directory)
     }
 
-    /// The directory of a run, its files fetched where they are in a bucket: others work meanwhile.
+    /// The directory of a run, its files fetched where they are in a bucket.
     pub(super) fn directory(&self, trace_id: TraceId) -> Result<RunDirectory, ApiError> {
         let directory = self.locate(trace_id)?;
         if self.facts.origin(&directory).is_none() {
             return Ok(directory);
         }
-        let lease = work::aside(|| self.facts.files(&directory)).map_err(|error| match error {
+        let lease = self.facts.files(&directory).map_err(|error| match error {
             FetchError::Gone => no_such_run(),
             error => ApiError::new(
                 StatusCode::BAD_GATEWAY,
@@ -222,23 +222,21 @@ fn keep_index(slot: &RunSlot, indexes: &KeptIndexes) {
     let _ = thread::Builder::new().name("tracer-index".to_owned()).spawn(keep);
 }
 
-/// Waits until nobody else has a run, as long as somebody waits for this.
+/// Waits for the lock of a run until the client is gone.
 fn wait<T>(now: impl FnOnce() -> Option<T>, within: impl Fn(Duration) -> Option<T>) -> io::Result<T> {
     if let Some(taken) = now() {
         return Ok(taken);
     }
-    work::aside(|| {
-        loop {
-            if let Some(taken) = within(work::POLL_INTERVAL) {
-                return Ok(taken);
-            }
-            if work::is_cancelled() {
-                return Err(called_off());
-            }
+    loop {
+        if let Some(taken) = within(work::POLL_INTERVAL) {
+            return Ok(taken);
         }
-    })
+        if work::is_cancelled() {
+            return Err(called_off());
+        }
+    }
 }
 
 fn called_off() -> io::Error {
-    io::Error::other("nobody waits for it any more")
+    io::Error::other("the reading was cancelled")
 }

@@ -1,40 +1,24 @@
-//! Listening, and serving each connection within bounds: of their number, of the size of a request, of its time.
+//! Listening on an address of this machine, and serving until the process is asked to end.
 
+use std::future::IntoFuture;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tower::ServiceExt;
+use tokio::sync::watch;
 use tracer_sdk::settings::Settings;
 
-use super::connection::{Connection, Connections, WRITE_TIMEOUT};
 use super::options::Options;
-use super::owner;
 use super::routes;
 use super::viewer::Viewer;
 
 /// Ports to try, from the wanted one upwards.
 const MAX_PORT_ATTEMPTS: u16 = 50;
-/// Connections served at once. Another one replaces an idle or stalled one, or waits.
-const MAX_CONNECTIONS: usize = 256;
-/// Time for the head of a request, including the pause before it.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Size of the head of a request.
-const MAX_HEAD_BYTES: usize = 32 * 1024;
-/// How often to look for a connection to replace when all are in use.
-const ROOM_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// An answer keeps its thread while its reader is slow: one for each connection, and as many that are ending.
-const MAX_THREADS: usize = 2 * MAX_CONNECTIONS;
+/// Threads that read, and those that wait for a client to take what they wrote.
+const MAX_THREADS: usize = 512;
 
 /// A viewer that listens and does not serve yet.
 #[derive(Debug)]
@@ -60,7 +44,7 @@ pub fn bind(settings: Settings, options: &Options) -> io::Result<BoundViewer> {
     let listener = runtime.block_on(listen(options))?;
     let address = listener.local_addr()?;
     let (stop, stopping) = watch::channel(false);
-    let viewer = Viewer::new(settings, options, address, are_owners_known(address), stopping);
+    let viewer = Viewer::new(settings, options, address, stopping);
     Ok(BoundViewer {
         runtime,
         listener,
@@ -85,7 +69,7 @@ async fn listen(options: &Options) -> io::Result<TcpListener> {
 }
 
 impl BoundViewer {
-    /// The address of a page, `path` being its path and query. It holds the token where reading needs it.
+    /// The address of a page, `path` being its path and query, with the token.
     pub fn url(&self, path: &str) -> String {
         let address = match self.address {
             // What listens everywhere is reached here.
@@ -95,12 +79,11 @@ impl BoundViewer {
             SocketAddr::V6(address) if address.ip().is_unspecified() => format!("[::1]:{}", address.port()),
             address => address.to_string(),
         };
-        let guard = self.viewer.guard();
-        if guard.is_token_shown() {
-            let separator = if path.contains('?') { '&' } else { '?' };
-            return format!("http://{address}{path}{separator}token={}", guard.token());
-        }
-        format!("http://{address}{path}")
+        let separator = if path.contains('?') { '&' } else { '?' };
+        format!(
+            "http://{address}{path}{separator}token={}",
+            self.viewer.guard().token()
+        )
     }
 
     /// Whether other machines can reach it.
@@ -112,7 +95,7 @@ impl BoundViewer {
     ///
     /// # Errors
     ///
-    /// What the system says when it cannot listen any longer.
+    /// The system's error when it cannot listen any longer.
     pub fn serve(self) -> io::Result<()> {
         let Self {
             runtime,
@@ -122,8 +105,11 @@ impl BoundViewer {
             ..
         } = self;
         let served = runtime.block_on(async {
+            let listener = listener.tap_io(|stream| {
+                let _ = stream.set_nodelay(true);
+            });
             tokio::select! {
-                served = accept(&listener, &viewer) => served,
+                served = axum::serve(listener, routes::router(&viewer)).into_future() => served,
                 signal = end_requested() => signal,
             }
         });
@@ -133,81 +119,6 @@ impl BoundViewer {
         runtime.shutdown_timeout(Duration::from_millis(200));
         served
     }
-}
-
-/// Whether the system shows the owners of connections within this machine.
-fn are_owners_known(address: SocketAddr) -> bool {
-    // A connection to the viewer itself, which ends before it is served.
-    let own = std::net::TcpStream::connect(address);
-    let ends = own.and_then(|own| Ok((own.local_addr()?, own.peer_addr()?, own)));
-    ends.is_ok_and(|(own, viewer, _connection)| owner::is_own(own, viewer))
-}
-
-async fn accept(listener: &TcpListener, viewer: &Viewer) -> io::Result<()> {
-    let router = routes::router(viewer);
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let connections = Connections::default();
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            // Too many open files, or a connection that is gone already: others come.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            continue;
-        };
-        let place = place(&room, &connections).await;
-        let _ = stream.set_nodelay(true);
-        let connection = Connection::new(stream);
-        connections.add(&connection);
-        let router = router.clone();
-        let viewer = viewer.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                () = serve_connection(&connection, router) => {}
-                () = connection.given_up(WRITE_TIMEOUT) => {}
-                () = viewer.stopped() => {}
-            }
-            drop(place);
-        });
-    }
-}
-
-/// A place for a connection, which another one may have to give away.
-async fn place(room: &Arc<Semaphore>, connections: &Connections) -> Option<OwnedSemaphorePermit> {
-    loop {
-        if let Ok(place) = Arc::clone(room).try_acquire_owned() {
-            return Some(place);
-        }
-        connections.make_room();
-        let place = tokio::time::timeout(ROOM_POLL_INTERVAL, Arc::clone(room).acquire_owned());
-        if let Ok(place) = place.await {
-            // The room is never closed.
-            return place.ok();
-        }
-    }
-}
-
-async fn serve_connection(connection: &Arc<Connection>, router: Router) {
-    let service = service_fn(|request: hyper::Request<Incoming>| {
-        let router = router.clone();
-        let connection = Arc::clone(connection);
-        async move {
-            // Requests may be pipelined: nothing is started for a client that is gone.
-            if connection.is_hung_up() {
-                return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
-            }
-            let answering = connection.answering();
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(connection);
-            let Ok(answer) = router.oneshot(request).await;
-            Ok(answer.map(|body| answering.until_sent(body)))
-        }
-    });
-    // An error concerns this connection alone, and its client is gone.
-    let _ = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(connection.io()), service)
-        .await;
 }
 
 /// Ctrl-C, or what a service manager sends.

@@ -9,7 +9,6 @@ use super::answer::{ApiError, bytes_response, json_text};
 use super::assets;
 use super::streamed_body;
 use super::viewer::Viewer;
-use super::work::WorkLength;
 
 const HTML: &str = "text/html; charset=utf-8";
 /// Place of the initial data in the template.
@@ -25,10 +24,8 @@ impl Shell {
     /// The shell of the page whose module is named `page`. `needed` are paths whose answers the page asks for as soon as its script
     /// is there: the browser asks for them at once.
     pub(super) fn new(viewer: &Viewer, page: &str, title: &str, needed: &[String]) -> Result<Self, ApiError> {
-        let (template, _) = viewer
-            .assets()
-            .get(assets::SHELL)
-            .ok_or_else(ApiError::internal)?;
+        let assets = viewer.assets();
+        let template = assets.get(assets::SHELL).ok_or_else(ApiError::internal)?;
         let template = String::from_utf8_lossy(&template);
         let (before, after) = template.split_once(DATA).ok_or_else(ApiError::internal)?;
         let link = |path: &String| {
@@ -37,9 +34,19 @@ impl Shell {
                 escaped(path)
             )
         };
-        let links = needed.iter().map(link).collect();
+        let module = |name: &String| {
+            let version = assets.version();
+            format!("<link rel=\"modulepreload\" href=\"/assets/{version}/{name}\">\n")
+        };
+        let modules = assets.modules(page);
+        let links = modules
+            .iter()
+            .map(module)
+            .chain(needed.iter().map(link))
+            .collect();
         let values = [
             ("preload", links),
+            ("version", assets.version().to_owned()),
             ("token", viewer.guard().token().to_owned()),
             ("command", escaped(&viewer.command().program)),
             ("store", escaped(&viewer.command().store)),
@@ -64,7 +71,7 @@ impl Shell {
         viewer: &Viewer,
         data: impl FnOnce() -> Data + Send + 'static,
     ) -> Response {
-        let body = streamed_body::body(viewer, WorkLength::Short, move |page: &mut dyn Write| {
+        let body = streamed_body::body(viewer, move |page: &mut dyn Write| {
             page.write_all(self.before.as_bytes())?;
             page.flush()?;
             let data = within_script(&data()).map_err(|_| io::ErrorKind::InvalidData)?;

@@ -1,24 +1,25 @@
-//! Answers that are sent while they are made: of any size, and no more of them in memory than a few chunks.
+//! Answers that are sent while they are written, of any size, with a few chunks in memory.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 
 use super::viewer::Viewer;
-use super::work::{self, WorkLength};
 
 /// Bytes sent at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Chunks that wait for a slow reader.
+/// Chunks that wait for a slow client.
 const MAX_QUEUED_CHUNKS: usize = 4;
+/// Time without a chunk taken after which a client loses its answer.
+const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The body that `write` writes, on a thread that may wait. An error cuts the answer off, so that nobody takes it for whole.
+/// The body that `write` writes, on a thread that may wait. An error cuts the answer off, so that it is not taken for whole.
 pub(super) fn body(
     viewer: &Viewer,
-    length: WorkLength,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
 ) -> Body {
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_CHUNKS);
@@ -28,10 +29,10 @@ pub(super) fn body(
             sender: sender.clone(),
             chunk: Vec::with_capacity(CHUNK_BYTES),
         };
-        let written = work.read(length, move || write(&mut writer).and_then(|()| writer.flush()));
+        let written = work.stream(move || write(&mut writer).and_then(|()| writer.flush()));
         let written = tokio::select! {
             written = written => written,
-            // Nobody reads it any more: what makes it is called off.
+            // The client is gone.
             () = sender.closed() => return,
         };
         if let Err(error) = written.unwrap_or_else(|| Err(io::Error::other("the viewer failed to make this")))
@@ -49,7 +50,7 @@ pub(super) fn body(
     ))
 }
 
-/// Sends what is written in chunks, and waits while the reader is slow.
+/// Sends bytes in chunks, and waits while the client is slow.
 struct ChunkWriter {
     sender: mpsc::Sender<io::Result<Bytes>>,
     chunk: Vec<u8>,
@@ -69,15 +70,9 @@ impl Write for ChunkWriter {
             return Ok(());
         }
         let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK_BYTES));
-        let sent = match self.sender.try_send(Ok(chunk.into())) {
-            Ok(()) => true,
-            Err(TrySendError::Full(chunk)) => work::aside(|| self.sender.blocking_send(chunk).is_ok()),
-            Err(TrySendError::Closed(_)) => false,
-        };
-        if sent {
-            Ok(())
-        } else {
-            Err(io::ErrorKind::BrokenPipe.into())
-        }
+        let sending = self.sender.send_timeout(Ok(chunk.into()), SEND_TIMEOUT);
+        Handle::current()
+            .block_on(sending)
+            .map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }

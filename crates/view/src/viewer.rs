@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tracer_facts::FactsStore;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::settings::Settings;
@@ -15,11 +15,13 @@ use super::assets::Assets;
 use super::export::HtmlExport;
 use super::guard::ViewerGuard;
 use super::known_facts::KnownFacts;
-use super::open_streams::OpenStreams;
 use super::options::{CommandWords, Options};
 use super::run::open_run::OpenRun;
 use super::runs::Runs;
-use super::work::{WorkLength, WorkPool};
+use super::work::WorkPool;
+
+/// Event streams at a time: each polls files ten times a second.
+const MAX_STREAMS: usize = 64;
 
 /// The viewer; a clone is the same one.
 #[derive(Debug, Clone)]
@@ -33,7 +35,8 @@ struct ViewerState {
     runs: Runs,
     facts: KnownFacts,
     work: WorkPool,
-    streams: OpenStreams,
+    /// A permit for each event stream.
+    streams: Arc<Semaphore>,
     html_export: Arc<dyn HtmlExport>,
     command: CommandWords,
     /// Becomes true when the viewer stops.
@@ -45,7 +48,6 @@ impl Viewer {
         settings: Settings,
         options: &Options,
         address: SocketAddr,
-        are_owners_known: bool,
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let token = uuid::Uuid::new_v4().simple().to_string();
@@ -56,12 +58,12 @@ impl Viewer {
             facts = facts.with_team(Arc::clone(team));
         }
         Self(Arc::new(ViewerState {
-            guard: ViewerGuard::new(address, options, are_owners_known, token),
+            guard: ViewerGuard::new(address, options, token),
             assets: Assets::new(options.page_files.clone()),
             runs: Runs::new(facts.clone()),
             facts: KnownFacts::new(facts),
             work: WorkPool::new(),
-            streams: OpenStreams::default(),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             html_export: Arc::clone(&options.html_export),
             command: options.command.clone(),
             settings,
@@ -93,8 +95,12 @@ impl Viewer {
         &self.0.work
     }
 
-    pub(super) fn streams(&self) -> &OpenStreams {
-        &self.0.streams
+    /// The permit of an event stream; an error when too many are open.
+    pub(super) fn open_stream(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        Arc::clone(&self.0.streams).try_acquire_owned().map_err(|_| {
+            let message = format!("{MAX_STREAMS} pages follow runs already; close one of them");
+            ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_streams", message)
+        })
     }
 
     pub(super) fn html_export(&self) -> Arc<dyn HtmlExport> {
@@ -109,37 +115,21 @@ impl Viewer {
     /// Ends when the viewer stops.
     pub(super) async fn stopped(&self) {
         let mut stopping = self.0.stopping.clone();
-        // An error says that whoever could stop the viewer is gone.
+        // An error says that the viewer is gone.
         let _ = stopping.wait_for(|stopping| *stopping).await;
     }
 
-    /// Does what may wait for the disk on a thread that may wait, as long as somebody waits for what it gives.
+    /// Reads from the disk on a thread that may wait, until its client is gone.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        self.read_for(WorkLength::Short, read).await
-    }
-
-    /// The same of what may go through whole logs.
-    pub(super) async fn read_long<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
-    ) -> Result<T, ApiError> {
-        self.read_for(WorkLength::Long, read).await
-    }
-
-    async fn read_for<T: Send + 'static>(
-        &self,
-        length: WorkLength,
-        read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
-    ) -> Result<T, ApiError> {
         let viewer = self.clone();
-        let read = self.0.work.read(length, move || read(&viewer));
+        let read = self.0.work.read(move || read(&viewer));
         read.await.unwrap_or_else(|| Err(ApiError::internal()))
     }
 
-    /// The same of what changes something, which is done to its end.
+    /// Makes a change, which is done to its end.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,

@@ -13,7 +13,7 @@ export async function liveDelays(browser, server, dataDir, { existing, spans = 3
   const meta = JSON.parse(await readFile(path.join(dataDir, "runs", id, "meta.json"), "utf8"));
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
   const page = await context.newPage();
-  await page.goto(`${server.origin}/r/${id}`);
+  await page.goto(server.address(`/r/${id}`));
   await page.waitForSelector(".rows .row");
   // A running run is followed from the start: the newest row is on the screen.
   await page.getByRole("button", { name: "Follow" }).and(page.locator("[aria-pressed=true]")).waitFor();

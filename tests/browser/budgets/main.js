@@ -46,20 +46,19 @@ async function store() {
   const dataDir = path.join(plan.folder, "store");
   const found = await repeated(async () => {
     const server = await tracerView(plan.tracer, dataDir);
-    const { paint } = await bare.opening(`${server.origin}/`, "tbody tr, [role=row]:not(.head)");
-    const requests = await requested(browser, `${server.origin}/`);
+    const { paint } = await bare.opening(server.address("/"), "tbody tr, [role=row]:not(.head)");
+    const requests = await requested(browser, server.address("/"));
     const weigh = (list) => list.reduce((sum, request) => sum + request.bytes, 0) / 1000;
     const assets = requests.filter((request) => new URL(request.url).pathname.startsWith("/assets/"));
     const foreign = requests.filter((request) => new URL(request.url).origin !== server.origin && !request.url.startsWith("data:")).length;
     await server.close();
-    return { listening: server.listening, paint, weight: weigh(assets), data: weigh(requests) - weigh(assets), requests: requests.length, foreign };
+    return { listening: server.listening, paint, weight: weigh(assets), data: weigh(requests) - weigh(assets), foreign };
   });
   rows.push(
     { measure: "`tracer view` listens", value: found.listening, limit: 100, unit: "ms" },
     { measure: "runs page, 500 runs: first paint", value: found.paint, limit: 200, unit: "ms" },
     { measure: "runs page: weight without the runs", value: found.weight, limit: 200, unit: "kB" },
     { measure: "runs page: the 500 runs", value: found.data, unit: "kB" },
-    { measure: "runs page: requests", value: found.requests, limit: 20, unit: "" },
     { measure: "runs page: requests to others", value: found.foreign, limit: 0, unit: "" },
   );
 }
@@ -82,7 +81,7 @@ async function run(spans) {
   const isLarge = spans >= 1_000_000;
   const found = await repeated(async () => {
     const server = await tracerView(plan.tracer, dataDir);
-    const url = `${server.origin}/r/${RUN}`;
+    const url = server.address(`/r/${RUN}`);
     const first = await bare.opening(url, ROWS, { whole: WHOLE });
     const again = await bare.opening(url, ROWS, { whole: WHOLE });
     const { page, context } = await opened(browser, url, ROWS);

@@ -22,7 +22,8 @@ export async function tracerView(program, dataDir) {
     child.stdout.on("data", (bytes) => { text += bytes; if (text.includes("\n")) resolve(text); });
     child.once("exit", () => reject(new Error("tracer view ended")));
   });
-  return { origin: new URL(JSON.parse(line).url).origin, pid: child.pid, listening: performance.now() - from, close: closed(child) };
+  const { origin, search } = new URL(JSON.parse(line).url);
+  return { origin, address: (path) => `${origin}${path}${search}`, pid: child.pid, listening: performance.now() - from, close: closed(child) };
 }
 
 /** Starts the Python viewer, which tells nothing: it is asked until it answers. */

@@ -5,6 +5,7 @@ import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import { atTheEnd } from "./cleanup.js";
+import { cookies } from "./viewer.js";
 
 /** A busy machine may take so long for anything, in milliseconds; nothing is timed here. */
 const PATIENCE = 45_000;
@@ -88,6 +89,7 @@ async function slowDown(context, page) {
  */
 export async function openPage(test, { allow, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: "reduce", ...options });
+  if (cookies.length > 0) await context.addCookies(cookies);
   const faults = [];
   const asked = [];
   await context.addInitScript(() => {

@@ -39,7 +39,7 @@ describe("comparing two runs", () => {
   test("tells the same numbers as the terminal", async (t) => {
     const { dataDir, viewer, ids: [before, after] } = await viewRuns(t, [ok, looped]);
     const { stdout } = await tracer(dataDir, "diff", before, after, "--format", "json");
-    const answer = await (await fetch(`${viewer.origin}/api/diff?a=${before}&b=${after}`)).json();
+    const answer = await (await fetch(`${viewer.origin}/api/diff?a=${before}&b=${after}`, { headers: viewer.headers })).json();
     const comparison = JSON.parse(stdout);
     // The answer has the words of numbers and calls besides.
     const numbers = answer.metrics.map(({ metric, before, after }) => ({ metric, before, after }));

@@ -17,7 +17,7 @@ async function watched(t) {
   await firstLine(agent);
   const viewer = await view(t, dataDir);
   const page = await openPage(t);
-  const { runs } = await (await fetch(`${viewer.origin}/api/runs`)).json();
+  const { runs } = await (await fetch(`${viewer.origin}/api/runs`, { headers: viewer.headers })).json();
   await page.goto(`${viewer.origin}/r/${runs[0].trace_id}`);
   await page.locator("#verdict").waitFor();
   return { agent, page };

@@ -26,7 +26,7 @@ pub struct Args {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Listen on HOST; any address but this machine's own needs the token in the printed address
+    /// Listen on HOST; the printed address holds the token that reading needs
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     host: String,
 
@@ -37,12 +37,6 @@ pub struct Args {
     /// Do not open a browser
     #[arg(long)]
     no_browser: bool,
-
-    /// Print the address with its token, for a browser behind a port forwarder or a container
-    ///
-    /// Needed when the browser reaches the viewer through another user's program.
-    #[arg(long)]
-    with_token: bool,
 
     /// Print the address as JSON: `{spec_version, run_id, url, status}`
     #[arg(long)]
@@ -90,7 +84,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         host: args.host.clone(),
         port: args.port,
         page_files: args.page_files.clone(),
-        with_token: args.with_token,
         prices: session.prices()?,
         team: session.store().map(|store| Arc::clone(&store.team)),
         command: session.command_words(),

@@ -363,7 +363,7 @@ fn the_viewer_answers_with_odd_project_files(
         format!("/api/diff?a={FIRST}&b={SECOND}"),
         format!("/api/diff?a={FIRST}&baseline=agent"),
         "/api/baselines".to_owned(),
-        "/assets/page.css".to_owned(),
+        "/assets/x/page.css".to_owned(),
         "/api/runs".to_owned(),
     ] {
         let response = viewer.get(&path);

@@ -71,8 +71,9 @@ impl CancelToken {
         read()
     }
 
-    /// The token of the readings that begin on this thread now.
-    pub(super) fn current() -> Option<Self> {
+    /// The token that this thread reads [`within`](Self::within).
+    #[must_use]
+    pub fn current() -> Option<Self> {
         CURRENT.with_borrow(Clone::clone)
     }
 }

@@ -150,7 +150,7 @@ pub(crate) async fn diff(
     let baseline = query.get("baseline").map(str::to_owned);
     let from = query.from()?;
     let limit = query.limit("limit", DEFAULT_PAIRS, MAX_PAIRS)?;
-    let read = viewer.read_long(move |viewer| {
+    let read = viewer.read(move |viewer| {
         let compared = match (&baseline, b) {
             (Some(name), _) => with_baseline(viewer, a, name)?,
             (None, Some(b)) => of_runs(viewer, &last, a, b)?,

@@ -9,7 +9,6 @@ use super::super::run::open_run::OpenRun;
 use super::super::search::find;
 use super::super::streamed_body;
 use super::super::viewer::Viewer;
-use super::super::work::WorkLength;
 use super::request::{Query, RunId};
 use super::search::step_query;
 use tracer_facts::query::StepQuery;
@@ -30,7 +29,7 @@ pub(crate) async fn html(
         .get("errors")
         .is_some_and(|errors| errors == "1" || errors == "true");
     let filter = StepFilter::new(&kinds, only_failures, None);
-    let read = viewer.read_long(move |viewer| {
+    let read = viewer.read(move |viewer| {
         let directory = viewer.runs().directory(id.0)?;
         let steps =
             RunSteps::open(&directory, viewer.runs().prices().clone()).map_err(ApiError::invalid_run)?;
@@ -42,9 +41,7 @@ pub(crate) async fn html(
     });
     let (mut steps, filter) = read.await?;
     let export = viewer.html_export();
-    let body = streamed_body::body(&viewer, WorkLength::Long, move |writer| {
-        export.write(&mut steps, &filter, writer)
-    });
+    let body = streamed_body::body(&viewer, move |writer| export.write(&mut steps, &filter, writer));
     let mut response = bytes_response("text/html; charset=utf-8", body);
     let name = format!("attachment; filename=\"tracer-{}.html\"", id.0);
     if let Ok(name) = HeaderValue::from_str(&name) {

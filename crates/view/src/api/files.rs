@@ -13,7 +13,6 @@ use super::super::answer::{ApiError, bytes_response, json_response, not_modified
 use super::super::run::stamp::RunStamp;
 use super::super::streamed_body;
 use super::super::viewer::Viewer;
-use super::super::work::WorkLength;
 use super::request::{Query, RunId};
 use tracer_insight::json::Document;
 
@@ -113,7 +112,7 @@ pub(crate) async fn spans(
     let limit = query.limit("limit", MAX_SPANS, MAX_SPANS)?;
     let range = is_range.then_some((from, limit));
     let (stamp, records) = viewer
-        .read_long(move |viewer| {
+        .read(move |viewer| {
             let directory = viewer.runs().directory(id.0)?;
             let stamp = RunStamp::of(&directory.path);
             let run = RunReader::open(&directory.path, Strictness::Strict).map_err(ApiError::invalid_run)?;
@@ -124,9 +123,7 @@ pub(crate) async fn spans(
     if let Some(response) = not_modified(&headers, &version) {
         return Ok(response);
     }
-    let body = streamed_body::body(&viewer, WorkLength::Long, move |writer| {
-        write_spans(id.0, records, range, writer)
-    });
+    let body = streamed_body::body(&viewer, move |writer| write_spans(id.0, records, range, writer));
     let response = bytes_response("application/json", body);
     Ok(with_version(response, &version))
 }

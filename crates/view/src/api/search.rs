@@ -42,7 +42,7 @@ pub(crate) async fn search(
     let wanted = step_query(query.get("q").unwrap_or_default())?;
     let after = query.number("after")?.unwrap_or(0);
     let limit = query.limit("limit", DEFAULT_HITS, MAX_HITS)?;
-    let read = viewer.read_long(move |viewer| {
+    let read = viewer.read(move |viewer| {
         viewer.runs().with(id.0, |run| {
             let found = find(run, &wanted, after, limit)?;
             Ok(SearchAnswer {

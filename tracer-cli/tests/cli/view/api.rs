@@ -336,7 +336,7 @@ fn missing_and_ambiguous_requests_are_refused() {
         ("/api", 404, "no_such_path"),
         ("/api/nothing", 404, "no_such_path"),
         ("/nothing", 404, "no_such_page"),
-        ("/assets/nothing.js", 404, "no_such_file"),
+        ("/assets/x/nothing.js", 404, "no_such_file"),
         ("/api/runs?limit=0", 400, "invalid_parameter"),
         ("/api/runs?limit=x", 400, "invalid_parameter"),
         ("/api/runs?status=good", 400, "invalid_parameter"),

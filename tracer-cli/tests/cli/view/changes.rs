@@ -76,7 +76,8 @@ fn the_trash_is_emptied_when_the_viewer_stops() {
     assert_eq!(trashed(&sandbox), [FIRST]);
     // A stream that is open keeps nobody from stopping.
     let mut stream = viewer.connect();
-    let request = format!("GET /api/stream HTTP/1.1\r\nHost: {}\r\n\r\n", viewer.address);
+    let (host, cookie) = (viewer.address, viewer.cookie());
+    let request = format!("GET /api/stream HTTP/1.1\r\nHost: {host}\r\n{cookie}\r\n");
     std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
     stop(&mut viewer);
     let trash = sandbox.data_dir().join("trash");

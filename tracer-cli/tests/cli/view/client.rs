@@ -146,28 +146,36 @@ impl Viewer {
         response.json()
     }
 
-    /// The token that the page has.
-    pub(crate) fn token(&self) -> String {
-        let page = self.get("/");
-        let (_, behind) = page.text().split_once("tracer-token\" content=\"").unwrap();
-        behind.split('"').next().unwrap().to_owned()
+    /// The token in the printed address.
+    pub(crate) fn token(&self) -> &str {
+        let url = self.reported["url"].as_str().unwrap();
+        url.split_once("?token=").unwrap().1
+    }
+
+    /// The cookie that the printed address gives a browser, as it is sent.
+    pub(crate) fn cookie(&self) -> String {
+        format!(
+            "Cookie: tracer-token-{}={}\r\n",
+            self.address.port(),
+            self.token()
+        )
     }
 
     /// A change as the page makes it.
     pub(crate) fn change(&self, method: &str, path: &str, body: &str) -> Response {
-        let token = self.token();
         let headers = [
-            ("X-Tracer-Token", token.as_str()),
+            ("X-Tracer-Token", self.token()),
             ("Content-Type", "application/json"),
         ];
         self.send(method, path, &headers, body)
     }
 
-    /// A request with the right host and these headers besides.
+    /// A request with the right host, the cookie and these headers.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let mut head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
-            self.address
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{}",
+            self.address,
+            self.cookie()
         );
         let length = body.len().to_string();
         let sized = (!body.is_empty() || method != "GET").then_some(("Content-Length", length.as_str()));

@@ -20,8 +20,9 @@ impl Events {
             .map(|last| format!("Last-Event-ID: {last}\r\n"))
             .unwrap_or_default();
         let request = format!(
-            "GET /api/stream{query} HTTP/1.1\r\nHost: {}\r\n{last}\r\n",
-            viewer.address
+            "GET /api/stream{query} HTTP/1.1\r\nHost: {}\r\n{}{last}\r\n",
+            viewer.address,
+            viewer.cookie()
         );
         stream.write_all(request.as_bytes()).unwrap();
         let mut events = Self(BufReader::new(stream));

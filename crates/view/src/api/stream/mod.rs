@@ -15,7 +15,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::request::{Query, trace_id};
 use crate::answer::{ApiError, json_text};
@@ -82,6 +82,7 @@ pub(crate) async fn stream(
     query: Query,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    let permit = viewer.open_stream()?;
     let last = headers
         .get(LAST_EVENT_ID)
         .and_then(|last| last.to_str().ok()?.parse().ok());
@@ -102,8 +103,7 @@ pub(crate) async fn stream(
         }
     };
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
-    let place = viewer.streams().enter();
-    tokio::spawn(watch(viewer, watched, sender, place));
+    tokio::spawn(watch(viewer, watched, sender, permit));
     let events = stream::unfold(receiver, |mut receiver: mpsc::Receiver<Change>| async move {
         let change = receiver.recv().await?;
         Some((Ok::<_, Infallible>(change.event()), receiver))
@@ -112,17 +112,16 @@ pub(crate) async fn stream(
     Ok(Sse::new(events).keep_alive(keep_alive).into_response())
 }
 
-/// Sends what changes until nobody listens, the viewer stops, or another stream needs the place.
+/// Sends what changes until the client is gone or the viewer stops.
 async fn watch(
     viewer: Viewer,
     watched: WatchedSubject,
     sender: mpsc::Sender<Change>,
-    place: oneshot::Receiver<Infallible>,
+    _permit: OwnedSemaphorePermit,
 ) {
     tokio::select! {
         () = send_changes(&viewer, watched, &sender) => {}
         () = sender.closed() => {}
-        _ = place => {}
         () = viewer.stopped() => {}
     }
 }
