@@ -1,6 +1,6 @@
 """What a bucket costs as a team grows: a simulation of the requests of a day, with a public list price. Its table is in docs/a-teams-runs-in-one-bucket.md.
 
-With --check, fail where the guide shows another table. What a run, a batch, a reader and a pruner request is what the tests of crates/bucket count.
+With --check, fail where the guide shows another table. What a run, a batch and a reader request is what the tests of crates/bucket count.
 """
 
 import argparse
@@ -14,17 +14,14 @@ BEGIN, END = "<!-- growth: tests/interop/growth.py -->\n```text\n", "```\n<!-- /
 
 # Amazon S3 Standard, us-east-1, list price in dollars.
 WRITE, READ, GIGABYTE_MONTH = 0.005 / 1000, 0.0004 / 1000, 0.023
-# A small run: its spans and its commit. A batch: its facts. A shipper asks for the store's time each hour.
-REQUESTS_OF_RUN, REQUESTS_OF_BATCH, CLOCK_REQUESTS = 2, 1, 24
+# A small run: its spans and its commit. A batch: its facts.
+REQUESTS_OF_RUN, REQUESTS_OF_BATCH = 2, 1
 RUN_BYTES, FACTS_BYTES = 50_000, 1_500
 # `push --follow` looks that often.
 POLL_SECONDS, DAY = 5, 86_400
 NAMES_OF_LISTING, MAX_BATCH = 1_000, 500
-COMPACTED_BYTES = 32 * 1024 * 1024
+JOINED_BYTES = 32 * 1024 * 1024
 SHIPPERS, READERS, SYNCS_A_DAY = 500, 20, 96
-# Removing a run reads its metadata and lists its folder. For a hundred of them the baselines are listed, and an object of facts is written; removing
-# objects is free.
-READS_OF_REMOVAL, LISTINGS_OF_REMOVAL, WRITES_OF_REMOVALS, REMOVALS_TOGETHER = 1, 1, 2, 100
 
 
 def batches_of_day(runs_of_day, source):
@@ -44,19 +41,16 @@ def simulate(runs_of_year, source):
     runs = runs_of_year / 365
     objects = sum(batches_of_day(runs / SHIPPERS, source) for _ in range(SHIPPERS))
     writes = runs * REQUESTS_OF_RUN + objects * REQUESTS_OF_BATCH
-    shipping = writes * WRITE + SHIPPERS * CLOCK_REQUESTS * READ
-    listings = max(SYNCS_A_DAY, objects / NAMES_OF_LISTING)
-    # Each look also asks when the bucket was pruned.
-    reading = READERS * (listings * WRITE + (objects + SYNCS_A_DAY) * READ)
-    # Each night: all facts of the other days are read, one day is compacted, as many runs are removed as have come.
-    compacted = math.ceil(runs * FACTS_BYTES / COMPACTED_BYTES)
-    kept_days = 90
-    pruning = ((kept_days * compacted + 2 * objects) * READ + (2 * objects / NAMES_OF_LISTING + compacted) * WRITE
-               + runs * (READS_OF_REMOVAL * READ + (LISTINGS_OF_REMOVAL + WRITES_OF_REMOVALS / REMOVALS_TOGETHER) * WRITE))
+    # Each look asks which days there are, and lists the last two of them whole.
+    listings = SYNCS_A_DAY * (1 + math.ceil(1.5 * objects / NAMES_OF_LISTING))
+    reading = READERS * (listings * WRITE + objects * READ)
+    # Each night the objects of one day are read and joined, and each kept day is listed.
+    joined, kept_days = math.ceil(runs * FACTS_BYTES / JOINED_BYTES), 90
+    joining = objects * READ + (kept_days + objects / NAMES_OF_LISTING + joined) * WRITE
     stored = runs * kept_days * (RUN_BYTES + FACTS_BYTES) / 1e9
     return {"runs a year": runs_of_year, "runs a day": runs, "objects of facts": objects, "writes": writes,
-            "first sync": f"{kept_days * compacted} objects, {runs * kept_days * FACTS_BYTES / 1e9:.1f} GB",
-            "shipping": shipping, "reading": reading, "pruning": pruning, "storage": stored * GIGABYTE_MONTH / 30.4}
+            "first sync": f"{kept_days * joined} objects, {runs * kept_days * FACTS_BYTES / 1e9:.1f} GB",
+            "shipping": writes * WRITE, "reading": reading, "joining": joining, "storage": stored * GIGABYTE_MONTH / 30.4}
 
 
 def large(number):
@@ -72,10 +66,10 @@ def table():
     rows = [("runs a year", [large(column["runs a year"]) for column in columns])]
     rows += [(f"{name} a day", [large(column[key]) for column in columns])
              for name, key in (("runs", "runs a day"), ("objects of facts", "objects of facts"), ("writes", "writes"))]
-    rows.append(("facts of 90 days, compacted", [column["first sync"] for column in columns]))
+    rows.append(("facts of 90 days, joined", [column["first sync"] for column in columns]))
     rows += [(f"$ a day: {name}", [f"{column[key]:,.2f}" for column in columns])
-             for name, key in (("shipping", "shipping"), (f"{READERS} readers", "reading"), ("pruning", "pruning"), ("storage", "storage"))]
-    rows.append(("$ a day, together", [f"{sum(column[key] for key in ('shipping', 'reading', 'pruning', 'storage')):,.2f}"
+             for name, key in (("shipping", "shipping"), (f"{READERS} readers", "reading"), ("joining", "joining"), ("storage", "storage"))]
+    rows.append(("$ a day, together", [f"{sum(column[key] for key in ('shipping', 'reading', 'joining', 'storage')):,.2f}"
                                        for column in columns]))
     widths = [max(len(cells[index]) for _, cells in rows) for index in range(len(columns))]
     return "".join(f"{name:28}" + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths)) + "\n" for name, cells in rows)

@@ -30,7 +30,6 @@ mod runtime;
 mod schemas;
 pub mod session;
 mod tags;
-mod team_bucket;
 mod team_store;
 pub mod terminal;
 pub mod ui;

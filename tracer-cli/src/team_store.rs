@@ -13,7 +13,6 @@ use tracer_sdk::settings::Settings;
 
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::team_bucket;
 use crate::ui::Ui;
 
 /// The word for no bucket, whatever the settings say.
@@ -39,6 +38,14 @@ pub(crate) struct OpenedStore {
     pub(crate) is_option: bool,
 }
 
+/// The URL of a bucket that a user gave.
+pub(crate) fn url(text: &str) -> Result<BucketUrl, CliError> {
+    text.parse().map_err(|error: BucketError| {
+        let hint = error.hint();
+        CliError::input(error.to_string()).with_hint(hint)
+    })
+}
+
 /// Opens the bucket that the option or the settings name, and reads what is new in it.
 pub(crate) fn open(
     args: &StoreArgs,
@@ -50,7 +57,7 @@ pub(crate) fn open(
         return Ok(None);
     };
     let alone = "or read this machine alone: --store none";
-    let url = team_bucket::url(&url).map_err(|error| error.with_hint(alone))?;
+    let url = self::url(&url).map_err(|error| error.with_hint(alone))?;
     let refused = |error: BucketError| {
         let hint = error.hint();
         CliError::input(error.to_string())

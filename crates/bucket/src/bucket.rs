@@ -1,5 +1,6 @@
 //! [`OpenBucket`]: an open bucket, and the few requests that are made of it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,15 +19,15 @@ use object_store::{
 };
 
 use crate::error::{BucketError, RequestFailure, if_there};
+use crate::layout;
 use crate::url::{BucketUrl, Service};
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a request may take, its body included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
-/// Requests that the client repeats by itself: a hiccup is nothing to report. What takes longer is repeated, and reported,
-/// by whoever asked.
-const CLIENT_RETRIES: usize = 2;
+/// Repetitions of a request by the client itself. A shipper repeats, and reports, what takes longer.
+const CLIENT_RETRIES: usize = 4;
 
 /// An open bucket.
 #[derive(Clone)]
@@ -38,7 +39,7 @@ pub struct OpenBucket {
     pub(crate) key: String,
 }
 
-/// An object as it was found.
+/// The content and the version of an object.
 pub(crate) struct FoundObject {
     pub(crate) bytes: Bytes,
     pub(crate) version: UpdateVersion,
@@ -104,23 +105,8 @@ impl OpenBucket {
         })
     }
 
-    /// Opens a bucket that is there to be read: opening a folder that is not there would make it.
-    ///
-    /// ```
-    /// use tracer_bucket::{BucketError, OpenBucket};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let url = format!("file://{}/missing", folder.path().display()).parse()?;
-    /// assert!(matches!(OpenBucket::open_existing(&url), Err(BucketError::NoBucket { .. })));
-    /// assert!(!folder.path().join("missing").exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`BucketError::NoBucket`]: the folder of a `file://` is not there. [`BucketError::Config`]: something that the service
-    /// needs is missing, or cannot be used.
-    pub fn open_existing(url: &BucketUrl) -> Result<Self, BucketError> {
+    /// Opens a bucket to be read: opening a folder that is not there would make it.
+    pub(crate) fn open_existing(url: &BucketUrl) -> Result<Self, BucketError> {
         if url.is_remote() || url.folder.is_dir() {
             Self::open(url)
         } else {
@@ -175,11 +161,6 @@ impl OpenBucket {
         }
     }
 
-    /// Writes an object, whatever is there.
-    pub(crate) async fn overwrite(&self, path: &Path, bytes: Bytes) -> Result<(), RequestFailure> {
-        self.put(path, bytes, PutMode::Overwrite).await
-    }
-
     async fn put(&self, path: &Path, bytes: Bytes, mode: PutMode) -> Result<(), RequestFailure> {
         let payload = PutPayload::from_bytes(bytes);
         let options = PutOptions::from(mode);
@@ -190,6 +171,19 @@ impl OpenBucket {
     /// All objects below a folder.
     pub(crate) async fn list(&self, folder: &Path) -> Result<Vec<ObjectMeta>, RequestFailure> {
         Ok(self.store.list(Some(folder)).try_collect().await?)
+    }
+
+    /// The partitions of the facts, by their names.
+    pub(crate) async fn partitions(&self) -> Result<BTreeSet<String>, RequestFailure> {
+        let listed = self
+            .store
+            .list_with_delimiter(Some(&layout::facts(&self.prefix)))
+            .await?;
+        let names = listed.common_prefixes.iter().filter_map(Path::filename);
+        Ok(names
+            .filter(|name| layout::is_partition(name))
+            .map(str::to_owned)
+            .collect())
     }
 
     /// Removes objects, many with one request where the store can. One that is not there is removed already.
@@ -315,7 +309,7 @@ fn folder(url: &BucketUrl) -> Result<LocalFileSystem, BucketError> {
         .map_err(|error| unusable(format!("the folder cannot be made: {error}")))?;
     let folder = LocalFileSystem::new_with_prefix(&url.folder)
         .map_err(|_| unusable("the folder cannot be used".to_owned()))?;
-    // A run that is removed leaves no empty folder.
+    // A day whose objects are gone leaves no empty folder.
     Ok(folder.with_automatic_cleanup(true))
 }
 

@@ -56,12 +56,6 @@ pub enum BucketError {
         /// How long it was tried.
         after: Duration,
     },
-    /// Another object has this name.
-    #[error("there is another {name} in the bucket")]
-    Exists {
-        /// The name.
-        name: String,
-    },
     /// What was sent cannot be remembered.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -101,7 +95,6 @@ impl BucketError {
                 "create the bucket first, or check its name, its region and AWS_ENDPOINT_URL"
             }
             Self::Refused { .. } => "check the region and the endpoint: AWS_REGION, AWS_ENDPOINT_URL",
-            Self::Exists { .. } => "replace it with --force, or give the new one another name",
             Self::GaveUp { .. } => "push again later: what was committed is remembered",
             Self::Journal(JournalError::Locked) => "wait until it has ended, or stop it",
             Self::Journal(JournalError::Damaged { .. }) => {

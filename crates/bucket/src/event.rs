@@ -1,35 +1,8 @@
-//! What happens while runs are sent to a bucket, for whoever shows it.
+//! Events and results of sending runs to a bucket.
 
 use std::time::Duration;
 
 use tracer_sdk::format::TraceId;
-
-/// The store cannot be used for a while.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WaitEvent {
-    /// A request failed and is repeated.
-    Waiting {
-        /// Why.
-        reason: String,
-        /// For how long.
-        delay: Duration,
-    },
-    /// The store answers again.
-    Resumed,
-}
-
-impl From<WaitEvent> for PruneEvent {
-    fn from(event: WaitEvent) -> Self {
-        Self::Wait(event)
-    }
-}
-
-impl From<WaitEvent> for ShipEvent {
-    fn from(event: WaitEvent) -> Self {
-        Self::Wait(event)
-    }
-}
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,28 +19,17 @@ pub enum ShipEvent {
         /// Bytes of its log.
         bytes: u64,
     },
-    /// The store is waited for.
-    Wait(WaitEvent),
+    /// A request failed and is repeated.
+    Waiting {
+        /// Why.
+        reason: String,
+        /// For how long.
+        delay: Duration,
+    },
+    /// The store answers again.
+    Resumed,
     /// A run was not sent; the others are.
     NotSent(NotSent),
-}
-
-/// Something that happened while a bucket was pruned.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PruneEvent {
-    /// Runs are gone, and the facts say so.
-    Removed {
-        /// How many.
-        runs: u64,
-    },
-    /// The facts of a day were written anew.
-    Compacted {
-        /// The day.
-        date: String,
-    },
-    /// The store is waited for.
-    Wait(WaitEvent),
 }
 
 /// A run that was not sent.

@@ -3,18 +3,17 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use tracer_capture::push::Retry;
+use tracer_insight::units;
 
 use crate::bucket::OpenBucket;
 use crate::error::{BucketError, RequestFailure, if_there};
-use crate::event::WaitEvent;
 use crate::layout;
 use crate::package::compressed;
 use crate::patience::{Halt, Patience, SharedObserver};
-use crate::store_clock::StoreClock;
 
-/// How old the name of an object of facts may get before it is written under a newer one: readers that have seen later names
-/// look back a while only.
-const MAX_NAME_AGE: Duration = Duration::from_secs(60);
+/// Age of a name at which an object of facts that is not written yet gets a newer one: readers list two days.
+const MAX_NAME_AGE: Duration = Duration::from_secs(3600);
 
 /// Writes objects of facts.
 pub(crate) struct FactsWriter {
@@ -34,13 +33,12 @@ impl FactsWriter {
     }
 
     /// Writes lines as one object. `on_named` hears its name before it is written, and perhaps a later one again.
-    pub(crate) async fn write<Event: From<WaitEvent>>(
+    pub(crate) async fn write(
         &self,
         lines: Vec<u8>,
-        clock: &StoreClock,
         patience: &Patience,
         mut on_named: impl FnMut(&str) -> Result<(), BucketError>,
-        observe: &SharedObserver<'_, Event>,
+        observe: &SharedObserver<'_>,
     ) -> Result<(), Halt> {
         let content = if self.is_compressed {
             compressed(&lines).map_err(|error| BucketError::Refused {
@@ -50,9 +48,9 @@ impl FactsWriter {
             lines
         };
         let content = Bytes::from(content);
-        let mut attempts = patience.attempts(observe);
+        let mut retry = Retry::new(patience.retry);
         loop {
-            let name = layout::facts_name(clock.next(), &self.name, fastrand::u64(..), self.is_compressed);
+            let name = layout::facts_name(units::now(), &self.name, fastrand::u64(..), self.is_compressed);
             let named = Instant::now();
             on_named(&name)?;
             let path = layout::facts_object(&self.bucket.prefix, &name);
@@ -60,12 +58,12 @@ impl FactsWriter {
                 match self.bucket.create(&path, content.clone()).await {
                     // Nobody else has this name: what is there is ours, and its answer was lost.
                     Ok(()) | Err(RequestFailure::Exists) => {
-                        attempts.worked();
+                        Patience::worked(&retry, observe);
                         return Ok(());
                     }
-                    Err(failure) => attempts.failed(failure).await?,
+                    Err(failure) => patience.failed(&mut retry, failure, observe).await?,
                 }
-                // After a long outage the name is in the past, where nobody looks any more. It may have arrived, though.
+                // After a long outage the name is of a day that is not listed any more. The object may have arrived, though.
                 if named.elapsed() > MAX_NAME_AGE
                     && matches!(self.bucket.head(&path).await, Err(RequestFailure::Missing(_)))
                 {
@@ -76,11 +74,11 @@ impl FactsWriter {
     }
 
     /// Whether an object that was named is there.
-    pub(crate) async fn is_written<Event: From<WaitEvent>>(
+    pub(crate) async fn is_written(
         &self,
         name: &str,
         patience: &Patience,
-        observe: &SharedObserver<'_, Event>,
+        observe: &SharedObserver<'_>,
     ) -> Result<bool, Halt> {
         let path = layout::facts_object(&self.bucket.prefix, name);
         let look = || async { if_there(self.bucket.head(&path).await) };

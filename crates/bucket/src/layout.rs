@@ -4,29 +4,20 @@
 //! runs/<trace_id>/spans.jsonl               the spans of a run; further states are spans-<hash>.jsonl; .zst when compressed
 //! runs/<trace_id>/meta.json                 commits a run: it names the spans that belong to it
 //! facts/date=2026-11-23/142233.123456-<shipper>-<random>.jsonl      a batch of runs, a line for each
-//! facts/date=2026-11-23/235959.999999-compacted-<hash>.jsonl        the lines of a day that has passed
-//! baselines/<name>.json                     a baseline of the gate, whose runs stay
-//! reports/<id>.json                         what a gate found
-//! pruned.json                               when runs were last removed or facts compacted
+//! facts/date=2026-11-23/235959.999999-joined-<hash>.jsonl           the lines of a day that has passed
 //! ```
 
 use object_store::path::Path;
 use tracer_sdk::format::{META_FILE, RUNS_FOLDER, SPANS_FILE, Timestamp, TraceId};
 
-/// Folder of the baselines, whose runs stay.
-const BASELINES_FOLDER: &str = "baselines";
-/// Folder of the reports of gates.
-const REPORTS_FOLDER: &str = "reports";
-/// What a name of a baseline or a report ends with.
-const JSON: &str = ".json";
-/// The object that says when runs were last removed or facts compacted: readers compare it with where they stopped.
-const PRUNED_FILE: &str = "pruned.json";
-/// In the name of an object of facts, what wrote it: compaction.
-const COMPACTION: &str = "compacted";
-/// The time of a day in the name of what compaction wrote: after everything else of the day.
-const END_OF_DAY: &str = "235959.999999";
+/// Begin of the name of what joins the objects of a day: it sorts after everything else of the day.
+const JOINED: &str = "235959.999999-joined";
 /// Folder of the objects of facts.
 pub(crate) const FACTS_FOLDER: &str = "facts";
+/// Begin of the name of a partition: the facts of a day.
+const DATE: &str = "date=";
+/// Microseconds of a day.
+const DAY_US: i64 = 24 * 3600 * 1_000_000;
 /// Ending of what is compressed.
 const COMPRESSED: &str = ".zst";
 /// Hexadecimal digits of the hash in the name of spans.
@@ -37,14 +28,9 @@ pub(crate) fn meta(prefix: &Path, run: TraceId) -> Path {
     of_run(prefix, run, META_FILE)
 }
 
-/// The folder of a run.
-pub(crate) fn run_folder(prefix: &Path, run: TraceId) -> Path {
-    prefix.clone().join(RUNS_FOLDER).join(run.to_string())
-}
-
 /// An object of a run.
 pub(crate) fn of_run(prefix: &Path, run: TraceId, name: &str) -> Path {
-    run_folder(prefix, run).join(name)
+    prefix.clone().join(RUNS_FOLDER).join(run.to_string()).join(name)
 }
 
 /// The name of a run's spans: the plain one, or one of their own for a further state.
@@ -74,34 +60,8 @@ pub(crate) fn facts(prefix: &Path) -> Path {
     prefix.clone().join(FACTS_FOLDER)
 }
 
-/// The name below [`facts`] of a batch that is written at a time, by the store's clock: names sort by it, and no two
-/// shippers make the same one.
+/// The name below [`facts`] of a batch that is written at a time: names sort by it, and no two shippers make the same one.
 pub(crate) fn facts_name(at: Timestamp, shipper: &str, random: u64, is_compressed: bool) -> String {
-    let begin = facts_name_from(at);
-    let ending = if is_compressed { COMPRESSED } else { "" };
-    format!("{begin}-{shipper}-{random:016x}.jsonl{ending}")
-}
-
-/// The name below [`facts`] of lines that compaction keeps of a day, which their hash distinguishes.
-pub(crate) fn compacted_name(date: &str, hash: &str, is_compressed: bool) -> String {
-    let hash = hash.get(..HASH_DIGITS).unwrap_or(hash);
-    let ending = if is_compressed { COMPRESSED } else { "" };
-    format!("date={date}/{END_OF_DAY}-{COMPACTION}-{hash}.jsonl{ending}")
-}
-
-/// Whether a name is of what compaction wrote.
-pub(crate) fn is_compacted(name: &str) -> bool {
-    name.contains(&format!("/{END_OF_DAY}-{COMPACTION}-"))
-}
-
-/// The day in the name of an object of facts.
-pub(crate) fn facts_date(name: &str) -> Option<&str> {
-    let (date, _) = name.strip_prefix("date=")?.split_once('/')?;
-    Some(date)
-}
-
-/// What the names of facts from a time on are greater than.
-pub(crate) fn facts_name_from(at: Timestamp) -> String {
     let at = at.to_string();
     let date = at.get(..10).unwrap_or_default();
     let time: String = at
@@ -109,22 +69,35 @@ pub(crate) fn facts_name_from(at: Timestamp) -> String {
         .skip(11)
         .filter(|digit| digit.is_ascii_digit() || *digit == '.')
         .collect();
-    format!("date={date}/{time}")
+    let ending = if is_compressed { COMPRESSED } else { "" };
+    format!("{DATE}{date}/{time}-{shipper}-{random:016x}.jsonl{ending}")
 }
 
-/// The time of a name of facts; `None` of what is no such name.
-pub(crate) fn facts_time(name: &str) -> Option<Timestamp> {
-    let (date, rest) = name.strip_prefix("date=")?.split_once('/')?;
-    let time = rest.split('-').next()?;
-    let (clock, fraction) = time.split_once('.')?;
-    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if clock.len() != 6 || !is_digits(clock) || !is_digits(fraction) {
-        return None;
-    }
-    let (hour, minute, second) = (clock.get(..2)?, clock.get(2..4)?, clock.get(4..)?);
-    format!("{date}T{hour}:{minute}:{second}.{fraction}Z")
-        .parse()
-        .ok()
+/// The name below [`facts`] of joined lines of a partition, which their hash distinguishes.
+pub(crate) fn joined_name(partition: &str, hash: &str, is_compressed: bool) -> String {
+    let hash = hash.get(..HASH_DIGITS).unwrap_or(hash);
+    let ending = if is_compressed { COMPRESSED } else { "" };
+    format!("{partition}/{JOINED}-{hash}.jsonl{ending}")
+}
+
+/// The partition of the day of a time, so many days before it.
+pub(crate) fn partition(at: Timestamp, days_before: i64) -> String {
+    let at = Timestamp::from_unix_microseconds(at.unix_microseconds() - days_before * DAY_US).to_string();
+    format!("{DATE}{}", at.get(..10).unwrap_or_default())
+}
+
+/// Whether a name is that of a partition: `date=` and a day.
+pub(crate) fn is_partition(name: &str) -> bool {
+    name.strip_prefix(DATE).is_some_and(|date| {
+        date.len() == 10 && format!("{date}T00:00:00.000000Z").parse::<Timestamp>().is_ok()
+    })
+}
+
+/// The partition in the name of an object of facts; `None` of what is no such name.
+pub(crate) fn partition_of(name: &str) -> Option<&str> {
+    let plain = name.strip_suffix(COMPRESSED).unwrap_or(name);
+    let (partition, file) = plain.strip_suffix(".jsonl")?.split_once('/')?;
+    (is_partition(partition) && !file.contains('/')).then_some(partition)
 }
 
 /// The name below [`facts`] of an object that a listing has; `None` when it cannot be one of facts.
@@ -133,47 +106,12 @@ pub(crate) fn facts_name_of(prefix: &Path, object: &Path) -> Option<String> {
         .as_ref()
         .strip_prefix(facts(prefix).as_ref())?
         .strip_prefix('/')?;
-    let plain = name.strip_suffix(COMPRESSED).unwrap_or(name);
-    let is_one = plain.strip_suffix(".jsonl").is_some() && facts_time(name).is_some();
-    is_one.then(|| name.to_owned())
+    partition_of(name).map(|_| name.to_owned())
 }
 
 /// Whether what has this name is compressed.
 pub(crate) fn is_compressed(name: &str) -> bool {
     name.ends_with(COMPRESSED)
-}
-
-/// The folder of a bucket's baselines.
-pub(crate) fn baselines(prefix: &Path) -> Path {
-    prefix.clone().join(BASELINES_FOLDER)
-}
-
-/// The baseline of a name.
-pub(crate) fn baseline(prefix: &Path, name: &str) -> Path {
-    baselines(prefix).join(format!("{name}{JSON}"))
-}
-
-/// The URL of the baseline of a name in the bucket at a URL.
-pub(crate) fn baseline_url(bucket: &str, name: &str) -> String {
-    format!("{bucket}/{BASELINES_FOLDER}/{name}{JSON}")
-}
-
-/// The URL of the bucket and the name of the baseline in it, of the URL of a baseline.
-pub(crate) fn split_baseline_url(url: &str) -> Option<(&str, &str)> {
-    let (folder, file) = url.rsplit_once('/')?;
-    let bucket = folder.strip_suffix(BASELINES_FOLDER)?.strip_suffix('/')?;
-    let name = file.strip_suffix(JSON)?;
-    (!name.is_empty()).then_some((bucket, name))
-}
-
-/// The report of a gate with an ID.
-pub(crate) fn report(prefix: &Path, id: &str) -> Path {
-    prefix.clone().join(REPORTS_FOLDER).join(format!("{id}{JSON}"))
-}
-
-/// The object that says when runs were last removed or facts compacted.
-pub(crate) fn pruned(prefix: &Path) -> Path {
-    prefix.clone().join(PRUNED_FILE)
 }
 
 /// The object of facts with a name.
@@ -201,33 +139,30 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_facts_gives_its_time_back() {
+    fn a_name_of_facts_gives_its_partition_back() {
         let at = Timestamp::from_unix_microseconds(1_763_900_000_123_456);
         let name = facts_name(at, "5f3a09c1", 7, true);
-        assert_eq!(facts_time(&name), Some(at));
-        let from = facts_name_from(at);
-        assert_eq!(from, "date=2025-11-23/121320.123456");
-        assert!(
-            from < name && name < facts_name_from(Timestamp::from_unix_microseconds(1_763_900_000_123_457))
+        assert_eq!(
+            name,
+            "date=2025-11-23/121320.123456-5f3a09c1-0000000000000007.jsonl.zst"
         );
+        assert_eq!(partition_of(&name), Some("date=2025-11-23"));
+        assert_eq!(partition(at, 0), "date=2025-11-23");
+        assert_eq!(partition(at, 23), "date=2025-10-31");
         let prefix = Path::from("team/agents");
-        assert_eq!(
-            facts_name_of(&prefix, &facts_object(&prefix, &name)),
-            Some(name.clone())
-        );
-        assert_eq!(
-            facts_name_of(&Path::from("team"), &facts_object(&prefix, &name)),
-            None
-        );
+        let object = facts_object(&prefix, &name);
+        assert_eq!(facts_name_of(&prefix, &object), Some(name));
+        assert_eq!(facts_name_of(&Path::from("team"), &object), None);
     }
 
     #[rstest]
     #[case::no_day("date=x/121320.123456-a-1.jsonl")]
-    #[case::no_time("date=2025-11-23/batch.jsonl")]
-    #[case::no_clock("date=2025-11-23/+2:3:0.1-a-1.jsonl")]
+    #[case::no_such_day("date=2025-13-23/121320.123456-a-1.jsonl")]
     #[case::no_folder("121320.123456-a-1.jsonl")]
+    #[case::deeper("date=2025-11-23/more/121320.123456-a-1.jsonl")]
+    #[case::other_ending("date=2025-11-23/notes.txt")]
     fn another_name_is_none_of_facts(#[case] name: &str) {
-        assert_eq!(facts_time(name), None);
+        assert_eq!(partition_of(name), None);
     }
 
     #[rstest]
@@ -245,17 +180,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compacted_sorts_last_in_its_day() {
-        let name = compacted_name("2026-11-23", &"ab".repeat(32), true);
+    fn what_is_joined_sorts_last_in_its_day() {
+        let name = joined_name("date=2026-11-23", &"ab".repeat(32), true);
         assert_eq!(
             name,
-            "date=2026-11-23/235959.999999-compacted-abababababababab.jsonl.zst"
+            "date=2026-11-23/235959.999999-joined-abababababababab.jsonl.zst"
         );
-        assert!(is_compacted(&name) && is_compressed(&name));
-        assert_eq!(facts_date(&name), Some("2026-11-23"));
+        assert!(is_compressed(&name));
+        assert_eq!(partition_of(&name), Some("date=2026-11-23"));
         let last: Timestamp = "2026-11-23T23:59:59.999999Z".parse().unwrap();
         let other = facts_name(last, "5f3a09c1", u64::MAX, false);
-        assert!(other < name && !is_compacted(&other), "{other}");
+        assert!(other < name, "{other}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! [`Patience`]: requests that fail for now are repeated, until they work, patience ends, or the work is to end.
+//! Requests of a bucket that fail for now are repeated, until they work, the policy ends them, or the work is cancelled.
 
 use std::cell::RefCell;
-use std::time::{Duration, Instant};
 
-use tracer_capture::push::{JournalError, RetryPolicy, Stopping};
+use tokio_util::sync::CancellationToken;
+use tracer_capture::push::{Retry, RetryEnd, RetryPolicy};
 
 use crate::error::{BucketError, RequestFailure};
-use crate::event::WaitEvent;
+use crate::event::ShipEvent;
 
 /// Why the work ends.
 #[derive(Debug)]
@@ -15,38 +15,22 @@ pub(crate) enum Halt {
     Error(BucketError),
 }
 
-impl Halt {
-    /// The error of work that nobody stops.
-    pub(crate) fn into_error(self) -> BucketError {
-        match self {
-            Self::Error(error) => error,
-            Self::Stopped => RequestFailure::Changed.into_error(),
-        }
-    }
-}
-
-impl From<BucketError> for Halt {
-    fn from(error: BucketError) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl From<JournalError> for Halt {
-    fn from(error: JournalError) -> Self {
+impl<E: Into<BucketError>> From<E> for Halt {
+    fn from(error: E) -> Self {
         Self::Error(error.into())
     }
 }
 
-/// Who is notified, by requests that are under way at the same time.
-pub(crate) struct SharedObserver<'a, Event>(RefCell<&'a mut (dyn FnMut(Event) + 'a)>);
+/// Observer of requests that are under way at the same time.
+pub(crate) struct SharedObserver<'a>(RefCell<&'a mut (dyn FnMut(ShipEvent) + 'a)>);
 
-impl<'a, Event: From<WaitEvent>> SharedObserver<'a, Event> {
-    pub(crate) fn new(observe: &'a mut (dyn FnMut(Event) + 'a)) -> Self {
+impl<'a> SharedObserver<'a> {
+    pub(crate) fn new(observe: &'a mut (dyn FnMut(ShipEvent) + 'a)) -> Self {
         Self(RefCell::new(observe))
     }
 
-    pub(crate) fn notify(&self, event: impl Into<Event>) {
-        (self.0.borrow_mut())(event.into());
+    pub(crate) fn notify(&self, event: ShipEvent) {
+        (self.0.borrow_mut())(event);
     }
 }
 
@@ -54,92 +38,60 @@ impl<'a, Event: From<WaitEvent>> SharedObserver<'a, Event> {
 #[derive(Debug, Clone)]
 pub(crate) struct Patience {
     pub(crate) retry: RetryPolicy,
-    pub(crate) stopping: Stopping,
-}
-
-/// The failures of one request, so far.
-pub(crate) struct PatientRequest<'a, 'b, Event> {
-    patience: &'a Patience,
-    observe: &'a SharedObserver<'b, Event>,
-    started: Instant,
-    failures: u32,
+    pub(crate) token: CancellationToken,
 }
 
 impl Patience {
     pub(crate) fn new(retry: RetryPolicy) -> Self {
         Self {
             retry,
-            stopping: Stopping::never(),
+            token: CancellationToken::new(),
         }
     }
 
-    pub(crate) fn attempts<'a, 'b, Event: From<WaitEvent>>(
-        &'a self,
-        observe: &'a SharedObserver<'b, Event>,
-    ) -> PatientRequest<'a, 'b, Event> {
-        PatientRequest {
-            patience: self,
-            observe,
-            started: Instant::now(),
-            failures: 0,
-        }
-    }
-
-    /// Does something until it works, fails for good, or patience ends.
-    pub(crate) async fn patiently<
-        T,
-        Event: From<WaitEvent>,
-        F: Future<Output = Result<T, RequestFailure>>,
-    >(
+    /// Does something until it works, fails for good, or is to end.
+    pub(crate) async fn patiently<T, F: Future<Output = Result<T, RequestFailure>>>(
         &self,
         mut work: impl FnMut() -> F,
-        observe: &SharedObserver<'_, Event>,
+        observe: &SharedObserver<'_>,
     ) -> Result<T, Halt> {
-        let mut attempts = self.attempts(observe);
+        let mut retry = Retry::new(self.retry);
         loop {
-            if self.stopping.is_stopping() {
+            if self.token.is_cancelled() {
                 return Err(Halt::Stopped);
             }
             match work().await {
                 Ok(done) => {
-                    attempts.worked();
+                    Self::worked(&retry, observe);
                     return Ok(done);
                 }
-                Err(failure) => attempts.failed(failure).await?,
+                Err(failure) => self.failed(&mut retry, failure, observe).await?,
             }
         }
     }
 
-    /// Waits, unless the work is to end.
-    pub(crate) async fn pause(&self, delay: Duration) -> Result<(), Halt> {
-        if self.stopping.pause(delay).await {
-            return Err(Halt::Stopped);
-        }
-        Ok(())
-    }
-}
-
-impl<Event: From<WaitEvent>> PatientRequest<'_, '_, Event> {
     /// Notes that the store answers.
-    pub(crate) fn worked(&self) {
-        if self.failures > 0 {
-            self.observe.notify(WaitEvent::Resumed);
+    pub(crate) fn worked(retry: &Retry, observe: &SharedObserver<'_>) {
+        if retry.failures() > 0 {
+            observe.notify(ShipEvent::Resumed);
         }
     }
 
     /// Waits before the next attempt; an error when there is to be none.
-    pub(crate) async fn failed(&mut self, failure: RequestFailure) -> Result<(), Halt> {
+    pub(crate) async fn failed(
+        &self,
+        retry: &mut Retry,
+        failure: RequestFailure,
+        observe: &SharedObserver<'_>,
+    ) -> Result<(), Halt> {
         let RequestFailure::Transient(reason) = failure else {
             return Err(failure.into_error().into());
         };
-        self.failures += 1;
-        let retry = self.patience.retry;
-        let delay = retry.delay(self.failures);
-        let after = self.started.elapsed();
-        if retry.patience.is_some_and(|patience| after + delay > patience) {
-            return Err(BucketError::GaveUp { reason, after }.into());
-        }
-        self.observe.notify(WaitEvent::Waiting { reason, delay });
-        self.patience.pause(delay).await
+        let on_wait = |reason, delay| observe.notify(ShipEvent::Waiting { reason, delay });
+        let waited = retry.wait(reason, None, &self.token, on_wait).await;
+        waited.map_err(|end| match end {
+            RetryEnd::Cancelled => Halt::Stopped,
+            RetryEnd::GaveUp { reason, after } => BucketError::GaveUp { reason, after }.into(),
+        })
     }
 }

@@ -18,7 +18,6 @@ use crate::layout;
 use crate::package::{NoPackage, PackageParts, RunPackage};
 use crate::patience::{Halt, Patience, SharedObserver};
 use crate::sent_run::SentRun;
-use crate::store_clock::StoreClock;
 
 const CONCURRENT_LARGE_RUNS: usize = 2;
 /// Bytes of a part of a large object. Stores want 5 MiB or more, and take 10,000 parts.
@@ -34,7 +33,6 @@ pub(crate) struct RunSender {
     pub(crate) bucket: OpenBucket,
     pub(crate) redaction: Redaction,
     pub(crate) patience: Patience,
-    pub(crate) clock: StoreClock,
     is_compressed: bool,
     /// Whether runs are looked at in the bucket although they were sent before.
     again: bool,
@@ -67,7 +65,6 @@ impl RunSender {
             bucket,
             redaction,
             patience,
-            clock: StoreClock::default(),
             is_compressed,
             again,
             large_runs: Semaphore::new(CONCURRENT_LARGE_RUNS),
@@ -80,7 +77,7 @@ impl RunSender {
         run: &RunDirectory,
         files: &str,
         before: Option<&SentRun>,
-        observe: &SharedObserver<'_, ShipEvent>,
+        observe: &SharedObserver<'_>,
     ) -> Result<Shipped, Halt> {
         let package = match RunPackage::read(run, &self.redaction, self.is_compressed) {
             Ok(package) => package,
@@ -130,7 +127,7 @@ impl RunSender {
         run: &RunDirectory,
         package: &RunPackage,
         before: Option<&SentRun>,
-        observe: &SharedObserver<'_, ShipEvent>,
+        observe: &SharedObserver<'_>,
     ) -> Result<Option<u64>, Halt> {
         let path = layout::meta(&self.bucket.prefix, run.trace_id);
         // A run that was never sent is not asked for: its first commit fails where it is there already.
@@ -155,19 +152,15 @@ impl RunSender {
                     spans = Some(stored.stored.spans.clone());
                 }
             }
-            // What was sent and is not there any more was removed, and whoever removes it may not be done: the spans have a
-            // name that nobody has listed.
-            let is_sent_anew = stored.is_none() && before.is_some();
-            let hash = if is_sent_anew {
+            // A run that was sent and is not there any more has expired, and what is left of it is about to: its spans get a
+            // name of their own.
+            let has_expired = stored.is_none() && before.is_some();
+            let hash = if has_expired {
                 sha256_hex(format!("{} {}", package.sha256, fastrand::u64(..)).as_bytes())
             } else {
                 package.sha256.clone()
             };
-            let is_first = stored.is_none() && !is_sent_anew;
-            if is_sent_anew {
-                // What was written before that is gone with the rest.
-                spans = None;
-            }
+            let is_first = stored.is_none() && !has_expired;
             let name = match &spans {
                 Some(name) => name.clone(),
                 None => match self.write_spans(run, package, &hash, is_first, observe).await? {
@@ -179,8 +172,7 @@ impl RunSender {
             let generation = match (stored, before) {
                 (Some(stored), _) => stored.stored.generation.saturating_add(1),
                 (None, None) => 1,
-                // It was removed, and the facts say so of the generation that would come next.
-                (None, Some(before)) => before.generation.saturating_add(2),
+                (None, Some(before)) => before.generation.saturating_add(1),
             };
             let meta = CommittedRun {
                 meta: package.meta.clone(),
@@ -204,7 +196,6 @@ impl RunSender {
                 }
             };
             if self.patience.patiently(put, observe).await? {
-                self.clock.ask(&self.bucket, &path).await;
                 return Ok(Some(generation));
             }
         }
@@ -218,7 +209,7 @@ impl RunSender {
         package: &RunPackage,
         hash: &str,
         is_first: bool,
-        observe: &SharedObserver<'_, ShipEvent>,
+        observe: &SharedObserver<'_>,
     ) -> Result<Option<String>, Halt> {
         let is_compressed = self.is_compressed;
         let own_name = layout::spans_name(Some(hash), is_compressed);
@@ -251,7 +242,7 @@ impl RunSender {
         &self,
         path: &Path,
         bytes: &Bytes,
-        observe: &SharedObserver<'_, ShipEvent>,
+        observe: &SharedObserver<'_>,
     ) -> Result<bool, Halt> {
         let put = || async {
             match self.bucket.create(path, bytes.clone()).await {
@@ -302,7 +293,7 @@ impl RunSender {
                 let _ = upload.abort().await;
                 return Err(error.into());
             }
-            if self.patience.stopping.is_stopping() {
+            if self.patience.token.is_cancelled() {
                 let _ = upload.abort().await;
                 return Err(RequestFailure::Transient("it was stopped".to_owned()));
             }

@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use tracer_capture::push::{
-    FollowedDirectories, FollowedRuns, Journal, RetryPolicy, Stopping, until_stopped,
-};
+use tokio_util::sync::CancellationToken;
+use tracer_capture::push::{FollowPace, FollowedRuns, Journal, RetryPolicy, until_stopped};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::read::{RunDirectory, RunStore};
 use tracer_sdk::redaction::Redaction;
@@ -31,8 +30,8 @@ use crate::sent_run::{SentRun, files_stamp};
 const MAX_BATCH: usize = 500;
 /// Runs that are sent at the same time: most of a request is waiting.
 const CONCURRENT_RUNS: usize = 16;
-/// One of this number of looks at the data directory includes the runs that were sent: they can get late spans.
-const LOOKS_PER_LATE_SPAN: u32 = 6;
+/// Turns of a data directory that is followed for each that includes runs that were sent.
+const TURNS_PER_LATE_SPAN: u64 = 6;
 /// Options of a [`Shipper`].
 ///
 /// ```
@@ -158,10 +157,10 @@ impl Shipper {
         stop: impl Future<Output = ()>,
         observe: &mut dyn FnMut(ShipEvent),
     ) -> Result<ShipSummary, BucketError> {
-        let (stopper, stopping) = Stopping::pair();
-        self.sender.patience.stopping = stopping;
+        let token = CancellationToken::new();
+        self.sender.patience.token = token.clone();
         let observe = SharedObserver::new(observe);
-        let ended = until_stopped(self.push_all(runs, &observe), stop, stopper).await;
+        let ended = until_stopped(self.push_all(runs, &observe), stop, &token).await;
         self.ended(ended)
     }
 
@@ -177,28 +176,24 @@ impl Shipper {
         stop: impl Future<Output = ()>,
         observe: &mut dyn FnMut(ShipEvent),
     ) -> Result<ShipSummary, BucketError> {
-        let (stopper, stopping) = Stopping::pair();
-        self.sender.patience.stopping = stopping;
+        let token = CancellationToken::new();
+        self.sender.patience.token = token.clone();
         let observe = SharedObserver::new(observe);
-        let ended = until_stopped(self.follow_all(runs, &observe), stop, stopper).await;
+        let ended = until_stopped(self.follow_all(runs, &observe), stop, &token).await;
         self.ended(ended)
     }
 
     fn ended(&mut self, ended: Result<(), Halt>) -> Result<ShipSummary, BucketError> {
         let mut summary = mem::take(&mut self.summary);
         summary.is_unredacted = self.is_unredacted;
-        summary.is_stopped = self.sender.patience.stopping.is_stopping();
+        summary.is_stopped = self.sender.patience.token.is_cancelled();
         match ended {
             Ok(()) | Err(Halt::Stopped) => Ok(summary),
             Err(Halt::Error(error)) => Err(error),
         }
     }
 
-    async fn push_all(
-        &mut self,
-        runs: &[RunDirectory],
-        observe: &SharedObserver<'_, ShipEvent>,
-    ) -> Result<(), Halt> {
+    async fn push_all(&mut self, runs: &[RunDirectory], observe: &SharedObserver<'_>) -> Result<(), Halt> {
         self.finish_facts(observe).await?;
         for batch in runs.chunks(MAX_BATCH) {
             self.push_batch(batch, observe).await?;
@@ -206,17 +201,15 @@ impl Shipper {
         Ok(())
     }
 
-    async fn follow_all(
-        &mut self,
-        runs: &FollowedRuns,
-        observe: &SharedObserver<'_, ShipEvent>,
-    ) -> Result<(), Halt> {
+    async fn follow_all(&mut self, runs: &FollowedRuns, observe: &SharedObserver<'_>) -> Result<(), Halt> {
         self.finish_facts(observe).await?;
-        let mut followed = FollowedDirectories::default();
-        let mut look = 0_u32;
-        loop {
-            let mut directories = followed.list(runs, &self.store).map_err(BucketError::from)?;
-            if !look.is_multiple_of(LOOKS_PER_LATE_SPAN) {
+        let (store, token) = (self.store.clone(), self.sender.patience.token.clone());
+        let pace = FollowPace {
+            interval: self.options.poll_interval,
+            turns_per_late_span: TURNS_PER_LATE_SPAN,
+        };
+        let send = async |mut directories: Vec<RunDirectory>, is_late_turn: bool| -> Result<u64, Halt> {
+            if !is_late_turn {
                 directories.retain(|run| !self.journal.sent(run.trace_id).is_some_and(|sent| sent.complete));
             }
             self.summary.open_runs = 0;
@@ -224,21 +217,13 @@ impl Shipper {
             for batch in directories.chunks(MAX_BATCH) {
                 self.push_batch(batch, observe).await?;
             }
-            let is_over = self.summary.open_runs == 0 && matches!(runs, FollowedRuns::These(_));
-            if is_over {
-                return Ok(());
-            }
-            self.sender.patience.pause(self.options.poll_interval).await?;
-            look = look.wrapping_add(1);
-        }
+            Ok(self.summary.open_runs)
+        };
+        runs.follow(&store, pace, &token, send).await
     }
 
     /// Sends the runs of a batch, then their facts.
-    async fn push_batch(
-        &mut self,
-        runs: &[RunDirectory],
-        observe: &SharedObserver<'_, ShipEvent>,
-    ) -> Result<(), Halt> {
+    async fn push_batch(&mut self, runs: &[RunDirectory], observe: &SharedObserver<'_>) -> Result<(), Halt> {
         let mut waiting = Vec::new();
         for run in runs {
             let files = files_stamp(&run.path);
@@ -268,7 +253,7 @@ impl Shipper {
     async fn ship_all(
         &self,
         runs: Vec<(RunDirectory, Option<String>)>,
-        observe: &SharedObserver<'_, ShipEvent>,
+        observe: &SharedObserver<'_>,
     ) -> (Vec<ShippedRun>, Option<Halt>) {
         let mut sending = pin!(
             stream::iter(runs)
@@ -346,7 +331,7 @@ impl Shipper {
     }
 
     /// Completes what a shipper that was killed has left: runs that are committed, and perhaps not in the facts.
-    async fn finish_facts(&mut self, observe: &SharedObserver<'_, ShipEvent>) -> Result<(), Halt> {
+    async fn finish_facts(&mut self, observe: &SharedObserver<'_>) -> Result<(), Halt> {
         let mut by_name: HashMap<Option<String>, Vec<(TraceId, SentRun)>> = HashMap::new();
         for (run, sent) in self.journal.iter().filter(|(_, sent)| !sent.complete) {
             by_name
@@ -396,7 +381,7 @@ impl Shipper {
     async fn write_facts(
         &mut self,
         rows: BTreeMap<TraceId, Vec<u8>>,
-        observe: &SharedObserver<'_, ShipEvent>,
+        observe: &SharedObserver<'_>,
     ) -> Result<(), Halt> {
         if rows.is_empty() {
             return Ok(());
@@ -409,9 +394,7 @@ impl Shipper {
         } = self;
         let lines = rows.values().flatten().copied().collect();
         let on_named = |name: &str| remember(journal, &rows, Some(name));
-        facts
-            .write(lines, &sender.clock, &sender.patience, on_named, observe)
-            .await?;
+        facts.write(lines, &sender.patience, on_named, observe).await?;
         remember(journal, &rows, None)?;
         self.summary.runs += rows.len() as u64;
         Ok(())

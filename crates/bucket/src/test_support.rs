@@ -1,13 +1,12 @@
 //! A store in memory that fails when a test wants it to, and runs to send.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering as Atomic};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -188,87 +187,7 @@ impl ObjectStore for FaultyStore {
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
-    }
-}
-
-/// A store in memory whose clock a test moves.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct AgingStore {
-    pub(crate) inner: Arc<InMemory>,
-    /// How far ahead of the real time it is, in microseconds.
-    ahead_us: Arc<AtomicI64>,
-    /// How far it was ahead when an object was written.
-    written: Arc<Mutex<BTreeMap<Path, i64>>>,
-    /// Objects that are removed between a listing and its reading.
-    vanishing: Arc<Mutex<BTreeSet<Path>>>,
-}
-
-impl AgingStore {
-    /// Whoever reads an object that was listed does not find it.
-    pub(crate) fn vanish(&self, path: Path) {
-        self.vanishing.lock().insert(path);
-    }
-
-    pub(crate) fn pass(&self, time: Duration) {
-        let time = i64::try_from(time.as_micros()).unwrap();
-        self.ahead_us.fetch_add(time, Atomic::SeqCst);
-    }
-
-    fn aged(written: &Mutex<BTreeMap<Path, i64>>, mut meta: ObjectMeta) -> ObjectMeta {
-        let ahead = written.lock().get(&meta.location).copied().unwrap_or(0);
-        meta.last_modified += Duration::from_micros(ahead.unsigned_abs());
-        meta
-    }
-}
-
-impl fmt::Display for AgingStore {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("AgingStore")
-    }
-}
-
-#[async_trait]
-impl ObjectStore for AgingStore {
-    async fn put_opts(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
-        let put = self.inner.put_opts(path, payload, options).await?;
-        let ahead = self.ahead_us.load(Atomic::SeqCst);
-        self.written.lock().insert(path.clone(), ahead);
-        Ok(put)
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        path: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(path, options).await
-    }
-
-    async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
-        if self.vanishing.lock().contains(path) {
-            self.inner.delete(path).await?;
-        }
-        let mut found = self.inner.get_opts(path, options).await?;
-        found.meta = Self::aged(&self.written, found.meta);
-        Ok(found)
-    }
-
-    fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(paths)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        let written = Arc::clone(&self.written);
-        let aged = move |meta: Result<ObjectMeta>| meta.map(|meta| Self::aged(&written, meta));
-        self.inner.list(prefix).map(aged).boxed()
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.fate(false, false)?;
         self.inner.list_with_delimiter(prefix).await
     }
 
@@ -463,19 +382,6 @@ pub(crate) fn killed_at(kill: usize, done: bool) -> impl FnMut(&Request) -> Fate
         Ordering::Equal if done => Fate::AnswerLost,
         _ => Fate::Lost(Kind::Denied),
     }
-}
-
-/// The runs that the facts list, with their generations: of several lines the highest generation counts.
-pub(crate) fn listed_now(objects: &[(String, Vec<u8>)]) -> BTreeMap<String, u64> {
-    let mut states = BTreeMap::<String, (u64, bool)>::new();
-    for row in facts_rows(objects) {
-        let run = row["trace_id"].as_str().unwrap().to_owned();
-        let state = (row["generation"].as_u64().unwrap(), row["removed"] == true);
-        let known = states.entry(run).or_default();
-        *known = state.max(*known);
-    }
-    let there = states.into_iter().filter(|(_, (_, is_removed))| !is_removed);
-    there.map(|(run, (generation, _))| (run, generation)).collect()
 }
 
 /// All lines of facts that this version understands.

@@ -8,7 +8,6 @@ use reqwest::Url;
 use tracer_insight::digest::sha256_hex;
 
 use crate::error::BucketError;
-use crate::layout;
 
 /// Hexadecimal digits of the hash that names a bucket's files.
 const KEY_DIGITS: usize = 16;
@@ -131,35 +130,6 @@ impl BucketUrl {
         self.service != Service::Folder
     }
 
-    /// The URL of the baseline of a name in it.
-    ///
-    /// ```
-    /// use tracer_bucket::BucketUrl;
-    ///
-    /// let team: BucketUrl = "s3://team/agents".parse()?;
-    /// assert_eq!(team.baseline("agent"), "s3://team/agents/baselines/agent.json");
-    /// # Ok::<(), tracer_bucket::BucketError>(())
-    /// ```
-    #[must_use]
-    pub fn baseline(&self, name: &str) -> String {
-        layout::baseline_url(&self.text, name)
-    }
-
-    /// The URL of the bucket, as it is written, and the name of the baseline in it, of the URL of a baseline; `None` of another
-    /// URL.
-    ///
-    /// ```
-    /// use tracer_bucket::BucketUrl;
-    ///
-    /// let named = BucketUrl::split_baseline("s3://team/agents/baselines/agent.json");
-    /// assert_eq!(named, Some(("s3://team/agents", "agent")));
-    /// assert_eq!(BucketUrl::split_baseline("s3://team/agents"), None);
-    /// ```
-    #[must_use]
-    pub fn split_baseline(url: &str) -> Option<(&str, &str)> {
-        layout::split_baseline_url(url)
-    }
-
     /// Name of the folder of its mirror: what a person reads in it, and its key.
     pub(crate) fn mirror_name(&self, key: &str) -> String {
         let words = self
@@ -218,19 +188,6 @@ mod tests {
     fn another_text_is_refused_without_being_quoted(#[case] text: &str) {
         let error = text.parse::<BucketUrl>().unwrap_err();
         assert!(!format!("{error} {error:?}").contains("s3cret"), "{error}");
-    }
-
-    #[test]
-    fn only_the_url_of_a_baseline_names_one() {
-        for other in [
-            "s3://team/agents/agent.json",
-            "s3://team/agents/baselines/agent",
-            "s3://team/agents/baselines/.json",
-            "s3://team/agents/baselines/../x/agent.json",
-            "s3://team/agents/other-baselines/agent.json",
-        ] {
-            assert_eq!(BucketUrl::split_baseline(other), None, "{other}");
-        }
     }
 
     #[test]

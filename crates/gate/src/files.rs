@@ -137,20 +137,12 @@ pub fn baseline(path: &Path) -> Result<BaselineInput, InputError> {
         Baseline::MAX_BYTES,
         "make one from a passing report: tracer baseline --from-report FILE",
     )?;
-    baseline_of(path, &bytes)
-}
-
-/// The baseline that bytes hold which are kept elsewhere than in a file; `place` is where, for messages and a report.
-pub fn baseline_of(place: &Path, bytes: &[u8]) -> Result<BaselineInput, InputError> {
-    let baseline = Baseline::parse(bytes).map_err(|error| {
-        InputError::new(format!(
-            "the baseline {} cannot be used: {error}",
-            place.display()
-        ))
-        .with_hint(error.hint())
+    let baseline = Baseline::parse(&bytes).map_err(|error| {
+        InputError::new(format!("the baseline {} cannot be used: {error}", path.display()))
+            .with_hint(error.hint())
     })?;
     Ok(BaselineInput {
-        file: input(place, bytes),
+        file: input(path, &bytes),
         baseline,
     })
 }

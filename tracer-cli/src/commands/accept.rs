@@ -7,7 +7,6 @@ use tracer_gate::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
 
 use crate::error::CliError;
 use crate::gate::provenance;
-use crate::gate::push::PushArgs;
 use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
@@ -44,9 +43,6 @@ pub struct Args {
     /// Accept a smaller sample, another agent or a failed run
     #[arg(long)]
     force: bool,
-
-    #[command(flatten)]
-    push: PushArgs,
 }
 
 /// Replaces a baseline.
@@ -55,7 +51,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Err(CliError::input("`--reason` is empty")
             .with_hint("describe why the change is right: the baseline stores it for later readers"));
     }
-    let push = args.push.prepare(session)?;
     let old = files::baseline(&args.baseline)?;
     // A change is accepted because a gate failed on it, so a failed report is allowed here; the baseline stores that it failed.
     let allowed = AllowedOutcomes {
@@ -98,10 +93,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             .map(|change| Line::new().space(2).with(change.text(), Tone::Plain)),
     );
     session.ui.lines(&lines)?;
-    if let Some(push) = push {
-        let name = args.baseline.file_stem().map(|name| name.to_string_lossy());
-        push.baseline(&accepted, &name.unwrap_or_default(), true, session)?;
-    }
     remove_pending(args)
 }
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use tracer_gate::policy::{Bound, ExpectedStatus, Overrides};
 
 use crate::error::CliError;
-use crate::gate::baseline_source;
 use crate::gate::outputs::{self, OutputArgs};
 use crate::gate::stored_run;
 use crate::outcome::CommandOutcome;
@@ -27,7 +26,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// Compare with the baseline in FILE, or in a team's bucket: its URL, or its name with --store
+    /// Compare with the baseline in FILE
     #[arg(long, short, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
@@ -144,10 +143,7 @@ impl RuleOverrides {
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.rules.overrides())?;
     let policy = policy.for_one_run();
-    let (given, store) = (args.baseline.as_deref(), args.store.store.as_deref());
-    let baseline = given
-        .map(|given| baseline_source::read(given, store, &mut session.ui))
-        .transpose()?;
+    let baseline = args.baseline.as_deref().map(files::baseline).transpose()?;
     session.use_store(&args.store)?;
     let stored = stored_run::select(args.run_id.as_deref(), session)?;
     if let Some(input) = baseline.as_ref().filter(|_| !args.force) {

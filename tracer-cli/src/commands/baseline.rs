@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use crate::error::CliError;
-use crate::gate::push::PushArgs;
 use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
@@ -30,14 +29,10 @@ pub struct Args {
     /// Overwrite an existing file, and accept a report that did not pass or a failed run
     #[arg(long)]
     force: bool,
-
-    #[command(flatten)]
-    push: PushArgs,
 }
 
 /// Writes a baseline.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let push = args.push.prepare(session)?;
     session.use_store(&args.store)?;
     let allowed = AllowedOutcomes {
         failed_report: args.force,
@@ -59,10 +54,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         text::counted(baseline.trials(), "run")
     );
     session.ui.done(message)?;
-    if let Some(push) = push {
-        let name = path.file_stem().map(|name| name.to_string_lossy());
-        push.baseline(&baseline, &name.unwrap_or_default(), args.force, session)?;
-    }
     let next = format!("run --baseline {} -- COMMAND", quoted(&path));
     session.print_next("compare with it:  ", &next);
     Ok(CommandOutcome::Done)

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use tracer_gate::files;
 use tracer_insight::comparison::Comparison;
 
 use crate::error::CliError;
-use crate::gate::baseline_source;
 use crate::gate::outputs::ResultFormat;
 use crate::gate::stored_run::{self, StoredRun, unread};
 use crate::outcome::CommandOutcome;
@@ -35,7 +35,7 @@ pub struct Args {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Compare with a baseline instead of BEFORE: in FILE, or in a team's bucket by its URL, or its name with --store
+    /// Compare with the baseline in FILE instead of BEFORE
     #[arg(long, short, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
@@ -48,7 +48,7 @@ pub struct Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     session.use_store(&args.store)?;
     let comparison = if let Some(path) = &args.baseline {
-        let input = baseline_source::read(path, args.store.store.as_deref(), &mut session.ui)?;
+        let input = files::baseline(path)?;
         let after = stored_run::select(args.first.as_deref(), session)?;
         input.baseline.compare(&after.metrics)
     } else {

@@ -23,8 +23,8 @@ const MAX_REPORTED: usize = 5;
 /// Options of `tracer import`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example: tracer import traces.jsonl\n\nA file holds OTLP as JSON, as JSON lines (the Collector's file exporter) or as protobuf, alone or after lengths, \
-                  plain or gzip: the content decides. Importing a file twice changes nothing."
+    after_help = "Example: tracer import traces.jsonl\n\nA file holds OTLP as JSON or as JSON lines (the Collector's file exporter), plain or gzip: the content decides. \
+                  Importing a file twice changes nothing."
 )]
 pub struct Args {
     /// Files to import; - is standard input

@@ -1,8 +1,6 @@
 //! What the commands of the gate share: the files that they read, where their results go, and what the environment states.
 
-pub(crate) mod baseline_source;
 pub(crate) mod outputs;
 pub(crate) mod provenance;
-pub(crate) mod push;
 pub(crate) mod sample;
 pub(crate) mod stored_run;

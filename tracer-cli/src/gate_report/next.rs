@@ -35,19 +35,9 @@ pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<NextStep> {
     steps
 }
 
-/// The steps that need no run of this machine: for a comment, which is read elsewhere. Runs in a bucket can be seen from anywhere.
+/// The steps that need no run of this machine: for a comment, which is read elsewhere.
 pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<NextStep> {
-    let seen = report
-        .gate
-        .store
-        .as_ref()
-        .zip(telling_trial(report))
-        .map(|(store, run)| NextStep {
-            what: "what it did",
-            arguments: format!("show {run} --store {}", shell_quoted(store)),
-        });
-    let others = to_go_on(report, report_file, in_repository);
-    seen.into_iter().chain(others).collect()
+    to_go_on(report, report_file, in_repository)
 }
 
 /// The commands that judge again and accept; `place` maps a path to where the reader has the file.
@@ -71,8 +61,7 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
         telling_trial(report).unwrap_or_default()
     };
     match &report.gate.baseline {
-        // One in a bucket is replaced by whoever has the file that it was pushed from.
-        Some(baseline) if !passed && !baseline.path.contains("://") => steps.push(NextStep {
+        Some(baseline) if !passed => steps.push(NextStep {
             what: "accept what changed",
             arguments: format!(
                 "accept --baseline {} {source} --reason 'why this is right'",

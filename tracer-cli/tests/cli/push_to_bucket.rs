@@ -126,3 +126,40 @@ fn an_otlp_option_does_not_fit_a_bucket() {
         .fails(2, &["--to"]);
     sandbox.tracer(&["push", "--compress"]).fails(2, &["--to"]);
 }
+
+#[test]
+fn facts_of_past_days_are_joined_and_todays_stay() {
+    let sandbox = Sandbox::new();
+    let url = url(&sandbox);
+    let facts = sandbox.path("bucket").join("facts");
+    let past = facts.join("date=2026-01-01");
+    fs::create_dir_all(&past).unwrap();
+    for (run, name) in [(FIRST, "first"), (SECOND, "second")] {
+        sandbox.run(run, name, 1, "ok");
+        assert_eq!(sandbox.tracer(&["push", run, "--to", &url]).code, Some(0));
+        let [sent]: [String; 1] = objects(&facts)
+            .into_iter()
+            .filter(|name| !name.contains("2026-01-01"))
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap();
+        fs::rename(&sent, past.join(Path::new(&sent).file_name().unwrap())).unwrap();
+    }
+    let join = || sandbox.tracer(&["push", "--to", &url, "--join"]);
+    let joined = join();
+    assert_eq!(joined.code, Some(0), "{joined:?}");
+    assert!(
+        joined
+            .stdout
+            .contains(&format!("joined 2 objects of facts of 1 day in {url}")),
+        "{joined:?}"
+    );
+    let [object]: [String; 1] = objects(&facts).try_into().unwrap();
+    assert_eq!(fs::read_to_string(object).unwrap().lines().count(), 2);
+    assert!(join().stderr.contains("nothing to join"));
+    let listed = sandbox.tracer(&["list", "--store", &url]);
+    assert!(
+        listed.stdout.contains("first") && listed.stdout.contains("second"),
+        "{listed:?}"
+    );
+}

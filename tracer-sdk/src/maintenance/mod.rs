@@ -21,7 +21,7 @@ pub use adopt::adopt_run;
 pub(crate) use adopt::place_run;
 pub use completion::{Completion, INTERRUPTED};
 pub use error::MaintenanceError;
-pub use prune::{PlannedRemoval, PruneCandidate, PruneError, PrunePlan, PruneResult, PruneRules};
+pub use prune::{PlannedRemoval, PruneError, PrunePlan, PruneResult, PruneRules};
 pub use remove::remove_run;
 pub use rename::rename_run;
 pub use repair::{Repair, plan_repair, repair};

@@ -41,22 +41,6 @@ impl PruneRules {
         *self == Self::default()
     }
 
-    /// The positions of the runs to remove, the oldest first, among all runs of a store, the newest first. A run that is
-    /// protected is never removed. Without a rule about age or size, every run that the others leave is.
-    ///
-    /// ```
-    /// use tracer_sdk::maintenance::{PruneCandidate, PruneRules};
-    /// use tracer_sdk::read::RunStatus;
-    ///
-    /// let run = PruneCandidate { status: RunStatus::Ok, is_protected: false, started: None, bytes: 10 };
-    /// let rules = PruneRules { keep: Some(1), ..PruneRules::default() };
-    /// assert_eq!(rules.choose(&[run, run, run]), [2, 1]);
-    /// ```
-    #[must_use]
-    pub fn choose(&self, runs: &[PruneCandidate]) -> Vec<usize> {
-        choose(runs, self)
-    }
-
     fn concerns(&self, run: &PruneCandidate) -> bool {
         if self.statuses.is_empty() {
             run.status != RunStatus::Damaged
@@ -295,28 +279,18 @@ impl Error for PruneError {
 }
 
 /// A run as [`PruneRules`] see it.
-///
-/// ```
-/// use tracer_sdk::maintenance::{PruneCandidate, PruneRules};
-/// use tracer_sdk::read::RunStatus;
-///
-/// let run = PruneCandidate { status: RunStatus::Ok, is_protected: true, started: None, bytes: 10 };
-/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
-/// assert!(rules.choose(&[run]).is_empty());
-/// ```
 #[derive(Debug, Clone, Copy)]
-pub struct PruneCandidate {
-    /// Its status.
-    pub status: RunStatus,
-    /// Whether it must stay: somebody records it or may do so, or a baseline needs it.
-    pub is_protected: bool,
-    /// When it started, if that is known.
-    pub started: Option<Timestamp>,
+struct PruneCandidate {
+    status: RunStatus,
+    /// It is or may be recorded now.
+    is_protected: bool,
+    started: Option<Timestamp>,
     /// Bytes of its files.
-    pub bytes: u64,
+    bytes: u64,
 }
 
-/// The positions of the runs to remove, the oldest first.
+/// The positions of the runs to remove, the oldest first, among all runs of a store, the newest first. Without a rule about
+/// age or size, every run that the others leave is.
 fn choose(runs: &[PruneCandidate], rules: &PruneRules) -> Vec<usize> {
     if rules.is_empty() {
         return Vec::new();

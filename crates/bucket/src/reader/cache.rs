@@ -1,16 +1,16 @@
 //! [`RunCache`]: the runs that were fetched, in a mirror's folder `runs/`, each whole or not there at all.
 //!
-//! Each has a file `fetched.json` beside what every run has. It names the state of the run, its time is that of the last
-//! use, and whoever reads the run has it locked: runs that nobody reads go first when there is no more room.
+//! Each has a file `fetched.json` with what every run has. It names the state of the run, its time is that of the last use,
+//! and each reader of the run has it locked: runs without a reader go first when there is no more room.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 use tracer_facts::RunLease;
 use tracer_sdk::format::{RUNS_FOLDER, TraceId};
 use tracer_sdk::private_files::{private_file, private_folder};
@@ -93,21 +93,15 @@ impl RunCache {
 
     /// A folder to fetch a run into; it is removed unless it becomes the run.
     pub(super) fn begin(&self, run: TraceId) -> io::Result<UnfinishedRun> {
-        let path = self.unfinished_path(run)?;
-        private_folder().create(&path)?;
-        Ok(UnfinishedRun { path })
-    }
-
-    /// A name that nobody else has.
-    fn unfinished_path(&self, run: TraceId) -> io::Result<PathBuf> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let folder = self.folder.join(UNFINISHED_FOLDER);
         private_folder().recursive(true).create(&folder)?;
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Ok(folder.join(format!("{run}-{}-{number}", std::process::id())))
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("{run}-"))
+            .tempdir_in(folder)?;
+        Ok(UnfinishedRun { folder })
     }
 
-    /// Puts a fetched run in its place.
+    /// Puts a fetched run in its place, once all of it is on the disk.
     pub(super) fn keep(
         &self,
         run: TraceId,
@@ -115,11 +109,13 @@ impl RunCache {
         fetched: &FetchedRun,
     ) -> io::Result<()> {
         unfinished.write(FETCHED_FILE, &serde_json::to_vec(fetched)?)?;
+        sync_folder(unfinished.folder.path())?;
         private_folder().recursive(true).create(self.runs())?;
         let path = self.path(run);
         for _ in 0..3 {
-            match fs::rename(&unfinished.path, &path) {
+            match fs::rename(unfinished.folder.path(), &path) {
                 Ok(()) => {
+                    sync_folder(&self.runs())?;
                     self.grow_by(run, fetched.bytes);
                     return Ok(());
                 }
@@ -136,14 +132,11 @@ impl RunCache {
 
     /// Takes a run away, at once for whoever looks.
     fn remove(&self, run: TraceId) -> io::Result<()> {
-        let aside = self.unfinished_path(run)?;
-        match fs::rename(self.path(run), &aside) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            done => done?,
+        let aside = self.begin(run)?;
+        match fs::rename(self.path(run), aside.join("removed")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
         }
-        // What cannot be removed now is removed later.
-        let _ = fs::remove_dir_all(aside);
-        Ok(())
     }
 
     /// Makes room for a run that was fetched.
@@ -219,31 +212,31 @@ struct UsedRun {
     last_use: SystemTime,
 }
 
-/// A run that is being fetched.
+/// A run that is being fetched. Its folder is removed unless it became the run.
 pub(super) struct UnfinishedRun {
-    path: PathBuf,
+    folder: TempDir,
 }
 
 impl UnfinishedRun {
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
-        private_file()
-            .write(true)
-            .create_new(true)
-            .open(self.path.join(name))
+        private_file().write(true).create_new(true).open(self.join(name))
     }
 
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.create(name)?.write_all(bytes)
+        let mut file = self.create(name)?;
+        file.write_all(bytes)?;
+        file.sync_all()
     }
 
     pub(super) fn join(&self, name: &str) -> PathBuf {
-        self.path.join(name)
+        self.folder.path().join(name)
     }
 }
 
-impl Drop for UnfinishedRun {
-    fn drop(&mut self) {
-        // It is not there any more when it became the run.
-        let _ = fs::remove_dir_all(&self.path);
+/// Makes the entries of a folder durable, where the system can.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
     }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use tracer_sdk::format::{META_FILE, SPANS_FILE, TraceId};
 
 use super::ReaderState;
 use super::cache::{FetchedRun, UnfinishedRun};
-use super::sync::{opened, repeatedly};
+use super::sync::opened;
 use crate::bucket::OpenBucket;
 use crate::committed_run::{CommittedRun, MAX_META_BYTES, StoredSpans};
 use crate::error::{BucketError, RequestFailure, if_there};
@@ -32,8 +32,8 @@ const MAX_STARTS: usize = 3;
 /// Why a run was not fetched.
 enum NotFetched {
     Failed(FetchError),
-    /// What `meta.json` named is not there, or another one: it may have been replaced meanwhile.
-    Changed(String),
+    /// What `meta.json` named has expired or is another one, as the error says, or it was replaced meanwhile.
+    Changed(FetchError),
 }
 
 impl From<io::Error> for NotFetched {
@@ -61,28 +61,28 @@ pub(super) fn fetch(state: &ReaderState, run: TraceId, generation: u64) -> Resul
     {
         return Ok(lease);
     }
-    let mut changed = String::new();
+    let mut changed = FetchError::Gone;
     for _ in 0..MAX_STARTS {
         match fetch_once(state, run) {
             Ok(()) => {
                 let lease = state.cache.lease(run).map(|(_, lease)| lease);
                 return lease.ok_or_else(|| FetchError::NotKept("it was removed at once".to_owned()));
             }
-            Err(NotFetched::Changed(reason)) => changed = reason,
+            Err(NotFetched::Changed(error)) => changed = error,
             Err(NotFetched::Failed(error @ FetchError::Unreachable(_))) => {
                 return state.cache.lease(run).map(|(_, lease)| lease).ok_or(error);
             }
             Err(NotFetched::Failed(error)) => return Err(error),
         }
     }
-    Err(FetchError::Damaged(changed))
+    Err(changed)
 }
 
 fn fetch_once(state: &ReaderState, run: TraceId) -> Result<(), NotFetched> {
     let unreachable = || NotFetched::Failed(FetchError::Unreachable("the folder does not exist".to_owned()));
     let open = state.bucket.as_ref().ok_or_else(unreachable)?;
     let (bucket, path) = (open.clone(), layout::meta(&open.prefix, run));
-    let read = async move { repeatedly(|| bucket.get(&path, MAX_META_BYTES)).await };
+    let read = async move { bucket.get(&path, MAX_META_BYTES).await };
     let found = state.worker.wait(read).ok_or_else(stopped)??;
     let committed = CommittedRun::parse(&found.bytes).ok_or_else(|| {
         NotFetched::Failed(FetchError::Damaged(
@@ -134,6 +134,7 @@ fn copied(here: &Path, unfinished: &UnfinishedRun, stored: &StoredSpans) -> bool
             to.write_all(part)?;
             count += read as u64;
         }
+        to.sync_all()?;
         Ok(count == stored.bytes && hex(&hash.finalize()) == stored.sha256)
     };
     if is_likely && copy().unwrap_or(false) {
@@ -157,12 +158,12 @@ impl SpansJob {
         let (bucket, stored) = (&self.bucket, &self.stored);
         let path = layout::of_run(&bucket.prefix, self.run, &stored.spans);
         let Some(found) = if_there(opened(bucket, &path).await)? else {
-            return Err(NotFetched::Changed("its spans are not there".to_owned()));
+            return Err(NotFetched::Changed(FetchError::Gone));
         };
         let is_compressed = layout::is_compressed(&stored.spans);
         let most = found.meta.size.saturating_mul(MAX_RATIO).max(MIN_RATIO_BYTES);
         if (!is_compressed && found.meta.size != stored.bytes) || (is_compressed && stored.bytes > most) {
-            return Err(NotFetched::Changed("its spans have another size".to_owned()));
+            return Err(damaged("its spans have another size"));
         }
         let log = FetchedLog {
             file: BufWriter::with_capacity(256 * 1024, self.file),
@@ -191,15 +192,17 @@ impl SpansJob {
     }
 }
 
+fn damaged(reason: &str) -> NotFetched {
+    NotFetched::Changed(FetchError::Damaged(reason.to_owned()))
+}
+
 /// What cannot be unpacked, or is longer than it should be, is not what `meta.json` names; a full disk is another matter.
 fn unpacked(error: io::Error) -> NotFetched {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::PermissionDenied => {
             error.into()
         }
-        _ => {
-            NotFetched::Changed("its spans cannot be unpacked, or are longer than they should be".to_owned())
-        }
+        _ => damaged("its spans cannot be unpacked, or are longer than they should be"),
     }
 }
 
@@ -231,10 +234,9 @@ impl Write for FetchedLog {
 impl FetchedLog {
     fn ended(mut self, sha256: &str) -> Result<(), NotFetched> {
         self.file.flush()?;
+        self.file.get_ref().sync_all()?;
         if self.left > 0 || hex(&self.hash.finalize()) != sha256.to_ascii_lowercase() {
-            return Err(NotFetched::Changed(
-                "its spans are not those that its meta.json names".to_owned(),
-            ));
+            return Err(damaged("its spans are not those that its meta.json names"));
         }
         Ok(())
     }

@@ -1,6 +1,9 @@
-//! Synchronizes the facts of a bucket into the mirror: what is new sorts last, so that one listing finds it.
+//! Synchronization of the mirror with the facts of a bucket.
+//!
+//! Each listing begins with the partition before the last one, so that two days are listed whole: a shipper names an object
+//! before it writes it, and clocks differ. Rows of partitions that are gone are dropped.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path as FilePath;
@@ -14,20 +17,16 @@ use futures_util::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectMeta};
 use tokio::sync::mpsc;
-use tracer_capture::push::RetryPolicy;
 use tracer_facts::{LineProblem, MirrorLine, MirrorWriter};
 use tracer_insight::units;
-use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::format::Timestamp;
 
 use super::ReaderState;
 use super::lines::Body;
 use crate::bucket::{OpenBucket, no_folder};
 use crate::error::{BucketError, RequestFailure, if_there};
 use crate::layout;
-use crate::removals::{MAX_LISTING, MAX_READER_PAUSE};
 
-/// How far behind the last name the next listing begins, by the store's clock: shippers name an object before they write it.
-const OVERLAP: Duration = Duration::from_secs(600);
 /// Objects that are read at the same time.
 const CONCURRENT_OBJECTS: usize = 16;
 /// Bytes of an object that is read in one piece.
@@ -41,8 +40,8 @@ const LINES_PER_COMMIT: usize = 8_000;
 const FIRST_LINES_PER_COMMIT: usize = 64_000;
 /// How long the first answer of the bucket may take: without a network, what is here is shown.
 const MAX_FIRST_ANSWER: Duration = Duration::from_secs(10);
-/// How often a request is made, at most.
-const MAX_ATTEMPTS: u32 = 5;
+/// Listings of one synchronization, where objects are removed meanwhile.
+const MAX_LISTINGS: usize = 3;
 /// How long another process that synchronizes is waited for.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(60);
 /// Names of one answer of a listing, to count requests.
@@ -96,8 +95,6 @@ impl SyncSummary {
 enum FoundFacts {
     Object {
         name: String,
-        /// Its time, by its name; `None` when that cannot be.
-        at: Option<Timestamp>,
         body: Body,
     },
     /// It has no name of facts.
@@ -136,70 +133,54 @@ pub(super) fn sync(
             ..SyncSummary::default()
         });
     };
-    let cursor = writer.cursor()?;
+    let from = writer.cursor()?;
     let mut taking = Taking {
         writer: &mut writer,
         lines: Vec::new(),
         uncommitted: 0,
-        per_commit: if cursor.is_some() {
+        per_commit: if from.is_some() {
             LINES_PER_COMMIT
         } else {
             FIRST_LINES_PER_COMMIT
         },
         summary: SyncSummary::default(),
-        newest: cursor,
-        listed_runs: None,
-        gone_objects: 0,
         observe,
     };
-    let known = taking.writer.objects()?;
-    let was_interrupted = cursor.is_none() && !known.is_empty();
-    taking.all(state, &bucket, cursor.map(overlapping), known)?;
-    // After the listing: what is left out of the facts from now on was in them.
-    let pruned = pruned_at(state, &bucket)?;
+    let partitions = partitions(state, &bucket)?;
     taking.summary.requests += 1;
-    let limit = pruned.map(|pruned| before(pruned, MAX_READER_PAUSE));
-    // What was read by a first synchronization that did not come to its end is as old as that may be.
-    let is_outdated = was_interrupted || (cursor.is_some() && cursor < limit);
-    let is_read_again = is_outdated && limit.is_some();
-    if is_read_again {
-        taking.gone_objects = 0;
-        let unread = taking.unread();
-        taking.listed_runs = Some(HashSet::new());
-        taking.all(state, &bucket, None, HashSet::new())?;
-        taking.forget_unlisted(unread)?;
+    // First, so that what a later day lists again is there afterwards.
+    taking.summary.changed_runs += taking.writer.keep_partitions(&partitions)?;
+    for _ in 0..MAX_LISTINGS {
+        if taking.all(state, &bucket, from.clone())? == 0 {
+            break;
+        }
+        // What was gone may have been joined with others of its day since it was listed.
     }
-    let (summary, newest) = (taking.summary, taking.newest);
-    // What was gone may have said that a run was removed: where everything was read, it is read again the next time.
-    let is_to_be_read_again = taking.gone_objects > 0 && (cursor.is_none() || is_read_again);
-    let cursor = if is_to_be_read_again {
-        cursor
-    } else {
-        newest.max(pruned.map(|pruned| before(pruned, MAX_LISTING)))
-    };
-    writer.has_synced(units::now(), cursor, cursor.map(overlapping).as_deref())?;
+    let summary = taking.summary;
+    writer.has_synced(units::now(), next_listing(&partitions, units::now()).as_deref())?;
     Ok(summary)
 }
 
-/// When the bucket was pruned, or its facts compacted, by its own clock; `None` when it never was.
-fn pruned_at(state: &ReaderState, bucket: &OpenBucket) -> Result<Option<Timestamp>, BucketError> {
-    let (bucket, path) = (bucket.clone(), layout::pruned(&bucket.prefix));
-    let look = async move { if_there(repeatedly(|| bucket.head(&path)).await) };
+/// The partitions of the bucket's facts. The bucket has to answer within a while.
+fn partitions(state: &ReaderState, bucket: &OpenBucket) -> Result<BTreeSet<String>, BucketError> {
+    let bucket = bucket.clone();
+    let list = async move {
+        tokio::time::timeout(MAX_FIRST_ANSWER, bucket.partitions())
+            .await
+            .unwrap_or_else(|_| Err(RequestFailure::Transient("it does not answer".to_owned())))
+    };
     let stopped = || RequestFailure::Transient("the request was not made".to_owned());
-    let looked = state.worker.wait(look).ok_or_else(stopped).flatten();
-    let found = looked.map_err(RequestFailure::into_error)?;
-    Ok(found.map(|found| Timestamp::from_unix_microseconds(found.last_modified.timestamp_micros())))
+    let listed = state.worker.wait(list).ok_or_else(stopped).flatten();
+    listed.map_err(RequestFailure::into_error)
 }
 
-/// A time, so much earlier.
-fn before(at: Timestamp, duration: Duration) -> Timestamp {
-    let duration = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
-    Timestamp::from_unix_microseconds(at.unix_microseconds().saturating_sub(duration))
-}
-
-/// Where a listing begins that knows everything up to a time, as a name.
-fn overlapping(cursor: Timestamp) -> String {
-    layout::facts_name_from(before(cursor, OVERLAP))
+/// The partition with which the next listing begins: the one before the last, whose day the last shippers may still be
+/// writing. A partition of the future, by the clock of this machine, would hide what comes before it.
+fn next_listing(partitions: &BTreeSet<String>, now: Timestamp) -> Option<String> {
+    let today = layout::partition(now, 0);
+    let last = partitions.range(..=today).next_back()?;
+    let begin = format!("{}T00:00:00.000000Z", last.get("date=".len()..)?);
+    Some(layout::partition(begin.parse().ok()?, 1))
 }
 
 /// The lock of the process that synchronizes; `None` when another one has it for long.
@@ -230,12 +211,6 @@ struct Taking<'a> {
     uncommitted: usize,
     per_commit: usize,
     summary: SyncSummary,
-    /// The time of the last name.
-    newest: Option<Timestamp>,
-    /// The runs that were listed, where all facts are read again.
-    listed_runs: Option<HashSet<TraceId>>,
-    /// Objects that were removed after they were listed.
-    gone_objects: u64,
     observe: &'a mut dyn FnMut(SyncProgress),
 }
 
@@ -255,32 +230,30 @@ impl From<io::Error> for SyncHalt {
 }
 
 impl Taking<'_> {
-    /// Lists the objects of facts from a name on, and takes over those that are not known. What was read before a failure
-    /// stays.
+    /// Lists the objects of facts from a partition on, and takes over those that are not here; how many were gone when they
+    /// were to be read. What was read before a failure stays.
     fn all(
         &mut self,
         state: &ReaderState,
         bucket: &OpenBucket,
         from: Option<String>,
-        known: HashSet<String>,
-    ) -> Result<(), BucketError> {
+    ) -> Result<u64, BucketError> {
         let (sender, mut found) = mpsc::channel(CONCURRENT_OBJECTS);
-        let listing = list_and_read(bucket.clone(), from, known, sender);
-        state.worker.begin(listing);
-        let mut listed = 0;
+        let known = self.writer.objects()?;
+        state
+            .worker
+            .begin(list_and_read(bucket.clone(), from, known, sender));
+        let (mut listed, mut gone) = (0, 0);
         let mut take_all = || -> Result<(), BucketError> {
             while let Some(found) = found.blocking_recv() {
                 listed += 1;
                 match found? {
                     FoundFacts::Gone => {
-                        self.gone_objects += 1;
+                        gone += 1;
                         self.summary.requests += 1;
                     }
                     FoundFacts::Odd => self.summary.odd_objects += 1,
-                    FoundFacts::Object { name, at, body } => {
-                        self.object(&name, body)?;
-                        self.newest = self.newest.max(at);
-                    }
+                    FoundFacts::Object { name, body } => self.object(&name, body)?,
                 }
             }
             Ok(())
@@ -288,33 +261,18 @@ impl Taking<'_> {
         let taken = take_all();
         self.commit()?;
         self.summary.requests += 1 + listed / NAMES_PER_LISTING;
-        taken
-    }
-
-    /// Lines and objects that were not used, whatever they say.
-    fn unread(&self) -> u64 {
-        self.summary.passed_over() + self.gone_objects
-    }
-
-    /// Forgets the runs that all facts together do not list: they were removed so long ago that nothing says so any more.
-    /// What could not be read, beyond what was `unread` before, may list any run: then none is forgotten.
-    fn forget_unlisted(&mut self, unread: u64) -> Result<(), BucketError> {
-        let listed = self.listed_runs.take().unwrap_or_default();
-        if self.unread() > unread {
-            return Ok(());
-        }
-        self.summary.changed_runs += self.writer.retain(|run| listed.contains(&run))?;
-        self.commit()
+        taken.map(|()| gone)
     }
 
     fn object(&mut self, name: &str, body: Body) -> Result<(), BucketError> {
-        let taken = body.lines(layout::is_compressed(name), |line| self.line(line));
+        let partition = layout::partition_of(name).unwrap_or_default();
+        let taken = body.lines(layout::is_compressed(name), |line| self.line(line, partition));
         match taken {
             Ok(()) => {}
             Err(SyncHalt::Content) => self.summary.odd_objects += 1,
             Err(SyncHalt::Error(error)) => return Err(error),
         }
-        self.take_over()?;
+        self.take_over(partition)?;
         self.writer.has_applied(name)?;
         self.summary.objects += 1;
         self.summary.requests += 1;
@@ -328,20 +286,15 @@ impl Taking<'_> {
         Ok(())
     }
 
-    fn line(&mut self, line: Result<MirrorLine, LineProblem>) -> Result<(), SyncHalt> {
+    fn line(&mut self, line: Result<MirrorLine, LineProblem>, partition: &str) -> Result<(), SyncHalt> {
         self.summary.lines += 1;
         match line {
-            Ok(line) => {
-                if let Some(listed) = &mut self.listed_runs {
-                    listed.insert(line.run());
-                }
-                self.lines.push(line);
-            }
+            Ok(line) => self.lines.push(line),
             Err(LineProblem::Newer) => self.summary.newer_lines += 1,
             Err(_) => self.summary.malformed_lines += 1,
         }
         if self.lines.len() >= LINES_PER_TURN {
-            self.take_over()?;
+            self.take_over(partition)?;
             if self.uncommitted >= self.per_commit {
                 self.commit()?;
             }
@@ -349,8 +302,8 @@ impl Taking<'_> {
         Ok(())
     }
 
-    fn take_over(&mut self) -> Result<(), BucketError> {
-        self.summary.changed_runs += self.writer.apply(&self.lines)?;
+    fn take_over(&mut self, partition: &str) -> Result<(), BucketError> {
+        self.summary.changed_runs += self.writer.apply(&self.lines, partition)?;
         self.uncommitted += self.lines.len();
         self.lines.clear();
         Ok(())
@@ -362,7 +315,7 @@ impl Taking<'_> {
     }
 }
 
-/// Lists the objects of facts from a name on, and reads those that are not here.
+/// Lists the objects of facts from a partition on, and reads those that are not here.
 async fn list_and_read(
     bucket: OpenBucket,
     from: Option<String>,
@@ -377,13 +330,6 @@ async fn list_and_read(
                 .list_with_offset(Some(&folder), &layout::facts_object(&bucket.prefix, name)),
             None => bucket.store.list(Some(&folder)),
         };
-        let mut listing = pin!(listing.peekable());
-        if tokio::time::timeout(MAX_FIRST_ANSWER, listing.as_mut().peek())
-            .await
-            .is_err()
-        {
-            return Err(RequestFailure::Transient("it does not answer".to_owned()).into_error());
-        }
         let unknown = listing.filter_map(|object| {
             let object =
                 object.map(|object| (layout::facts_name_of(&bucket.prefix, &object.location), object));
@@ -434,46 +380,15 @@ async fn read_listed(
     let Some(body) = if_there(read.await).map_err(RequestFailure::into_error)? else {
         return Ok(FoundFacts::Gone);
     };
-    Ok(FoundFacts::Object {
-        at: named_at(&name, &object),
-        name,
-        body,
-    })
-}
-
-/// The time of a name. One of the future, by the store's own clock, would hide everything that comes before it.
-fn named_at(name: &str, object: &ObjectMeta) -> Option<Timestamp> {
-    let latest = i64::try_from(OVERLAP.as_micros())
-        .ok()
-        .and_then(|overlap| object.last_modified.timestamp_micros().checked_add(overlap))?;
-    layout::facts_time(name).filter(|at| at.unix_microseconds() <= latest)
-}
-
-/// Makes a request, and repeats it while the store is overloaded.
-pub(super) async fn repeatedly<T, F: Future<Output = Result<T, RequestFailure>>>(
-    request: impl Fn() -> F,
-) -> Result<T, RequestFailure> {
-    for failures in 1..MAX_ATTEMPTS {
-        match request().await {
-            Err(RequestFailure::Transient(_)) => {
-                tokio::time::sleep(RetryPolicy::default().delay(failures)).await;
-            }
-            done => return done,
-        }
-    }
-    request().await
+    Ok(FoundFacts::Object { name, body })
 }
 
 /// Opens an object; its content is still to come.
 pub(super) async fn opened(bucket: &OpenBucket, path: &Path) -> Result<GetResult, RequestFailure> {
-    repeatedly(|| async { Ok(bucket.store.get_opts(path, GetOptions::default()).await?) }).await
+    Ok(bucket.store.get_opts(path, GetOptions::default()).await?)
 }
 
 /// All of an object.
 async fn whole(bucket: &OpenBucket, path: &Path) -> Result<Bytes, RequestFailure> {
-    repeatedly(|| async {
-        let found = bucket.store.get_opts(path, GetOptions::default()).await?;
-        Ok(found.bytes().await?)
-    })
-    .await
+    Ok(opened(bucket, path).await?.bytes().await?)
 }

@@ -1,31 +1,25 @@
 //! What a reader finds, whatever lies in the bucket, and whenever it is killed or the bucket cannot be reached.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
-use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
-use tracer_facts::{FactsStore, FetchError, FetchRuns, ListedRun, MirrorLine};
+use tracer_facts::{FactsStore, FetchError, FetchRuns, ListedRun};
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::maintenance::PruneRules;
 use tracer_sdk::settings::Settings;
 
 use super::BucketReader;
 use crate::error::BucketError;
 use crate::layout;
-use crate::retention::{BucketPruner, RetentionOptions};
 use crate::shipper::{ShipOptions, Shipper};
-use crate::test_support::{
-    AgingStore, Fate, FaultyStore, Kind, Recorded, Request, bucket, facts_rows, id, objects, readable,
-};
+use crate::test_support::{Fate, FaultyStore, Kind, Recorded, Request, bucket, id, objects};
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -238,19 +232,6 @@ fn a_removed_run_is_gone_until_a_newer_state_is_sent() {
 }
 
 #[test]
-fn a_batch_that_was_named_before_others_but_written_later_is_found() {
-    let memory = Arc::new(InMemory::new());
-    put_facts(&memory, 1_000, &[line(1, 1, "one")]);
-    let colleague = Colleague::new(Arc::clone(&memory));
-    colleague.sync();
-    put_facts(&memory, 500, &[line(2, 1, "within the overlap")]);
-    put_facts(&memory, 300, &[line(3, 1, "long before")]);
-    let summary = colleague.sync();
-    assert_eq!((summary.objects, summary.changed_runs), (1, 1));
-    assert_eq!(colleague.names(), ["within the overlap", "one"]);
-}
-
-#[test]
 fn a_name_of_the_future_hides_nothing() {
     let memory = Arc::new(InMemory::new());
     put(
@@ -428,8 +409,8 @@ fn a_reader_that_dies_between_requests_goes_on_where_it_was() {
     let colleague = Colleague::new(store);
     let mut attempts = 0;
     loop {
-        // The listing, and two objects.
-        left.store(3, Ordering::SeqCst);
+        // Which days there are, the listing, and two objects.
+        left.store(4, Ordering::SeqCst);
         attempts += 1;
         if colleague.reader.sync(&mut |_| {}).is_ok() {
             break;
@@ -582,303 +563,113 @@ fn a_folder_that_is_not_there_is_not_made() {
     assert!(!missing.exists());
 }
 
-/// A bucket in which days pass, and whoever works with it.
-struct Years {
-    store: AgingStore,
-    recorded: Recorded,
-    runs: u32,
+/// The facts of a day of January, as one object.
+fn put_day(memory: &InMemory, day: u32, name: &str, lines: &[Value]) {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let object = format!("facts/date=2026-01-{day:02}/{name}.jsonl");
+    put(memory, &object, lines.join("\n") + "\n");
 }
 
-impl Years {
-    fn new() -> Self {
-        Self {
-            store: AgingStore::default(),
-            recorded: Recorded::new(0),
-            runs: 0,
-        }
-    }
-
-    fn pass(&self, days: u64) {
-        self.store.pass(Duration::from_secs(days * 24 * 3600));
-    }
-
-    /// Records runs and sends them.
-    fn ship(&mut self, runs: u32) {
-        for _ in 0..runs {
-            self.runs += 1;
-            self.recorded.write(self.runs, "ok", &["search"]);
-        }
-        let settings = Settings::with_data_dir(self.recorded.path());
-        let options = ShipOptions::default();
-        let mut shipper = Shipper::open(&settings, bucket(self.store.clone()), options).unwrap();
-        let directories: Vec<_> = self
-            .recorded
-            .directories()
-            .into_iter()
-            .filter(|run| run.trace_id >= id(self.runs - runs + 1).parse().unwrap())
-            .collect();
-        let sent = block_on(shipper.push(&directories, std::future::pending(), &mut |_| {})).unwrap();
-        assert!(sent.not_sent.is_empty(), "{:?}", sent.not_sent);
-    }
-
-    fn pruner(&self) -> BucketPruner {
-        BucketPruner::new(bucket(self.store.clone()), RetentionOptions::default())
-    }
-
-    /// Keeps this number of runs.
-    fn prune(&self, keep: usize) {
-        let rules = PruneRules {
-            keep: Some(keep),
-            ..PruneRules::default()
-        };
-        let mut pruner = self.pruner();
-        let plan = block_on(pruner.plan(&rules, &mut |_| {})).unwrap();
-        block_on(pruner.apply(&plan, std::future::pending(), &mut |_| {})).unwrap();
-    }
-
-    fn compact(&self) {
-        block_on(self.pruner().compact(std::future::pending(), &mut |_| {})).unwrap();
-    }
-
-    /// The runs that are in the bucket.
-    fn committed(&self) -> BTreeSet<String> {
-        let objects = block_on(objects(&self.store.inner));
-        readable(&objects).0.into_keys().collect()
-    }
-
-    fn removals(&self) -> usize {
-        let rows = facts_rows(&block_on(objects(&self.store.inner)));
-        rows.iter().filter(|row| row["removed"] == true).count()
-    }
-
-    fn assert_seen(&self, colleague: &Colleague, when: &str) {
-        let runs = colleague.runs().into_iter();
-        let seen: BTreeSet<String> = runs.map(|run| run.directory.trace_id.to_string()).collect();
-        assert_eq!(seen, self.committed(), "{when}");
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
-
-    /// Whoever reads sees the runs that are there, however long ago it looked last, and removals do not stay for ever.
-    #[test]
-    fn a_reader_sees_what_is_there_whenever_it_looked_last(
-        steps in prop::collection::vec((0_u8..8, 0_u64..50, 0_usize..6), 1..30),
-    ) {
-        let mut years = Years::new();
-        years.ship(4);
-        let colleagues = [(); 3].map(|()| Colleague::new(years.store.clone()));
-        colleagues[0].sync();
-        for (at, (action, days, number)) in steps.into_iter().enumerate() {
-            years.pass(days);
-            match action {
-                0 | 1 => years.ship(u32::try_from(number).unwrap()),
-                2 => years.prune(number),
-                3..6 => years.compact(),
-                _ => {
-                    let colleague = &colleagues[number % colleagues.len()];
-                    colleague.sync();
-                    years.assert_seen(colleague, &format!("step {at}"));
-                }
-            }
-        }
-        years.prune(1);
-        years.pass(2);
-        years.compact();
-        years.pass(125);
-        // What a removed run said goes first, then its removal, each a day after it was left out.
-        for _ in 0..6 {
-            years.compact();
-            years.pass(2);
-        }
-        prop_assert_eq!(years.removals(), 0);
-        for colleague in &colleagues {
-            colleague.sync();
-            years.assert_seen(colleague, "in the end");
-            // It goes on from there.
-            prop_assert_eq!(colleague.sync().lines, 0);
-        }
+fn expire_day(memory: &InMemory, day: u32) {
+    let folder = path_of(&format!("facts/date=2026-01-{day:02}"));
+    let listed = block_on(memory.list(Some(&folder)).try_collect::<Vec<_>>()).unwrap();
+    for object in listed {
+        block_on(memory.delete(&object.location)).unwrap();
     }
 }
 
 #[test]
-fn a_removal_stays_as_long_as_a_reader_may_not_know_it() {
-    let mut years = Years::new();
-    years.ship(3);
-    let [recent, late] = [(); 2].map(|()| Colleague::new(years.store.clone()));
-    late.sync();
-    years.pass(5);
-    recent.sync();
-    years.prune(1);
-    for _ in 0..2 {
-        years.pass(2);
-        years.compact();
-    }
-    years.pass(80);
-    years.compact();
-    assert_eq!(years.removals(), 2);
-    let again = recent.sync();
-    assert_eq!(
-        (again.lines, again.changed_runs),
-        (3, 2),
-        "the compacted first day, and the removals"
+fn runs_of_a_day_that_expired_are_dropped() {
+    let memory = Arc::new(InMemory::new());
+    put_day(
+        &memory,
+        1,
+        "a",
+        &[line(1, 1, "one"), line(2, 1, "two"), line(3, 1, "three")],
     );
-    years.assert_seen(&recent, "after 84 days");
-    years.pass(40);
-    for _ in 0..2 {
-        years.compact();
-        years.pass(2);
-    }
-    assert_eq!(years.removals(), 0);
-    let again = late.sync();
-    assert_eq!(
-        (again.lines, again.changed_runs),
-        (2, 2),
-        "the compacted first day, and then everything again"
-    );
-    years.assert_seen(&late, "after 129 days");
-    assert_eq!(late.sync().lines, 0);
-}
-
-#[test]
-fn lines_of_a_newer_release_keep_removals() {
-    let mut years = Years::new();
-    years.ship(2);
-    years.prune(1);
-    let newer = json!({"version": 2, "trace_id": id(1)}).to_string();
-    put(&years.store.inner, &facts_name(0), newer);
-    for _ in 0..3 {
-        years.pass(200);
-        years.compact();
-    }
-    assert_eq!(years.removals(), 1);
-}
-
-/// The objects of facts, and what is in them.
-fn facts_objects(memory: &InMemory) -> Vec<(String, String)> {
-    let all = block_on(objects(memory)).into_iter();
-    let facts = all.filter(|(name, _)| name.starts_with("facts/"));
-    facts
-        .map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap()))
-        .collect()
-}
-
-#[rstest]
-#[case::of_a_newer_release(|line: &str| line.replacen("\"version\":1", "\"version\":2", 1))]
-#[case::malformed(|line: &str| line.replacen('{', "", 1))]
-fn a_run_whose_line_cannot_be_read_is_not_forgotten(#[case] change: fn(&str) -> String) {
-    let mut years = Years::new();
-    years.ship(1);
-    years.ship(1);
-    let colleague = Colleague::new(years.store.clone());
+    put_day(&memory, 2, "a", &[line(2, 2, "two again"), line(3, 1, "three")]);
+    put_day(&memory, 9, "a", &[line(4, 1, "four")]);
+    let colleague = Colleague::new(Arc::clone(&memory));
     colleague.sync();
-    years.pass(100);
-    for (name, text) in facts_objects(&years.store.inner) {
-        if text.contains(&id(1)) {
-            put(&years.store.inner, &name, change(&text));
-        }
-    }
-    years.prune(0);
+    expire_day(&memory, 1);
     let summary = colleague.sync();
-    assert_eq!(summary.passed_over(), 1);
-    assert_eq!(colleague.names(), ["agent-1"]);
-}
-
-#[test]
-fn a_run_whose_object_cannot_be_read_is_not_forgotten() {
-    for is_there in [true, false] {
-        let mut years = Years::new();
-        years.ship(1);
-        let colleague = Colleague::new(years.store.clone());
-        colleague.sync();
-        years.pass(100);
-        let [(name, text)]: [_; 1] = facts_objects(&years.store.inner).try_into().unwrap();
-        years.compact();
-        if is_there {
-            put(&years.store.inner, &format!("{name}.zst"), "no zstd");
-            block_on(years.store.inner.delete(&path_of(&name))).unwrap();
-        } else {
-            years.store.vanish(path_of(&name));
-        }
-        colleague.sync();
-        assert_eq!(colleague.names(), ["agent-1"], "{is_there}");
-        // What was gone for a moment is read the next time.
-        if !is_there {
-            let compacted = format!("facts/{}", layout::compacted_name("2026-01-01", "abc", false));
-            put(&years.store.inner, &compacted, text);
-            assert_eq!(colleague.sync().lines, 1);
-            assert_eq!(colleague.names(), ["agent-1"]);
-            assert_eq!(colleague.sync().lines, 0);
-        }
-    }
-}
-
-#[test]
-fn a_removal_that_is_left_out_can_be_read_for_a_while() {
-    let mut years = Years::new();
-    years.ship(1);
-    years.prune(0);
-    years.pass(125);
-    years.compact();
-    years.pass(2);
-    for _ in 0..3 {
-        years.compact();
-        // Whoever listed what the run said before it went has not read the removal yet.
-        assert_eq!(years.removals(), 1);
-    }
-    years.pass(2);
-    years.compact();
-    assert_eq!(years.removals(), 0);
-    years.compact();
-    assert_eq!(facts_objects(&years.store.inner), []);
-}
-
-#[test]
-fn a_first_synchronization_that_was_interrupted_leaves_no_removed_run() {
-    let mut years = Years::new();
-    years.ship(3);
-    let colleague = Colleague::new(years.store.clone());
-    let mut writer = colleague.reader.0.mirror.writer().unwrap();
-    for (name, text) in facts_objects(&years.store.inner) {
-        let lines: Vec<_> = text
-            .lines()
-            .map(|line| MirrorLine::parse(line.as_bytes()).unwrap())
-            .collect();
-        writer.apply(&lines).unwrap();
-        writer.has_applied(name.strip_prefix("facts/").unwrap()).unwrap();
-    }
-    writer.commit().unwrap();
-    drop(writer);
-    years.prune(1);
-    for _ in 0..4 {
-        years.pass(62);
-        years.compact();
-    }
-    assert_eq!(years.removals(), 0);
+    assert_eq!((summary.lines, summary.changed_runs), (0, 1));
+    // The second day still lists the others.
+    assert_eq!(colleague.names(), ["four", "three", "two again"]);
+    assert!(colleague.store().select(Some(&id(1))).is_err());
+    expire_day(&memory, 2);
     colleague.sync();
-    years.assert_seen(&colleague, "after it was interrupted");
-    assert_eq!(colleague.sync().lines, 0);
+    assert_eq!(colleague.names(), ["four"]);
+    put_day(&memory, 9, "b", &[line(1, 1, "sent again")]);
+    colleague.sync();
+    assert_eq!(colleague.names(), ["four", "sent again"]);
+    expire_day(&memory, 9);
+    colleague.sync();
+    assert!(colleague.names().is_empty());
 }
 
 #[test]
-fn a_removal_that_goes_during_a_first_synchronization_is_not_missed() {
-    let mut years = Years::new();
-    years.ship(2);
-    let listed = facts_objects(&years.store.inner);
-    years.prune(1);
-    let mut removals = facts_objects(&years.store.inner);
-    removals.retain(|object| !listed.contains(object));
-    let colleague = Colleague::new(years.store.clone());
-    for (name, _) in removals {
-        years.store.vanish(path_of(&name));
+fn the_last_two_days_are_listed_whole() {
+    let memory = Arc::new(InMemory::new());
+    for day in [7, 8, 9] {
+        put_day(&memory, day, "b", &[line(day, 1, "early")]);
     }
-    assert_eq!(colleague.sync().changed_runs, 2);
-    // What the run said had gone before.
-    let [(name, text)]: [_; 1] = facts_objects(&years.store.inner).try_into().unwrap();
-    let left: Vec<&str> = text.lines().filter(|line| !line.contains(&id(1))).collect();
-    put(&years.store.inner, &name, left.join("\n"));
+    let colleague = Colleague::new(Arc::clone(&memory));
     colleague.sync();
-    years.assert_seen(&colleague, "once the facts list it no more");
-    assert_eq!(colleague.sync().lines, 0);
+    // Named before what was read, and written later.
+    for day in [7, 8, 9] {
+        put_day(&memory, day, "a", &[line(10 + day, 1, "late")]);
+    }
+    assert_eq!(colleague.sync().objects, 2);
+    assert_eq!(colleague.sync().objects, 0);
+}
+
+#[test]
+fn a_day_that_is_joined_meanwhile_is_read_whole() {
+    let memory = Arc::new(InMemory::new());
+    put_day(&memory, 1, "a", &[line(1, 1, "one")]);
+    put_day(&memory, 1, "b", &[line(2, 1, "two")]);
+    let (sources, joining) = (Arc::clone(&memory), AtomicBool::new(false));
+    let store = FaultyStore::new(&memory, move |request: &Request| {
+        // The facts were listed, and none is read yet.
+        if request.number == 2 && !joining.swap(true, Ordering::SeqCst) {
+            let joined = bucket(Arc::clone(&sources));
+            std::thread::spawn(move || {
+                block_on(joined.join_past_days(std::future::pending(), &mut |_| {})).unwrap();
+            })
+            .join()
+            .unwrap();
+        }
+        Fate::Done
+    });
+    let colleague = Colleague::new(store);
+    colleague.sync();
+    assert_eq!(colleague.names(), ["two", "one"]);
+}
+
+#[test]
+fn a_run_that_expired_is_gone() {
+    let recorded = Recorded::new(1);
+    let memory = Arc::new(InMemory::new());
+    push(&recorded, &memory, false);
+    let colleague = Colleague::new(Arc::clone(&memory));
+    colleague.sync();
+    for file in ["spans.jsonl", "meta.json"] {
+        block_on(memory.delete(&path_of(&format!("runs/{}/{file}", id(1))))).unwrap();
+        assert!(
+            matches!(colleague.log(1), Err(FetchError::Gone)),
+            "without {file}"
+        );
+    }
+    // Its machine sends it again, under a name that nothing of it had.
+    let settings = Settings::with_data_dir(recorded.path());
+    let options = ShipOptions {
+        again: true,
+        ..ShipOptions::default()
+    };
+    let mut shipper = Shipper::open(&settings, bucket(Arc::clone(&memory)), options).unwrap();
+    let runs = recorded.directories();
+    block_on(shipper.push(&runs, std::future::pending(), &mut |_| {})).unwrap();
+    colleague.sync();
+    assert!(colleague.log(1).unwrap() == fs::read(recorded.run(1).join("spans.jsonl")).unwrap());
 }

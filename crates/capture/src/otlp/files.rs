@@ -1,4 +1,4 @@
-//! Files of OTLP, as collectors and SDKs write them: JSON documents, JSON lines, protobuf; plain or compressed with gzip.
+//! Files of OTLP, as collectors and SDKs write them: a JSON document or JSON lines, plain or compressed with gzip.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -50,12 +50,9 @@ pub enum FileError {
         /// Which document.
         place: DocumentPlace,
     },
-    /// A message ends before its length does: the file was cut.
-    #[error("{place}: the file ends within a message")]
-    Cut {
-        /// Which document.
-        place: DocumentPlace,
-    },
+    /// The file is something else, such as protobuf.
+    #[error("the file is no JSON: OTLP is read as one JSON document, or as JSON lines")]
+    NotJson,
     /// The document is too large.
     #[error("{place}: larger than {MAX_DOCUMENT_BYTES} bytes")]
     TooLarge {
@@ -72,8 +69,6 @@ pub enum DocumentPlace {
     File,
     /// A line, from 1.
     Line(u64),
-    /// A message, from 1.
-    Message(u64),
 }
 
 impl std::fmt::Display for DocumentPlace {
@@ -81,7 +76,6 @@ impl std::fmt::Display for DocumentPlace {
         match self {
             Self::File => formatter.write_str("the file"),
             Self::Line(number) => write!(formatter, "line {number}"),
-            Self::Message(number) => write!(formatter, "message {number}"),
         }
     }
 }
@@ -118,17 +112,9 @@ impl std::fmt::Debug for OtlpFile<'_> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DocumentForm {
-    JsonDocument,
-    JsonLines,
-    Protobuf,
-    /// Each message after its length: the Collector's four bytes, or a varint.
-    ProtobufMessages(Prefix),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Prefix {
-    FourBytes,
-    Varint,
+    Document,
+    Lines,
+    Other,
 }
 
 impl<'a> OtlpFile<'a> {
@@ -174,10 +160,9 @@ impl<'a> OtlpFile<'a> {
             Err(error) => return Some(self.ended_with(error)),
         };
         match form {
-            DocumentForm::JsonDocument => self.whole(Encoding::Json),
-            DocumentForm::Protobuf => self.whole(Encoding::Protobuf),
-            DocumentForm::JsonLines => self.line(),
-            DocumentForm::ProtobufMessages(prefix) => self.message(prefix),
+            DocumentForm::Document => self.whole(),
+            DocumentForm::Lines => self.line(),
+            DocumentForm::Other => Some(self.ended_with(FileError::NotJson)),
         }
     }
 
@@ -187,7 +172,7 @@ impl<'a> OtlpFile<'a> {
         Err(error)
     }
 
-    fn whole(&mut self, encoding: Encoding) -> Option<Result<FileContent, FileError>> {
+    fn whole(&mut self) -> Option<Result<FileContent, FileError>> {
         self.has_ended = true;
         let mut bytes = Vec::new();
         match read_at_most(&mut self.reader, MAX_DOCUMENT_BYTES, &mut bytes) {
@@ -202,7 +187,7 @@ impl<'a> OtlpFile<'a> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return None;
         }
-        Some(content(encoding, &bytes, DocumentPlace::File))
+        Some(content(&bytes, DocumentPlace::File))
     }
 
     fn line(&mut self) -> Option<Result<FileContent, FileError>> {
@@ -223,38 +208,9 @@ impl<'a> OtlpFile<'a> {
             }
             self.next_number += 1;
             if !line.iter().all(u8::is_ascii_whitespace) {
-                return Some(content(Encoding::Json, &line, place));
+                return Some(content(&line, place));
             }
         }
-    }
-
-    fn message(&mut self, prefix: Prefix) -> Option<Result<FileContent, FileError>> {
-        let place = DocumentPlace::Message(self.next_number);
-        let length = match length(&mut self.reader, prefix) {
-            Ok(Some(length)) => length,
-            Ok(None) => {
-                self.has_ended = true;
-                return None;
-            }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Some(self.ended_with(FileError::Cut { place }));
-            }
-            Err(error) => return Some(self.ended_with(FileError::Unreadable(error))),
-        };
-        let Some(length) = usize::try_from(length)
-            .ok()
-            .filter(|length| *length <= MAX_DOCUMENT_BYTES)
-        else {
-            return Some(self.ended_with(FileError::TooLarge { place }));
-        };
-        let mut bytes = Vec::new();
-        match read_at_most(&mut self.reader.by_ref().take(length as u64), length, &mut bytes) {
-            Err(error) => return Some(self.ended_with(FileError::Unreadable(error))),
-            Ok(_) if bytes.len() < length => return Some(self.ended_with(FileError::Cut { place })),
-            Ok(_) => {}
-        }
-        self.next_number += 1;
-        Some(content(Encoding::Protobuf, &bytes, place))
     }
 }
 
@@ -291,14 +247,14 @@ fn first_line(head: &[u8]) -> &[u8] {
 
 fn form_of(head: &[u8]) -> DocumentForm {
     if head.iter().all(u8::is_ascii_whitespace) {
-        return DocumentForm::JsonLines;
+        return DocumentForm::Lines;
     }
     if !is_json(head) {
-        return protobuf_form(head);
+        return DocumentForm::Other;
     }
     match first_line(head).trim_ascii_end().last() {
-        Some(b'}') => DocumentForm::JsonLines,
-        _ => DocumentForm::JsonDocument,
+        Some(b'}') => DocumentForm::Lines,
+        _ => DocumentForm::Document,
     }
 }
 
@@ -310,66 +266,6 @@ fn is_json(head: &[u8]) -> bool {
     first == Some(&b'{') && text.iter().all(is_text)
 }
 
-/// How protobuf is written. The first field of spans and logs alike is the list of resources, so that a message begins
-/// with its tag, then the length of a resource's part, then one of that part's tags.
-fn protobuf_form(head: &[u8]) -> DocumentForm {
-    const RESOURCES: u8 = 0x0a;
-    const PARTS: [u8; 3] = [0x0a, 0x12, 0x1a];
-    match head {
-        // No tag, and no message that is worth a length.
-        [0, ..] => DocumentForm::ProtobufMessages(Prefix::FourBytes),
-        [RESOURCES, rest @ ..] => {
-            let mut after_length = rest;
-            let part = length(&mut after_length, Prefix::Varint);
-            match (part, after_length.first()) {
-                (Ok(Some(0)), _) => DocumentForm::Protobuf,
-                (Ok(Some(_)), Some(tag)) if PARTS.contains(tag) => DocumentForm::Protobuf,
-                // A message of ten bytes.
-                _ => DocumentForm::ProtobufMessages(Prefix::Varint),
-            }
-        }
-        [_, second, _, _, RESOURCES, ..] if *second != RESOURCES => {
-            DocumentForm::ProtobufMessages(Prefix::FourBytes)
-        }
-        _ => DocumentForm::ProtobufMessages(Prefix::Varint),
-    }
-}
-
-/// The next length; none at the end.
-fn length(reader: &mut (impl Read + ?Sized), prefix: Prefix) -> io::Result<Option<u64>> {
-    let mut byte = [0];
-    if reader.read(&mut byte)? == 0 {
-        return Ok(None);
-    }
-    let [first] = byte;
-    match prefix {
-        Prefix::FourBytes => {
-            let mut rest = [0; 3];
-            reader.read_exact(&mut rest)?;
-            let [b, c, d] = rest;
-            Ok(Some(u64::from(u32::from_be_bytes([first, b, c, d]))))
-        }
-        Prefix::Varint => {
-            let mut length = u64::from(first & 0x7f);
-            let mut last = first;
-            let mut shift = 7;
-            while last & 0x80 != 0 {
-                if shift > 56 {
-                    return Err(io::Error::new(
-                        io::ErrorKind::InvalidData,
-                        "a length of more than 64 bits",
-                    ));
-                }
-                reader.read_exact(&mut byte)?;
-                [last] = byte;
-                length |= u64::from(last & 0x7f) << shift;
-                shift += 7;
-            }
-            Ok(Some(length))
-        }
-    }
-}
-
 /// Reads to the end, or `limit` bytes; whether the end was reached within them.
 fn read_at_most(reader: &mut (impl Read + ?Sized), limit: usize, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let allowed = u64::try_from(limit).unwrap_or(u64::MAX);
@@ -378,11 +274,11 @@ fn read_at_most(reader: &mut (impl Read + ?Sized), limit: usize, bytes: &mut Vec
     Ok(bytes.len() - before <= limit)
 }
 
-fn content(encoding: Encoding, bytes: &[u8], place: DocumentPlace) -> Result<FileContent, FileError> {
-    match decode_spans(encoding, bytes) {
+fn content(bytes: &[u8], place: DocumentPlace) -> Result<FileContent, FileError> {
+    match decode_spans(Encoding::Json, bytes) {
         Ok(spans) => Ok(FileContent::Spans(spans)),
         Err(DecodeError::LogsAmongSpans) => {
-            let logs = decode_logs(encoding, bytes);
+            let logs = decode_logs(Encoding::Json, bytes);
             logs.map(FileContent::Logs)
                 .map_err(|source| FileError::Malformed { place, source })
         }
@@ -390,16 +286,12 @@ fn content(encoding: Encoding, bytes: &[u8], place: DocumentPlace) -> Result<Fil
             Ok(FileContent::Metrics)
         }
         Err(DecodeError::Foreign) => Err(FileError::Foreign { place }),
-        Err(DecodeError::NoIds(_)) if encoding == Encoding::Protobuf => Err(FileError::Foreign { place }),
         Err(source) => Err(FileError::Malformed { place, source }),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use opentelemetry_proto::tonic::logs::v1::{LogRecord, LogsData, ScopeLogs};
-    use opentelemetry_proto::tonic::trace::v1::{ScopeSpans, Span, TracesData};
-    use prost::Message as _;
     use rstest::rstest;
 
     use super::*;
@@ -407,40 +299,6 @@ mod tests {
 
     const SPAN_LINE: &str = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","name":"a"}]}]}]}"#;
     const LOG_LINE: &str = r#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"5"}]}]}]}"#;
-
-    fn traces(name_length: usize) -> TracesData {
-        let span = Span {
-            trace_id: vec![7; 16],
-            span_id: vec![8; 8],
-            name: "n".repeat(name_length),
-            start_time_unix_nano: 5,
-            ..Span::default()
-        };
-        TracesData {
-            resource_spans: vec![ResourceSpans {
-                scope_spans: vec![ScopeSpans {
-                    spans: vec![span],
-                    ..ScopeSpans::default()
-                }],
-                ..ResourceSpans::default()
-            }],
-        }
-    }
-
-    fn logs() -> LogsData {
-        LogsData {
-            resource_logs: vec![ResourceLogs {
-                scope_logs: vec![ScopeLogs {
-                    log_records: vec![LogRecord {
-                        observed_time_unix_nano: 9,
-                        ..LogRecord::default()
-                    }],
-                    ..ScopeLogs::default()
-                }],
-                ..ResourceLogs::default()
-            }],
-        }
-    }
 
     /// What each document is, as one letter: spans, logs, metrics, or an error.
     fn kinds(bytes: &[u8]) -> String {
@@ -452,10 +310,6 @@ mod tests {
                 Err(_) => 'e',
             })
             .collect()
-    }
-
-    fn four_bytes(message: &[u8]) -> Vec<u8> {
-        [&u32::try_from(message.len()).unwrap().to_be_bytes(), message].concat()
     }
 
     #[rstest]
@@ -476,53 +330,18 @@ mod tests {
     }
 
     #[test]
-    fn protobuf_files_are_read_by_content() {
-        // Lengths of each kind, so that no prefix is taken for another: one byte, ten bytes, a brace, several bytes.
-        for name_length in [0, 1, 60, 62, 63, 64, 65, 66, 67, 68, 69, 70, 200, 70_000] {
-            let traces = traces(name_length);
-            let logs = logs();
-            let single = traces.encode_to_vec();
-            assert_eq!(kinds(&single), "s", "{name_length}");
-            assert_eq!(kinds(&gzip(&single)), "s", "{name_length}");
-            let varint = [
-                traces.encode_length_delimited_to_vec(),
-                logs.encode_length_delimited_to_vec(),
-            ]
-            .concat();
-            assert_eq!(kinds(&varint), "sl", "{name_length}");
-            let fixed = [four_bytes(&single), four_bytes(&logs.encode_to_vec())].concat();
-            assert_eq!(kinds(&fixed), "sl", "{name_length}");
+    fn another_file_is_refused_as_no_json() {
+        for other in [&b"\x0a\x06\x12\x04\x12\x02\x1a\x00"[..], b"\0\0\0\x08", b"PK"] {
+            let documents: Vec<_> = OtlpFile::new(other).collect();
+            assert!(
+                matches!(documents[..], [Err(FileError::NotJson)]),
+                "{documents:?}"
+            );
         }
-        assert_eq!(kinds(&logs().encode_to_vec()), "l");
-        let tiny = TracesData {
-            resource_spans: vec![ResourceSpans {
-                schema_url: "s".repeat(6),
-                ..ResourceSpans::default()
-            }],
-        };
-        let tiny = tiny.encode_length_delimited_to_vec();
-        assert_eq!(tiny[0], 10);
-        assert_eq!(kinds(&tiny), "s");
     }
 
     #[test]
-    fn cut_files_say_so() {
-        let message = traces(30).encode_to_vec();
-        for whole in [four_bytes(&message), traces(30).encode_length_delimited_to_vec()] {
-            let torn = [&whole[..], &whole[..whole.len() - 3]].concat();
-            let documents: Vec<_> = OtlpFile::new(&torn[..]).collect();
-            assert_eq!(documents.len(), 2);
-            let error = documents[1].as_ref().unwrap_err();
-            assert!(
-                matches!(
-                    error,
-                    FileError::Cut {
-                        place: DocumentPlace::Message(2)
-                    }
-                ),
-                "{error}"
-            );
-        }
+    fn a_compressed_file_that_was_cut_says_so() {
         let compressed = gzip(SPAN_LINE.as_bytes());
         assert_eq!(kinds(&compressed[..compressed.len() - 6]), "e");
     }

@@ -4,12 +4,13 @@
 //! anew, beside the old one and renamed into its place, when it is opened and when it has grown.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::private_files::{private_file, private_folder};
 use tracer_sdk::read::{RunStore, read_input};
@@ -245,21 +246,16 @@ fn write_anew<Part: Serialize>(
         serde_json::to_writer(&mut text, &JournalLine { run: *run, part })?;
         text.push(b'\n');
     }
-    // Only whoever has the lock writes it.
-    let new = path.with_extension("new");
-    let mut file = private_file()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(&new)?;
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(path))?;
     file.write_all(&text)?;
-    file.sync_all()?;
-    fs::rename(&new, path)?;
-    Ok(file)
+    file.as_file().sync_all()?;
+    Ok(file.persist(path)?)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use tracer_sdk::format::RUNS_FOLDER;
 
     use super::*;

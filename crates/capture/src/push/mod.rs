@@ -6,33 +6,35 @@
 
 mod answer;
 mod batch;
+mod cancellation;
 mod client;
 mod content;
 mod endpoint;
 mod error;
 mod event;
-mod followed_runs;
+mod follow;
 mod journal;
 mod pusher;
 mod repeats;
 mod retry;
 mod secret_headers;
 mod settings;
-mod stopping;
 mod tail;
 
 pub use endpoint::PushEndpoint;
 pub use error::PushError;
 pub use event::{PushEvent, PushSummary};
-pub use followed_runs::FollowedRuns;
-// For `tracer-bucket`, which remembers what it sent and is stopped in the same way; no promise to anybody else.
+pub use follow::FollowedRuns;
+// For `tracer-bucket`, which follows runs, repeats requests and remembers what it sent in the same way; no promise to others.
 #[doc(hidden)]
-pub use followed_runs::FollowedDirectories;
+pub use cancellation::until_stopped;
+#[doc(hidden)]
+pub use follow::FollowPace;
 #[doc(hidden)]
 pub use journal::{Journal, JournalError};
 pub use pusher::{PushOptions, Pusher};
 pub use retry::RetryPolicy;
+#[doc(hidden)]
+pub use retry::{Retry, RetryEnd};
 pub use secret_headers::PushHeaders;
 pub use settings::{Protocol, PushOverrides, PushSettings, TlsFiles};
-#[doc(hidden)]
-pub use stopping::{Stopper, Stopping, until_stopped};

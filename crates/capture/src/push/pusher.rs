@@ -4,24 +4,25 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::mem;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use tracer_sdk::format::{SpanId, SpanRecord, TraceId};
 use tracer_sdk::read::{RunDirectory, RunStore};
 
 use super::answer::Answer;
 use super::batch::{MAX_BYTES, Mark, SpanBatch};
+use super::cancellation::until_stopped;
 use super::client::{Client, NoAnswer, encode};
 use super::content;
 use super::endpoint::PushEndpoint;
 use super::error::PushError;
 use super::event::{PushEvent, PushSummary};
-use super::followed_runs::{FollowedDirectories, FollowedRuns};
+use super::follow::{FollowPace, FollowedRuns};
 use super::journal::{Journal, SentPart};
 use super::repeats::RepeatedSpans;
-use super::retry::RetryPolicy;
+use super::retry::{Retry, RetryEnd, RetryPolicy};
 use super::settings::{Protocol, PushSettings};
-use super::stopping::{Stopping, until_stopped};
 use super::tail::{RunTail, RunTailPart, log_bytes};
 use crate::otlp;
 
@@ -31,8 +32,8 @@ const MAX_FIRST_FAILURES: u32 = 3;
 const MAX_SERVER_FAILURES: u32 = 5;
 /// The longest wait that an endpoint can ask for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
-/// One of this number of looks at the data directory includes the runs of which everything was sent: they can get late spans.
-const LOOKS_PER_LATE_SPAN: u32 = 20;
+/// Turns of a data directory that is followed for each that includes runs that were sent whole.
+const TURNS_PER_LATE_SPAN: u64 = 20;
 
 /// Options of a push.
 ///
@@ -100,7 +101,7 @@ pub struct Pusher {
     repeated_calls: HashMap<TraceId, RepeatedSpans>,
     /// Whether the endpoint has answered anything.
     has_answered: bool,
-    stopping: Stopping,
+    token: CancellationToken,
 }
 
 /// What became of a request.
@@ -154,7 +155,7 @@ impl Pusher {
             unreadable_runs: HashSet::new(),
             repeated_calls: HashMap::new(),
             has_answered: false,
-            stopping: Stopping::never(),
+            token: CancellationToken::new(),
         })
     }
 
@@ -198,9 +199,9 @@ impl Pusher {
         stop: impl Future<Output = ()>,
         observe: &mut dyn FnMut(PushEvent),
     ) -> Result<PushSummary, PushError> {
-        let (stopper, stopping) = Stopping::pair();
-        self.stopping = stopping;
-        until_stopped(self.push_all(runs, observe), stop, stopper).await?;
+        let token = CancellationToken::new();
+        self.token = token.clone();
+        until_stopped(self.push_all(runs, observe), stop, &token).await?;
         Ok(self.take_summary())
     }
 
@@ -216,9 +217,9 @@ impl Pusher {
         stop: impl Future<Output = ()>,
         observe: &mut dyn FnMut(PushEvent),
     ) -> Result<PushSummary, PushError> {
-        let (stopper, stopping) = Stopping::pair();
-        self.stopping = stopping;
-        until_stopped(self.follow_all(runs, observe), stop, stopper).await?;
+        let token = CancellationToken::new();
+        self.token = token.clone();
+        until_stopped(self.follow_all(runs, observe), stop, &token).await?;
         Ok(self.take_summary())
     }
 
@@ -234,7 +235,7 @@ impl Pusher {
     fn take_summary(&mut self) -> PushSummary {
         // What was not acknowledged is read again by the next push.
         self.batch = SpanBatch::default();
-        self.summary.is_stopped = self.stopping.is_stopping();
+        self.summary.is_stopped = self.token.is_cancelled();
         self.summary.runs = mem::take(&mut self.sent_runs).len() as u64;
         mem::take(&mut self.summary)
     }
@@ -247,14 +248,15 @@ impl Pusher {
     }
 
     async fn follow_all(&mut self, runs: &FollowedRuns, observe: Observer<'_>) -> Result<(), PushError> {
-        let mut followed = FollowedDirectories::default();
-        let mut look = 0_u32;
-        loop {
-            let directories = followed.list(runs, &self.store)?;
+        let (store, token) = (self.store.clone(), self.token.clone());
+        let pace = FollowPace {
+            interval: self.options.poll_interval,
+            turns_per_late_span: TURNS_PER_LATE_SPAN,
+        };
+        let send = async |directories: Vec<RunDirectory>, is_late_turn: bool| -> Result<u64, PushError> {
             let mut open_runs = 0;
             for run in &directories {
-                let sent = self.sent(run.trace_id);
-                if sent.complete && !look.is_multiple_of(LOOKS_PER_LATE_SPAN) {
+                if self.sent(run.trace_id).complete && !is_late_turn {
                     continue;
                 }
                 open_runs += u64::from(self.read_run(run, observe).await? == TailState::Open);
@@ -262,12 +264,9 @@ impl Pusher {
             self.flush(observe).await?;
             self.summary.open_runs = open_runs;
             self.summary.runs_sent_before = 0;
-            let is_over = open_runs == 0 && matches!(runs, FollowedRuns::These(_));
-            if is_over || self.stopping.pause(self.options.poll_interval).await {
-                return Ok(());
-            }
-            look = look.wrapping_add(1);
-        }
+            Ok(open_runs)
+        };
+        runs.follow(&store, pace, &token, send).await
     }
 
     /// Puts what was not sent of a run into batches, and sends those that are full.
@@ -301,7 +300,7 @@ impl Pusher {
             } = part;
             repeated.read(run, &spans);
             for span in spans {
-                if self.stopping.is_stopping() {
+                if self.token.is_cancelled() {
                     return Ok(TailState::Open);
                 }
                 let counted_in = repeated.counted_in(span.span_id);
@@ -456,10 +455,10 @@ impl Pusher {
             .client
             .compressed(body)
             .map_err(|error| PushError::Client(error.to_string()))?;
-        let started = Instant::now();
-        let (mut failures, mut server_failures) = (0, 0);
+        let mut retry = Retry::new(self.options.retry);
+        let mut server_failures = 0;
         loop {
-            if self.stopping.is_stopping() {
+            if self.token.is_cancelled() {
                 return Ok(Delivery::Stopped);
             }
             let answer = self.client.send(body.clone(), self.protocol).await;
@@ -475,33 +474,26 @@ impl Pusher {
                 }
                 Ok(Answer::TryAgain { reason, after }) => (reason, after),
                 Ok(answer) => {
-                    if failures > 0 {
+                    if retry.failures() > 0 {
                         observe(PushEvent::Resumed);
                     }
                     return Ok(Delivery::Answered(answer));
                 }
                 Err(NoAnswer::Unreachable(reason)) => {
                     let is_patient = self.has_answered || self.options.retry.patience.is_none();
-                    if !is_patient && failures + 1 >= MAX_FIRST_FAILURES {
+                    if !is_patient && retry.failures() + 1 >= MAX_FIRST_FAILURES {
                         return Err(PushError::Unreachable { reason });
                     }
                     (reason, None)
                 }
                 Err(NoAnswer::Broken(reason)) => (reason, None),
             };
-            failures += 1;
-            let delay = after.map_or_else(
-                || self.options.retry.delay(failures),
-                |asked| asked.min(MAX_RETRY_AFTER),
-            );
-            let after = started.elapsed();
-            let patience = self.options.retry.patience;
-            if patience.is_some_and(|patience| after + delay > patience) {
-                return Err(PushError::GaveUp { reason, after });
-            }
-            observe(PushEvent::Waiting { reason, delay });
-            if self.stopping.pause(delay).await {
-                return Ok(Delivery::Stopped);
+            let asked = after.map(|asked| asked.min(MAX_RETRY_AFTER));
+            let on_wait = |reason, delay| observe(PushEvent::Waiting { reason, delay });
+            match retry.wait(reason, asked, &self.token, on_wait).await {
+                Ok(()) => {}
+                Err(RetryEnd::Cancelled) => return Ok(Delivery::Stopped),
+                Err(RetryEnd::GaveUp { reason, after }) => return Err(PushError::GaveUp { reason, after }),
             }
         }
     }

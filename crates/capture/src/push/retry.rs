@@ -1,6 +1,8 @@
-//! How long to wait before a request is repeated.
+//! Retry with backoff: the wait before a request is repeated, and its end.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
+
+use tokio_util::sync::CancellationToken;
 
 /// When a request that found no answer, or an endpoint that is overloaded, is repeated. The wait doubles each time, with
 /// jitter, so that many pushers do not come back at once.
@@ -57,8 +59,6 @@ impl RetryPolicy {
     /// assert!(policy.delay(1) <= policy.first_delay);
     /// assert!(policy.delay(100) <= policy.max_delay);
     /// ```
-    // For `tracer-bucket`, as the journal is.
-    #[doc(hidden)]
     #[must_use]
     pub fn delay(&self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1).min(16);
@@ -67,6 +67,77 @@ impl RetryPolicy {
             .saturating_mul(1 << doublings)
             .min(self.max_delay);
         full.mul_f64(0.5 + fastrand::f64() / 2.0)
+    }
+}
+
+/// Repetitions of one request.
+// For `tracer-bucket`, as the journal is.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Retry {
+    policy: RetryPolicy,
+    started: Instant,
+    failures: u32,
+}
+
+/// End of the repetitions of a request.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum RetryEnd {
+    /// The work was cancelled.
+    Cancelled,
+    /// The policy allows no further attempt.
+    GaveUp {
+        /// The last failure.
+        reason: String,
+        /// How long it was tried.
+        after: Duration,
+    },
+}
+
+impl Retry {
+    /// Repetitions of a request that is about to be made.
+    #[must_use]
+    pub fn new(policy: RetryPolicy) -> Self {
+        Self {
+            policy,
+            started: Instant::now(),
+            failures: 0,
+        }
+    }
+
+    /// Number of attempts that failed.
+    #[must_use]
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Counts a failure and waits before the next attempt, for as long as was asked or as the policy says. `on_wait` hears
+    /// of it first.
+    ///
+    /// # Errors
+    ///
+    /// [`RetryEnd`]: there is to be no further attempt.
+    pub async fn wait(
+        &mut self,
+        reason: String,
+        asked: Option<Duration>,
+        token: &CancellationToken,
+        on_wait: impl FnOnce(String, Duration),
+    ) -> Result<(), RetryEnd> {
+        self.failures += 1;
+        let delay = asked.unwrap_or_else(|| self.policy.delay(self.failures));
+        let after = self.started.elapsed();
+        if self
+            .policy
+            .patience
+            .is_some_and(|patience| after + delay > patience)
+        {
+            return Err(RetryEnd::GaveUp { reason, after });
+        }
+        on_wait(reason, delay);
+        let waited = token.run_until_cancelled(tokio::time::sleep(delay)).await;
+        waited.ok_or(RetryEnd::Cancelled)
     }
 }
 

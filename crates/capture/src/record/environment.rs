@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tracer_insight::text::shell_quoted;
 
-use crate::server::UpstreamEndpoint;
+use crate::server::Upstream;
 
 /// The address that the proxies of a network must not be asked for.
 const LOOPBACK: &str = "127.0.0.1";
@@ -94,43 +94,32 @@ impl Variable {
     }
 }
 
-/// Where the environment sends traces and logs already: there the receiver forwards what it has taken, with the headers of
-/// the sender.
+/// Endpoint of the environment for traces and logs: the receiver forwards there what it has taken, with the headers of the
+/// sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NamedEndpoints {
-    /// The endpoint for traces.
-    pub traces: Option<UpstreamEndpoint>,
-    /// The endpoint for logs.
-    pub logs: Option<UpstreamEndpoint>,
+pub(super) struct NamedEndpoints {
+    /// Those of OTLP over HTTP.
+    pub(super) upstream: Upstream,
+    /// One of OTLP over gRPC, to which nothing is forwarded.
+    pub(super) grpc: Option<String>,
 }
 
 impl NamedEndpoints {
-    /// What the variables of the OpenTelemetry specification name.
-    ///
-    /// ```
-    /// use tracer_capture::record::{Inherited, NamedEndpoints};
-    /// use tracer_capture::server::UpstreamEndpoint;
-    ///
-    /// let inherited = Inherited::new([("OTEL_EXPORTER_OTLP_ENDPOINT", "https://otel.example/")]);
-    /// let named = NamedEndpoints::of(&inherited);
-    /// let traces = UpstreamEndpoint::Http("https://otel.example/v1/traces".to_owned());
-    /// assert_eq!(named.traces, Some(traces));
-    /// assert_eq!(NamedEndpoints::of(&Inherited::default()), NamedEndpoints::default());
-    /// ```
-    #[must_use]
-    pub fn of(inherited: &Inherited) -> Self {
-        let endpoint = |signal: &SignalVariables| {
-            let endpoint = signal.endpoint_of(inherited)?;
-            Some(if signal.is_grpc(inherited) {
-                UpstreamEndpoint::Grpc(grpc_url(&endpoint.url, inherited))
-            } else {
-                UpstreamEndpoint::Http(endpoint.url)
-            })
+    /// The endpoints that the variables of the OpenTelemetry specification name.
+    pub(super) fn of(inherited: &Inherited) -> Self {
+        let mut named = Self::default();
+        let mut endpoint = |signal: &SignalVariables| {
+            let url = signal.endpoint_of(inherited)?.url;
+            if signal.is_grpc(inherited) {
+                named.grpc = Some(url);
+                return None;
+            }
+            Some(url)
         };
-        Self {
-            traces: endpoint(&SignalVariables::TRACES),
-            logs: endpoint(&SignalVariables::LOGS),
-        }
+        let traces = endpoint(&SignalVariables::TRACES);
+        let logs = endpoint(&SignalVariables::LOGS);
+        named.upstream = Upstream { traces, logs };
+        named
     }
 }
 
@@ -146,8 +135,7 @@ pub struct ChildEnvironment {
 impl ChildEnvironment {
     /// What makes programs export OTLP to `endpoints`: OpenTelemetry's SDKs, Claude Code and the Gemini CLI.
     ///
-    /// A variable that is set already stays, but for those that would lead past the receiver: they are replaced, and
-    /// [`NamedEndpoints`] knows where they led.
+    /// A variable that is set already stays, but for those that would lead past the receiver: they are replaced.
     ///
     /// ```
     /// use tracer_capture::record::{ChildEnvironment, Inherited, OtlpEndpoints};
@@ -344,19 +332,6 @@ struct Endpoint {
     url: String,
 }
 
-/// The address of a server of gRPC, which may be named without a scheme: then it speaks TLS, unless the environment says that
-/// it does not.
-fn grpc_url(address: &str, inherited: &Inherited) -> String {
-    if address.contains("://") {
-        return address.to_owned();
-    }
-    let is_insecure = inherited
-        .get("OTEL_EXPORTER_OTLP_INSECURE")
-        .is_some_and(|insecure| insecure.eq_ignore_ascii_case("true"));
-    let scheme = if is_insecure { "http" } else { "https" };
-    format!("{scheme}://{address}")
-}
-
 /// What is unknown is sent over HTTP, as exporters do.
 fn is_grpc(protocol: Option<&str>) -> bool {
     protocol == Some("grpc")
@@ -474,36 +449,23 @@ mod tests {
         );
         assert_eq!(environment.value("OTEL_EXPORTER_OTLP_HEADERS"), None, "they stay");
         assert_eq!(
-            NamedEndpoints::of(&Inherited::new(inherited)),
-            NamedEndpoints {
-                traces: Some(UpstreamEndpoint::Http(
-                    "https://otel.example/base/v1/traces".to_owned()
-                )),
-                logs: Some(UpstreamEndpoint::Http(
-                    "https://otel.example/base/v1/logs".to_owned()
-                )),
+            NamedEndpoints::of(&Inherited::new(inherited)).upstream,
+            Upstream {
+                traces: Some("https://otel.example/base/v1/traces".to_owned()),
+                logs: Some("https://otel.example/base/v1/logs".to_owned()),
             }
         );
     }
 
     #[test]
-    fn an_endpoint_of_grpc_becomes_the_upstream() {
+    fn nothing_is_forwarded_to_an_endpoint_of_grpc() {
         let inherited = [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://up:4317"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
         ];
         let named = NamedEndpoints::of(&Inherited::new(inherited));
-        let upstream = Some(UpstreamEndpoint::Grpc("http://up:4317".to_owned()));
-        assert_eq!((named.traces, named.logs), (upstream.clone(), upstream));
-        for (insecure, expected) in [("true", "http://up:4317"), ("", "https://up:4317")] {
-            let inherited = Inherited::new([
-                ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "up:4317"),
-                ("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", "grpc"),
-                ("OTEL_EXPORTER_OTLP_INSECURE", insecure),
-            ]);
-            let logs = NamedEndpoints::of(&inherited).logs;
-            assert_eq!(logs, Some(UpstreamEndpoint::Grpc(expected.to_owned())));
-        }
+        assert_eq!(named.upstream, Upstream::default());
+        assert_eq!(named.grpc.as_deref(), Some("http://up:4317"));
         let metrics = environment(&inherited);
         assert_eq!(
             metrics.value("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"),
@@ -533,8 +495,11 @@ mod tests {
             Some("http://127.0.0.1:1/v1/traces")
         );
         let named = NamedEndpoints::of(&Inherited::new(inherited));
-        let custom = UpstreamEndpoint::Http("http://up/custom".to_owned());
-        assert_eq!((named.traces, named.logs), (Some(custom), None));
+        let custom = Upstream {
+            traces: Some("http://up/custom".to_owned()),
+            logs: None,
+        };
+        assert_eq!((named.upstream, named.grpc), (custom, None));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub use child::{
     Exit, NOT_EXECUTABLE, NOT_FOUND, RunningCommand, Signals, StartError, Survivor, check_program, survivors,
 };
 pub use codex::codex_options;
-pub use environment::{ChildEnvironment, Inherited, NamedEndpoints, OtlpEndpoints, Variable};
+pub use environment::{ChildEnvironment, Inherited, OtlpEndpoints, Variable};
 pub use findings::EnvironmentFindings;
 pub use frameworks::{Framework, frameworks_of};
 pub use model_source::model_base_urls;

@@ -38,6 +38,8 @@ pub(super) struct OtlpSource {
     server: OtlpServer,
     counts: Arc<ReceivedCounts>,
     endpoints: OtlpEndpoints,
+    /// The endpoint of the environment that gets nothing.
+    not_forwarded_to: Option<String>,
 }
 
 impl OtlpSource {
@@ -46,14 +48,8 @@ impl OtlpSource {
         let counts = Arc::new(ReceivedCounts::default());
         let named = NamedEndpoints::of(inherited);
         let mut options = ServerOptions::default();
-        if named.traces.is_some() || named.logs.is_some() {
-            options.upstream = Some(Upstream {
-                traces: named.traces,
-                logs: named.logs,
-                // They go there directly.
-                metrics: None,
-                headers: Vec::new(),
-            });
+        if named.upstream != Upstream::default() {
+            options.upstream = Some(named.upstream);
         }
         let counting = CountingSink {
             sink,
@@ -69,7 +65,16 @@ impl OtlpSource {
             server,
             counts,
             endpoints,
+            not_forwarded_to: named.grpc,
         })
+    }
+
+    /// What a user should know before the command starts.
+    pub(super) fn notice(&self) -> Option<String> {
+        let endpoint = self.not_forwarded_to.as_ref()?;
+        Some(format!(
+            "what is recorded is not forwarded to {endpoint}, which speaks gRPC: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and its endpoint for HTTP"
+        ))
     }
 
     /// What leads the command here.
@@ -96,12 +101,6 @@ impl OtlpSource {
                 .saturating_add(statistics.refused_requests),
             unforwarded: statistics.unforwarded_requests,
         }
-    }
-
-    /// Waits until what the system has accepted is part of [`OtlpSource::activity`], and not longer than `timeout`.
-    pub(super) fn accept_pending(&self, timeout: Duration) {
-        // Late connections are lost as those that come after the end are.
-        let _ = self.server.wait_until_accepted(timeout);
     }
 
     /// Ends it.

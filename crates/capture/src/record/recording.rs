@@ -39,7 +39,7 @@ use crate::sink::OtlpSink;
 const MAX_FLUSH: Duration = Duration::from_secs(5);
 /// How long no connection must be open before the command is taken to have sent everything: an exporter that outlives it may
 /// open one after the other.
-const SETTLED: Duration = Duration::from_millis(20);
+const SETTLED: Duration = Duration::from_millis(100);
 /// Poll interval of open connections.
 const POLL: Duration = Duration::from_millis(5);
 /// Runs of which a summary is read, where each trace is a run.
@@ -357,7 +357,9 @@ impl Recording {
     /// What the user should know before the command starts.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
-        self.models.as_ref().map(ModelSource::notices).unwrap_or_default()
+        let of_models = self.models.as_ref().map(ModelSource::notices).unwrap_or_default();
+        let of_receiver = self.receiver.as_ref().and_then(OtlpSource::notice);
+        of_models.into_iter().chain(of_receiver).collect()
     }
 
     /// The command as it is to be started: with the streams and the working directory of this process.
@@ -437,18 +439,11 @@ impl Recording {
     fn wait_until_settled(&self) {
         let started = Instant::now();
         let mut closed_since = Instant::now();
-        while let Some(remaining) = MAX_FLUSH.checked_sub(started.elapsed()) {
+        while started.elapsed() < MAX_FLUSH {
             if self.has_open_connections() {
                 closed_since = Instant::now();
             } else if closed_since.elapsed() >= SETTLED {
-                // On a busy machine the command's last connection waits to be accepted for longer than any pause. A call
-                // of a model that waits so is aborted, as its command has ended.
-                if let Some(receiver) = &self.receiver {
-                    receiver.accept_pending(remaining);
-                }
-                if !self.has_open_connections() {
-                    return;
-                }
+                return;
             }
             thread::sleep(POLL);
         }

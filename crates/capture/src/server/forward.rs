@@ -1,4 +1,4 @@
-//! Passing on what was accepted to an upstream: a copy, within bounds, that the sender never waits for.
+//! Copies of accepted requests for an upstream over HTTP, within bounds, for which the sender never waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +9,8 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
-use super::forward_grpc::GrpcRequest;
 use super::guard::TOKEN_HEADER;
-use super::options::{Upstream, UpstreamEndpoint};
+use super::options::Upstream;
 use super::signal::Signal;
 use super::statistics::ReceiverCounters;
 use crate::hop_by_hop::is_hop_by_hop;
@@ -33,28 +32,19 @@ const MADE_ANEW: [HeaderName; 3] = [header::CONTENT_LENGTH, header::EXPECT, head
 #[derive(Debug)]
 pub(super) struct Forward {
     upstream: Upstream,
-    added: HeaderMap,
     has_token: bool,
     queue: mpsc::Sender<WaitingRequest>,
     room: Arc<Semaphore>,
     counters: Arc<ReceiverCounters>,
 }
 
-#[derive(Debug)]
-struct WaitingRequest {
-    request: ForwardedRequest,
-    _room: OwnedSemaphorePermit,
-}
-
 /// A request to the upstream.
 #[derive(Debug)]
-enum ForwardedRequest {
-    Http {
-        address: String,
-        headers: HeaderMap,
-        body: Bytes,
-    },
-    Grpc(GrpcRequest),
+struct WaitingRequest {
+    address: String,
+    headers: HeaderMap,
+    body: Bytes,
+    _room: OwnedSemaphorePermit,
 }
 
 /// The task that sends, which ends some time after the [`Forward`].
@@ -74,26 +64,10 @@ impl Forward {
             .timeout(TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())
             .build()?;
-        let grpc = reqwest::Client::builder()
-            .timeout(TIMEOUT)
-            .redirect(reqwest::redirect::Policy::none())
-            .http2_prior_knowledge()
-            .build()?;
         let (queue, waiting) = mpsc::channel(MAX_WAITING);
-        let sending = tokio::spawn(send_all(client, grpc, waiting, Arc::clone(counters)));
-        let added = upstream
-            .headers
-            .iter()
-            .filter_map(|(name, value)| {
-                Some((
-                    name.parse::<HeaderName>().ok()?,
-                    value.parse::<HeaderValue>().ok()?,
-                ))
-            })
-            .collect();
+        let sending = tokio::spawn(send_all(client, waiting, Arc::clone(counters)));
         let forward = Self {
             upstream,
-            added,
             has_token,
             queue,
             room: Arc::new(Semaphore::new(MAX_WAITING_BYTES)),
@@ -102,35 +76,14 @@ impl Forward {
         Ok((forward, sending))
     }
 
-    /// Passes on a request of HTTP: as it was sent, or as a message of gRPC.
-    pub(super) fn pass_on(
-        &self,
-        signal: Signal,
-        headers: &HeaderMap,
-        encoding: Encoding,
-        compression: Compression,
-        body: Bytes,
-    ) {
-        let request = match self.endpoint(signal) {
-            None => return,
-            Some(UpstreamEndpoint::Http(address)) => ForwardedRequest::Http {
-                address: address.clone(),
-                headers: self.passed_on(headers),
-                body,
-            },
-            Some(UpstreamEndpoint::Grpc(address)) => ForwardedRequest::Grpc(GrpcRequest {
-                address: address.clone(),
-                signal,
-                headers: metadata(self.passed_on(headers)),
-                encoding,
-                compression,
-                body,
-            }),
-        };
-        self.enqueue(request);
+    /// Passes on a request of HTTP, as it was sent.
+    pub(super) fn pass_on(&self, signal: Signal, headers: &HeaderMap, body: Bytes) {
+        if let Some(address) = self.address(signal) {
+            self.enqueue(address, self.passed_on(headers), body);
+        }
     }
 
-    /// Passes on a message of gRPC: as it was sent, or as a request of HTTP, which is the same protobuf.
+    /// Passes on a message of gRPC as a request of HTTP, which is the same protobuf.
     pub(super) fn pass_on_message(
         &self,
         signal: Signal,
@@ -138,22 +91,10 @@ impl Forward {
         compression: Compression,
         message: Bytes,
     ) {
-        let mut headers = metadata(self.passed_on(sent));
-        let address = match self.endpoint(signal) {
-            None => return,
-            Some(UpstreamEndpoint::Http(address)) => address,
-            Some(UpstreamEndpoint::Grpc(address)) => {
-                self.enqueue(ForwardedRequest::Grpc(GrpcRequest {
-                    address: address.clone(),
-                    signal,
-                    headers,
-                    encoding: Encoding::Protobuf,
-                    compression,
-                    body: message,
-                }));
-                return;
-            }
+        let Some(address) = self.address(signal) else {
+            return;
         };
+        let mut headers = metadata(self.passed_on(sent));
         let content_type = HeaderValue::from_static(Encoding::Protobuf.content_type());
         headers.insert(header::CONTENT_TYPE, content_type);
         let encoding = match compression {
@@ -164,22 +105,18 @@ impl Forward {
         if let Some(encoding) = encoding {
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
         }
-        self.enqueue(ForwardedRequest::Http {
-            address: address.clone(),
-            headers,
-            body: message,
-        });
+        self.enqueue(address, headers, message);
     }
 
-    fn endpoint(&self, signal: Signal) -> Option<&UpstreamEndpoint> {
+    fn address(&self, signal: Signal) -> Option<&str> {
         match signal {
-            Signal::Traces => self.upstream.traces.as_ref(),
-            Signal::Logs => self.upstream.logs.as_ref(),
-            Signal::Metrics => self.upstream.metrics.as_ref(),
+            Signal::Traces => self.upstream.traces.as_deref(),
+            Signal::Logs => self.upstream.logs.as_deref(),
+            Signal::Metrics => None,
         }
     }
 
-    /// The sender's headers without those of the connection, and those that were given.
+    /// The sender's headers without those of the connection.
     fn passed_on(&self, sent: &HeaderMap) -> HeaderMap {
         let is_passed_on = |name: &HeaderName| {
             let is_own_token = self.has_token && *name == header::AUTHORIZATION;
@@ -190,21 +127,20 @@ impl Forward {
         for (name, value) in sent.iter().filter(|(name, _)| is_passed_on(name)) {
             headers.append(name.clone(), value.clone());
         }
-        for (name, value) in &self.added {
-            headers.insert(name.clone(), value.clone());
-        }
         headers
     }
 
-    fn enqueue(&self, request: ForwardedRequest) {
-        let body = match &request {
-            ForwardedRequest::Http { body, .. } | ForwardedRequest::Grpc(GrpcRequest { body, .. }) => body,
-        };
+    fn enqueue(&self, address: &str, headers: HeaderMap, body: Bytes) {
         let room = u32::try_from(body.len())
             .ok()
             .and_then(|bytes| Arc::clone(&self.room).try_acquire_many_owned(bytes).ok());
         let is_waiting = room.is_some_and(|room| {
-            let waiting = WaitingRequest { request, _room: room };
+            let waiting = WaitingRequest {
+                address: address.to_owned(),
+                headers,
+                body,
+                _room: room,
+            };
             self.queue.try_send(waiting).is_ok()
         });
         if !is_waiting {
@@ -213,7 +149,7 @@ impl Forward {
     }
 }
 
-/// What the sender says beside its message: neither how that was framed, nor what its connection took.
+/// The sender's metadata without headers of the message's frame and of its connection.
 fn metadata(headers: HeaderMap) -> HeaderMap {
     const OF_THE_MESSAGE: [&str; 5] = [
         "accept",
@@ -233,24 +169,16 @@ fn metadata(headers: HeaderMap) -> HeaderMap {
 
 async fn send_all(
     client: reqwest::Client,
-    grpc: reqwest::Client,
     mut queue: mpsc::Receiver<WaitingRequest>,
     counters: Arc<ReceiverCounters>,
 ) {
     while let Some(waiting) = queue.recv().await {
-        let is_taken = match waiting.request {
-            ForwardedRequest::Http {
-                address,
-                headers,
-                body,
-            } => {
-                let request = client.post(address).headers(headers).body(body);
-                let answer = request.send().await;
-                answer.is_ok_and(|answer| answer.status().is_success())
-            }
-            ForwardedRequest::Grpc(request) => request.send(&grpc).await,
-        };
-        counters.forwarded(is_taken);
+        let request = client
+            .post(&waiting.address)
+            .headers(waiting.headers)
+            .body(waiting.body);
+        let answer = request.send().await;
+        counters.forwarded(answer.is_ok_and(|answer| answer.status().is_success()));
     }
 }
 

@@ -60,7 +60,7 @@ async fn taken(
     };
     let accepted = receiver.intake.take(signal, read).await?;
     if let Some(forward) = &receiver.forward {
-        forward.pass_on(signal, &parts.headers, encoding, compression, sent);
+        forward.pass_on(signal, &parts.headers, sent);
     }
     Ok((signal, encoding, accepted))
 }

@@ -16,7 +16,6 @@ use super::guard::ReceiverGuard;
 use super::intake::Intake;
 use super::listen;
 use super::options::ServerOptions;
-use super::probes::Probes;
 use super::receiver::Receiver;
 use super::statistics::{ReceiverCounters, ServerStatistics};
 use crate::sink::OtlpSink;
@@ -66,8 +65,6 @@ pub struct OtlpServer {
     grpc_address: Option<SocketAddr>,
     token: Option<String>,
     counters: Arc<ReceiverCounters>,
-    probes: Arc<Probes>,
-    addresses: Vec<SocketAddr>,
 }
 
 impl fmt::Debug for OtlpServer {
@@ -144,11 +141,6 @@ impl OtlpServer {
             None => (None, None),
         };
         let listeners: Vec<TcpListener> = http_listeners.into_iter().chain(grpc_listeners).collect();
-        let addresses = listeners
-            .iter()
-            .map(|listener| listener.local_addr().map(reachable))
-            .collect::<io::Result<_>>()
-            .map_err(ServerError::Threads)?;
         let listeners = listeners
             .into_iter()
             .map(tokio::net::TcpListener::from_std)
@@ -156,7 +148,6 @@ impl OtlpServer {
             .map_err(ServerError::Threads)?;
         drop(within);
         let budget_bytes = MIN_BUDGET_BYTES.max(options.max_request_bytes.saturating_mul(2));
-        let probes = Arc::new(Probes::default());
         let receiver = Receiver {
             guard: ReceiverGuard::new(options.listen, token.clone()),
             intake: Arc::new(Intake {
@@ -167,7 +158,6 @@ impl OtlpServer {
             }),
             forward,
             counters: Arc::clone(&counters),
-            probes: Arc::clone(&probes),
         };
         let (stop, stopping) = watch::channel(false);
         let (end, ended) = oneshot::channel();
@@ -183,8 +173,6 @@ impl OtlpServer {
             grpc_address,
             token,
             counters,
-            probes,
-            addresses,
         })
     }
 
@@ -206,24 +194,6 @@ impl OtlpServer {
     /// What it has done so far.
     pub fn statistics(&self) -> ServerStatistics {
         self.counters.snapshot()
-    }
-
-    /// Waits until every connection that is there now is accepted and in the [`statistics`](Self::statistics), and not longer
-    /// than `timeout`: the system accepts connections before this process gets to them. Returns whether it was so in time.
-    pub(crate) fn wait_until_accepted(&self, timeout: Duration) -> bool {
-        let Some(runtime) = &self.runtime else {
-            return false;
-        };
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let probes = Arc::clone(&self.probes);
-        let addresses = self.addresses.clone();
-        runtime.spawn(async move {
-            let probing = addresses.iter().map(|address| probes.probe(*address));
-            let all = futures_util::future::join_all(probing).await;
-            // Nobody may be waiting any more.
-            let _ = sender.send(all.iter().all(Result::is_ok));
-        });
-        receiver.recv_timeout(timeout).unwrap_or(false)
     }
 
     /// Stops listening, finishes the requests that are under way (for at most ten seconds) and ends. The future is of no

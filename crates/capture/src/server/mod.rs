@@ -5,7 +5,6 @@
 
 mod body;
 mod forward;
-mod forward_grpc;
 mod grpc;
 mod guard;
 mod http;
@@ -13,7 +12,6 @@ mod intake;
 mod lifetime;
 mod listen;
 mod options;
-mod probes;
 mod receiver;
 mod refusal;
 mod signal;
@@ -21,7 +19,7 @@ mod statistics;
 mod status;
 
 pub use self::lifetime::{OtlpServer, ServerError};
-pub use self::options::{DEFAULT_MAX_REQUEST_BYTES, ServerOptions, Upstream, UpstreamEndpoint};
+pub use self::options::{DEFAULT_MAX_REQUEST_BYTES, ServerOptions, Upstream};
 pub use self::statistics::ServerStatistics;
 
 #[cfg(test)]

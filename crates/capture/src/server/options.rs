@@ -35,47 +35,12 @@ impl Default for ServerOptions {
     }
 }
 
-/// Where a signal is passed on to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UpstreamEndpoint {
-    /// OTLP/HTTP: the whole address.
-    Http(String),
-    /// OTLP/gRPC: the address of the server, `http://collector:4317`.
-    Grpc(String),
-}
-
-/// An endpoint that gets a copy of what is accepted, as it was sent. It never delays the sender: what it does
+/// An endpoint of OTLP/HTTP that gets a copy of what is accepted, as it was sent. It never delays the sender: what it does
 /// not take in time is dropped and counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Upstream {
-    /// The endpoint for spans; without one they are not passed on.
-    pub traces: Option<UpstreamEndpoint>,
-    /// The endpoint for logs.
-    pub logs: Option<UpstreamEndpoint>,
-    /// The endpoint for metrics, which the receiver itself drops.
-    pub metrics: Option<UpstreamEndpoint>,
-    /// Headers to add, such as the key of a back end; those that the sender sets itself are passed on anyway.
-    pub headers: Vec<(String, String)>,
-}
-
-impl Upstream {
-    /// The three addresses below a base address, as `OTEL_EXPORTER_OTLP_ENDPOINT` means it.
-    ///
-    /// ```
-    /// use tracer_capture::server::{Upstream, UpstreamEndpoint};
-    ///
-    /// let upstream = Upstream::below("http://collector:4318/");
-    /// let traces = UpstreamEndpoint::Http("http://collector:4318/v1/traces".to_owned());
-    /// assert_eq!(upstream.traces, Some(traces));
-    /// ```
-    pub fn below(base: &str) -> Self {
-        let base = base.trim_end_matches('/');
-        let address = |signal: &str| Some(UpstreamEndpoint::Http(format!("{base}/v1/{signal}")));
-        Self {
-            traces: address("traces"),
-            logs: address("logs"),
-            metrics: address("metrics"),
-            headers: Vec::new(),
-        }
-    }
+    /// The address for spans; without one they are not passed on.
+    pub traces: Option<String>,
+    /// The address for logs.
+    pub logs: Option<String>,
 }

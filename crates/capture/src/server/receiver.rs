@@ -9,7 +9,6 @@ use hyper::body::Bytes;
 use super::forward::Forward;
 use super::guard::ReceiverGuard;
 use super::intake::Intake;
-use super::probes::Probes;
 use super::statistics::ReceiverCounters;
 
 /// The body of an answer.
@@ -21,5 +20,4 @@ pub(super) struct Receiver {
     pub(super) intake: Arc<Intake>,
     pub(super) forward: Option<Forward>,
     pub(super) counters: Arc<ReceiverCounters>,
-    pub(super) probes: Arc<Probes>,
 }

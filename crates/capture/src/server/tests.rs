@@ -8,9 +8,6 @@ use opentelemetry_proto::tonic::collector::logs::v1::logs_service_client::LogsSe
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_client::MetricsServiceClient;
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_client::TraceServiceClient;
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
-    TraceService, TraceServiceServer,
-};
 use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTraceServiceRequest, ExportTraceServiceResponse,
 };
@@ -25,7 +22,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tonic::codec::CompressionEncoding;
 use tonic::transport::Channel;
-use tonic::transport::server::TcpIncoming;
 use tonic::{Code, Request};
 
 use super::*;
@@ -759,13 +755,22 @@ async fn both_ports_speak_both_protocols() {
     assert_eq!(sink.span_names().len(), 2);
 }
 
+/// The upstream below a base address.
+fn below(base: &str) -> Upstream {
+    let address = |signal: &str| Some(format!("{base}/v1/{signal}"));
+    Upstream {
+        traces: address("traces"),
+        logs: address("logs"),
+    }
+}
+
 #[tokio::test]
 async fn what_is_accepted_reaches_the_upstream_as_it_was_sent() {
     let far = Arc::default();
     let upstream_server = started(&far);
     let near: Arc<Kept> = Arc::default();
     let options = ServerOptions {
-        upstream: Some(Upstream::below(&upstream_server.http_endpoint())),
+        upstream: Some(below(&upstream_server.http_endpoint())),
         ..ServerOptions::default()
     };
     let server = OtlpServer::start(options, near.clone()).unwrap();
@@ -797,93 +802,6 @@ async fn what_is_accepted_reaches_the_upstream_as_it_was_sent() {
     assert_eq!(near.span_names(), far.span_names());
 }
 
-/// A server of gRPC that is not ours: it keeps names, and the key that came with them.
-#[derive(Debug, Default)]
-struct GrpcUpstream {
-    taken: Mutex<Vec<(String, Option<String>)>>,
-}
-
-#[tonic::async_trait]
-impl TraceService for GrpcUpstream {
-    async fn export(
-        &self,
-        request: Request<ExportTraceServiceRequest>,
-    ) -> Result<tonic::Response<ExportTraceServiceResponse>, tonic::Status> {
-        let key = request
-            .metadata()
-            .get("x-key")
-            .map(|key| key.to_str().unwrap().to_owned());
-        for span in request
-            .into_inner()
-            .resource_spans
-            .into_iter()
-            .flat_map(|of| of.scope_spans)
-        {
-            for span in span.spans {
-                if span.name == "unwanted" {
-                    return Err(tonic::Status::permission_denied("not here"));
-                }
-                self.taken.lock().push((span.name, key.clone()));
-            }
-        }
-        Ok(tonic::Response::new(ExportTraceServiceResponse::default()))
-    }
-}
-
-#[tokio::test]
-async fn an_upstream_of_grpc_gets_what_came_over_either() {
-    let far: Arc<GrpcUpstream> = Arc::default();
-    let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = incoming.local_addr().unwrap();
-    let service = TraceServiceServer::from_arc(Arc::clone(&far)).accept_compressed(CompressionEncoding::Gzip);
-    let serving = tokio::spawn(
-        tonic::transport::Server::builder()
-            .add_service(service)
-            .serve_with_incoming(incoming),
-    );
-    let near: Arc<Kept> = Arc::default();
-    let options = ServerOptions {
-        upstream: Some(Upstream {
-            traces: Some(UpstreamEndpoint::Grpc(format!("http://{address}"))),
-            headers: vec![("x-key".to_owned(), "7".to_owned())],
-            ..Upstream::default()
-        }),
-        ..ServerOptions::default()
-    };
-    let server = OtlpServer::start(options, near.clone()).unwrap();
-    for compression in [None, Some(CompressionEncoding::Gzip)] {
-        let mut traces = TraceServiceClient::new(channel(&server).await);
-        if let Some(compression) = compression {
-            traces = traces.send_compressed(compression);
-        }
-        traces.export(spans("over grpc")).await.unwrap();
-    }
-    let json = post(&server, "/v1/traces").header("content-type", JSON);
-    let json = json
-        .header("content-encoding", "gzip")
-        .body(gzip(json_spans("json").as_bytes()));
-    assert_eq!(json.send().await.unwrap().status(), 200);
-    for name in ["protobuf", "unwanted"] {
-        let request = post(&server, "/v1/traces").header("content-type", PROTOBUF);
-        let answer = request.body(spans(name).encode_to_vec()).send().await.unwrap();
-        assert_eq!(
-            answer.status(),
-            200,
-            "what the upstream does is nothing to the sender"
-        );
-    }
-    let statistics = server.shutdown().await;
-    assert_eq!(
-        (statistics.forwarded_requests, statistics.unforwarded_requests),
-        (4, 1)
-    );
-    let taken = far.taken.lock().clone();
-    let names: Vec<&str> = taken.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["over grpc", "over grpc", "json", "protobuf"]);
-    assert!(taken.iter().all(|(_, key)| key.as_deref() == Some("7")));
-    serving.abort();
-}
-
 #[tokio::test]
 async fn an_upstream_that_is_gone_costs_the_sender_nothing() {
     let sink: Arc<Kept> = Arc::default();
@@ -893,7 +811,7 @@ async fn an_upstream_that_is_gone_costs_the_sender_nothing() {
         .local_addr()
         .unwrap();
     let options = ServerOptions {
-        upstream: Some(Upstream::below(&format!("http://{gone}"))),
+        upstream: Some(below(&format!("http://{gone}"))),
         ..ServerOptions::default()
     };
     let server = OtlpServer::start(options, sink.clone()).unwrap();
@@ -923,26 +841,4 @@ async fn an_end_waits_for_what_is_under_way() {
     let statistics = server.shutdown().await;
     assert_eq!(statistics.accepted_requests, 1);
     assert_eq!(sending.await.unwrap().unwrap().status(), 200);
-}
-
-#[test]
-fn waiting_until_accepted_counts_every_connection() {
-    let server = started(&Arc::default());
-    let addresses = [server.http_endpoint(), server.grpc_endpoint().unwrap()];
-    let mut connections = Vec::new();
-    for _ in 0..20 {
-        for address in &addresses {
-            let address = address.strip_prefix("http://").unwrap();
-            connections.push(std::net::TcpStream::connect(address).unwrap());
-        }
-        assert!(server.wait_until_accepted(Duration::from_secs(60)));
-        // Its own connections are not among them.
-        let statistics = server.statistics();
-        let open = connections.len() as u64;
-        assert_eq!(
-            (statistics.connections, statistics.open_connections),
-            (open, open)
-        );
-    }
-    server.shutdown_blocking();
 }

@@ -1,9 +1,9 @@
 //! [`MirrorDatabase`]: the facts of a bucket on this machine, in a database of their own.
 //!
-//! Each change of a run gets the next number, so that whoever read up to a number reads only what came after it. A run that
-//! was removed keeps its row, without facts. Whoever opens a damaged file makes a new one, and all is synchronized again.
+//! Each change of a run gets the next number, so that a reader of everything up to a number reads only what came after it. A
+//! run that is gone keeps its row, without facts. A damaged file is replaced, and all is synchronized again.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,15 +16,15 @@ use super::line::MirrorLine;
 use crate::database_file::{self, DatabaseError, DatabaseFormat, as_id, damaged};
 
 const FORMAT: DatabaseFormat = DatabaseFormat {
-    name: "mirror-2.sqlite",
-    version: 2,
+    name: "mirror-3.sqlite",
+    version: 3,
     schema: SCHEMA,
     // 32 MiB of pages in memory: IDs come in no order.
     pragmas: "PRAGMA cache_size = -32768;",
     // Another process writes for a second at most.
     max_wait: Duration::from_secs(10),
     // It is large, and whoever still wants it synchronizes again.
-    replaced: &["mirror-1.sqlite"],
+    replaced: &["mirror-1.sqlite", "mirror-2.sqlite"],
 };
 
 /// Rows that are in memory as texts at a time.
@@ -35,6 +35,7 @@ const SCHEMA: &str = "
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         trace_id BLOB NOT NULL UNIQUE,
         generation INTEGER NOT NULL,
+        partition TEXT NOT NULL,
         started INTEGER,
         status TEXT,
         is_trial INTEGER NOT NULL,
@@ -50,10 +51,11 @@ const SCHEMA: &str = "
         meta TEXT NOT NULL
     ) STRICT;
     CREATE TABLE objects (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE TABLE partitions (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE synced (
         only INTEGER PRIMARY KEY CHECK (only = 1),
         at INTEGER NOT NULL,
-        cursor INTEGER
+        cursor TEXT
     ) STRICT;
 ";
 
@@ -69,11 +71,11 @@ pub(crate) struct MirroredRow {
     pub(crate) number: i64,
 }
 
-/// When a mirror was synchronized, and how far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When a mirror was synchronized, and the partition with which the next listing begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SyncState {
     pub(crate) at: Timestamp,
-    pub(crate) cursor: Option<Timestamp>,
+    pub(crate) cursor: Option<String>,
 }
 
 /// The open database.
@@ -93,10 +95,9 @@ impl MirrorDatabase {
     /// When it was synchronized last; `None` before the first time is whole.
     pub(crate) fn synced(&self) -> Result<Option<SyncState>, DatabaseError> {
         let read = |row: &rusqlite::Row<'_>| {
-            let time = Timestamp::from_unix_microseconds;
             Ok(SyncState {
-                at: time(row.get(0)?),
-                cursor: row.get::<_, Option<i64>>(1)?.map(time),
+                at: Timestamp::from_unix_microseconds(row.get(0)?),
+                cursor: row.get(1)?,
             })
         };
         let found = self
@@ -125,21 +126,26 @@ impl MirrorDatabase {
         committed.map_err(|error| self.failed(error))
     }
 
-    /// Takes lines over, each unless it says less than what is known; how many said something new.
-    pub(crate) fn apply(&self, lines: &[MirrorLine]) -> Result<u64, DatabaseError> {
-        self.apply_lines(lines).map_err(|error| self.failed(error))
+    /// Takes lines of a partition over, each unless it says less than what is known; how many said something new.
+    pub(crate) fn apply(&self, lines: &[MirrorLine], partition: &str) -> Result<u64, DatabaseError> {
+        self.apply_lines(lines, partition)
+            .map_err(|error| self.failed(error))
     }
 
-    fn apply_lines(&self, lines: &[MirrorLine]) -> rusqlite::Result<u64> {
+    fn apply_lines(&self, lines: &[MirrorLine], partition: &str) -> rusqlite::Result<u64> {
         let connection = &self.connection;
         let mut find =
             connection.prepare("SELECT number, generation, facts IS NULL FROM runs WHERE trace_id = ?1")?;
         let mut forget = connection.prepare("DELETE FROM runs WHERE number = ?1")?;
         let mut forget_details = connection.prepare("DELETE FROM details WHERE number = ?1")?;
-        let mut insert = connection.prepare(
-            "INSERT INTO runs (trace_id, generation, started, status, is_trial, name, session, facts)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        let mut list_again = connection.prepare(
+            "UPDATE runs SET partition = ?2 WHERE number = ?1 AND partition < ?2 AND facts IS NOT NULL",
         )?;
+        let mut insert = connection.prepare(
+            "INSERT INTO runs (trace_id, generation, started, status, is_trial, name, session, facts, partition)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?;
+        connection.execute("INSERT OR IGNORE INTO partitions (name) VALUES (?1)", [partition])?;
         let mut insert_details =
             connection.prepare("INSERT INTO details (number, details, meta) VALUES (?1, ?2, ?3)")?;
         let mut new_lines = 0;
@@ -151,6 +157,8 @@ impl MirrorDatabase {
             if let Some((number, generation, is_removed)) = known {
                 let is_removal = line.generation == generation && line.state.is_none() && !is_removed;
                 if line.generation <= generation && !is_removal {
+                    // It stays as long as the last day that lists it.
+                    list_again.execute(params![number, partition])?;
                     continue;
                 }
                 forget.execute([number])?;
@@ -166,6 +174,7 @@ impl MirrorDatabase {
                 state.and_then(|state| state.name.as_deref()),
                 state.and_then(|state| state.session.as_deref()),
                 state.map(|state| state.facts.get()),
+                partition,
             ])?;
             if let Some(state) = state {
                 let number = connection.last_insert_rowid();
@@ -176,22 +185,37 @@ impl MirrorDatabase {
         Ok(new_lines)
     }
 
-    /// Takes over that a run was removed, in whatever state it is known.
-    pub(crate) fn forget(&self, run: TraceId) -> Result<(), DatabaseError> {
-        let query = "SELECT generation FROM runs WHERE trace_id = ?1";
-        let known = self
-            .connection
-            .query_row(query, [run.to_bytes()], |row| row.get(0))
-            .optional();
-        let Some(generation) = known.map_err(|error| self.failed(error))? else {
-            return Ok(());
+    /// Forgets the runs that are listed last by a partition that is gone; how many these are. A line of any later partition
+    /// brings one back.
+    pub(crate) fn keep_partitions(&self, kept: &BTreeSet<String>) -> Result<u64, DatabaseError> {
+        let drop_others = || -> rusqlite::Result<u64> {
+            let mut known = self.connection.prepare("SELECT name FROM partitions")?;
+            let known: Vec<String> = known.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let mut dropped = 0;
+            for gone in known.iter().filter(|name| !kept.contains(*name)) {
+                let of_gone = "FROM runs WHERE partition = ?1 AND facts IS NOT NULL";
+                self.connection.execute(
+                    &format!("DELETE FROM details WHERE number IN (SELECT number {of_gone})"),
+                    [gone],
+                )?;
+                // The row gets the next number.
+                dropped += self.connection.execute(
+                    &format!(
+                        "INSERT OR REPLACE INTO runs (trace_id, generation, partition, is_trial)
+                         SELECT trace_id, 0, '', 0 {of_gone} ORDER BY number"
+                    ),
+                    [gone],
+                )?;
+                self.connection
+                    .execute("DELETE FROM partitions WHERE name = ?1", [gone])?;
+                self.connection.execute(
+                    "DELETE FROM objects WHERE name >= ?1 || '/' AND name < ?1 || '0'",
+                    [gone],
+                )?;
+            }
+            Ok(dropped as u64)
         };
-        let removal = MirrorLine {
-            trace_id: run,
-            generation,
-            state: None,
-        };
-        self.apply(&[removal]).map(drop)
+        drop_others().map_err(|error| self.failed(error))
     }
 
     /// Remembers that all of an object is in it.
@@ -201,23 +225,16 @@ impl MirrorDatabase {
         kept.map(drop).map_err(|error| self.failed(error))
     }
 
-    /// Remembers that everything up to a cursor is in it, and forgets the names of objects that no listing from now on has.
-    pub(crate) fn has_synced(
-        &self,
-        state: SyncState,
-        forget_before: Option<&str>,
-    ) -> Result<(), DatabaseError> {
+    /// Remembers that everything before a partition is in it, and forgets the names of objects that no listing from now on has.
+    pub(crate) fn has_synced(&self, at: Timestamp, cursor: Option<&str>) -> Result<(), DatabaseError> {
         let write = || -> rusqlite::Result<()> {
             self.connection.execute(
                 "INSERT OR REPLACE INTO synced (only, at, cursor) VALUES (1, ?1, ?2)",
-                params![
-                    state.at.unix_microseconds(),
-                    state.cursor.map(Timestamp::unix_microseconds)
-                ],
+                params![at.unix_microseconds(), cursor],
             )?;
-            if let Some(name) = forget_before {
+            if let Some(cursor) = cursor {
                 self.connection
-                    .execute("DELETE FROM objects WHERE name < ?1", [name])?;
+                    .execute("DELETE FROM objects WHERE name < ?1", [cursor])?;
             }
             Ok(())
         };

@@ -127,12 +127,6 @@ impl MirrorLine {
         })
     }
 
-    /// The run.
-    #[must_use]
-    pub fn run(&self) -> TraceId {
-        self.trace_id
-    }
-
     /// Which state of the run it is: of several lines the highest counts.
     #[must_use]
     pub fn generation(&self) -> u64 {

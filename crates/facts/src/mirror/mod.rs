@@ -8,7 +8,7 @@ mod database;
 mod line;
 
 use std::any::Any;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,6 @@ use tracer_sdk::private_files::private_folder;
 use tracer_sdk::read::RunDirectory;
 
 use crate::database_file::DatabaseError;
-use database::SyncState;
 pub(crate) use database::{MirrorDatabase, MirroredRow};
 pub use line::{FACTS_LINE_VERSION, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
 
@@ -120,8 +119,8 @@ impl StoreMirror {
 /// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
 /// let line = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":1,"removed":true}"#;
 /// let lines = [MirrorLine::parse(line)?];
-/// assert_eq!(writer.apply(&lines)?, 1);
-/// assert_eq!(writer.apply(&lines)?, 0); // nothing new
+/// assert_eq!(writer.apply(&lines, "date=2026-01-01")?, 1);
+/// assert_eq!(writer.apply(&lines, "date=2026-01-02")?, 0); // nothing new
 /// writer.commit()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -132,12 +131,12 @@ pub struct MirrorWriter {
 }
 
 impl MirrorWriter {
-    /// Up to where everything is here, by the clock of the bucket; `None` before the first time.
+    /// The partition with which the next listing begins; `None` before the first time.
     ///
     /// # Errors
     ///
     /// [`DatabaseError`]: the database cannot be used.
-    pub fn cursor(&self) -> Result<Option<Timestamp>, DatabaseError> {
+    pub fn cursor(&self) -> Result<Option<String>, DatabaseError> {
         Ok(self.database.synced()?.and_then(|state| state.cursor))
     }
 
@@ -150,28 +149,32 @@ impl MirrorWriter {
         self.database.objects()
     }
 
-    /// Takes lines over; how many say something new.
+    /// Takes lines of a partition over; how many say something new.
     ///
     /// # Errors
     ///
     /// [`DatabaseError`]: the database cannot be used.
-    pub fn apply(&mut self, lines: &[MirrorLine]) -> Result<u64, DatabaseError> {
+    pub fn apply(&mut self, lines: &[MirrorLine], partition: &str) -> Result<u64, DatabaseError> {
         self.begin()?;
-        self.database.apply(lines)
+        self.database.apply(lines, partition)
     }
 
-    /// Forgets the runs that are not to be kept, as if a line had said that they were removed; how many these are.
+    /// Forgets the runs that no partition but those lists any more; how many these are.
     ///
     /// ```
+    /// use std::collections::BTreeSet;
     /// use tracer_facts::{MirrorLine, StoreMirror};
     ///
     /// let folder = tempfile::tempdir()?;
     /// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
     /// let line = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":1,
     ///     "facts":{"st":"ok"},"details":{},"meta":{}}"#;
-    /// writer.apply(&[MirrorLine::parse(line)?])?;
-    /// assert_eq!(writer.retain(|run| run.to_string().starts_with('1'))?, 0);
-    /// assert_eq!(writer.retain(|run| run.to_string().starts_with('2'))?, 1);
+    /// let lines = [MirrorLine::parse(line)?];
+    /// assert_eq!(writer.apply(&lines, "date=2026-01-01")?, 1);
+    /// writer.commit()?;
+    /// assert_eq!(writer.keep_partitions(&BTreeSet::from(["date=2026-01-01".to_owned()]))?, 0);
+    /// assert_eq!(writer.keep_partitions(&BTreeSet::new())?, 1);
+    /// assert_eq!(writer.apply(&lines, "date=2026-01-02")?, 1);
     /// writer.commit()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -179,18 +182,11 @@ impl MirrorWriter {
     /// # Errors
     ///
     /// [`DatabaseError`]: the database cannot be used.
-    pub fn retain(&mut self, mut is_kept: impl FnMut(TraceId) -> bool) -> Result<u64, DatabaseError> {
+    pub fn keep_partitions(&mut self, kept: &BTreeSet<String>) -> Result<u64, DatabaseError> {
         self.begin()?;
-        let mut forgotten = Vec::new();
-        self.database.each_counted(|run, _, _| {
-            if !is_kept(run) {
-                forgotten.push(run);
-            }
-        })?;
-        for run in &forgotten {
-            self.database.forget(*run)?;
-        }
-        Ok(forgotten.len() as u64)
+        let forgotten = self.database.keep_partitions(kept)?;
+        self.commit()?;
+        Ok(forgotten)
     }
 
     /// Remembers that all lines of an object are here.
@@ -215,21 +211,14 @@ impl MirrorWriter {
         Ok(())
     }
 
-    /// Keeps what was written, and that everything up to a cursor is here. Names of objects before `forget_before` are
-    /// forgotten: no listing has them again.
+    /// Keeps what was written, and that everything before the partition `cursor` is here.
     ///
     /// # Errors
     ///
     /// [`DatabaseError`]: the database cannot be used.
-    pub fn has_synced(
-        &mut self,
-        at: Timestamp,
-        cursor: Option<Timestamp>,
-        forget_before: Option<&str>,
-    ) -> Result<(), DatabaseError> {
+    pub fn has_synced(&mut self, at: Timestamp, cursor: Option<&str>) -> Result<(), DatabaseError> {
         self.begin()?;
-        self.database
-            .has_synced(SyncState { at, cursor }, forget_before)?;
+        self.database.has_synced(at, cursor)?;
         self.commit()
     }
 

@@ -111,7 +111,7 @@ impl Machine {
     fn apply(&self, line: &serde_json::Value) {
         let mut writer = self.mirror().writer().unwrap();
         let line = MirrorLine::parse(line.to_string().as_bytes()).unwrap();
-        writer.apply(&[line]).unwrap();
+        writer.apply(&[line], "date=2026-01-01").unwrap();
         writer.commit().unwrap();
     }
 

@@ -124,9 +124,6 @@ pub struct GateDetails {
         schemars(schema_with = "super::super::schema::sha256_or_null")
     )]
     pub digest: Option<String>,
-    /// The team's bucket that has the runs of the trials; absent when they were not sent to one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub store: Option<String>,
     /// What a reader should know besides: another environment than that of the baseline, an old form of the policy.
     pub notices: Vec<String>,
 }

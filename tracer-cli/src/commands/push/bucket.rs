@@ -1,28 +1,29 @@
 //! `tracer push --to`: sends completed runs to a team's bucket.
 
-use tracer_bucket::{BucketError, BucketUrl, ShipEvent, ShipOptions, ShipSummary, Shipper};
+use tracer_bucket::{BucketError, BucketUrl, OpenBucket, ShipEvent, ShipOptions, ShipSummary, Shipper};
 use tracer_capture::push::{FollowedRuns, RetryPolicy};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::text;
 use tracer_insight::units;
 
-use super::{STOPPED, not_ended, nothing_to_send, print_sent};
-use crate::error::CliError;
+use super::{STOPPED, WaitDisplay, not_ended, nothing_to_send, print_sent};
+use crate::error::{CliError, with_causes};
 use crate::outcome::CommandOutcome;
 use crate::runtime::{block_on, stop_signal};
 use crate::session::Session;
-use crate::team_bucket::{self, WaitDisplay};
+use crate::team_store;
 use crate::terminal::run_list;
 
-/// What is done, as a part of an error.
-const ACTION: &str = "push to";
 /// Runs that were not sent that are listed; the rest are counted.
 const MAX_LISTED: usize = 20;
 
 pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let bucket = team_bucket::open(url, ACTION)?;
-    let url = bucket.url().clone();
+    let url = team_store::url(url)?;
+    let bucket = OpenBucket::open(&url).map_err(|error| failed(&url, &error, 0))?;
+    if args.join {
+        return join(&bucket, session);
+    }
     let runs = super::selected(args, session)?;
     let settings = session.settings()?;
     let mut options = ShipOptions::default();
@@ -46,7 +47,7 @@ pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Resul
         session,
         lists_runs: args.follow,
         committed: 0,
-        wait: WaitDisplay::default(),
+        wait: WaitDisplay::new("the store"),
     };
     let outcome = block_on(async {
         let mut observe = |event| display.show(event);
@@ -61,6 +62,35 @@ pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Resul
     session.ui.clear_status();
     let summary = outcome.map_err(|error| failed(&url, &error, committed))?;
     print_summary(args.follow, &summary, &url, session)
+}
+
+/// Joins the facts of past days.
+fn join(bucket: &OpenBucket, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let url = bucket.url();
+    let mut wait = WaitDisplay::new("the store");
+    let mut observe = |event| match event {
+        ShipEvent::Waiting { reason, delay } => wait.begin(&reason, delay, &mut session.ui),
+        ShipEvent::Resumed => wait.end(&mut session.ui),
+        _ => {}
+    };
+    let summary = block_on(bucket.join_past_days(stop_signal(), &mut observe))?
+        .map_err(|error| failed(url, &error, 0))?;
+    if summary.days == 0 && !summary.is_stopped {
+        session.ui.say(format!("nothing to join in {url}"));
+        return Ok(CommandOutcome::Done);
+    }
+    let objects = text::counted(summary.joined_objects, "object");
+    let days = text::counted(summary.days, "day");
+    session
+        .ui
+        .done(format!("joined {objects} of facts of {days} in {url}"))?;
+    if summary.is_stopped {
+        session
+            .ui
+            .warn("stopped before every day was joined; the next one continues");
+        return Ok(CommandOutcome::CheckFailed);
+    }
+    Ok(CommandOutcome::Done)
 }
 
 /// Shows what happens.
@@ -95,7 +125,8 @@ impl ShipDisplay<'_> {
                     ui.status(&Line::of(format!("{sent} sent"), Tone::Muted));
                 }
             }
-            ShipEvent::Wait(event) => self.wait.show(event, ui),
+            ShipEvent::Waiting { reason, delay } => self.wait.begin(&reason, delay, ui),
+            ShipEvent::Resumed => self.wait.end(ui),
             ShipEvent::NotSent(not_sent) if self.lists_runs => {
                 let id = run_list::short_id(not_sent.run, []);
                 ui.warn(format!("run {id} is not sent: {}", not_sent.reason));
@@ -172,5 +203,7 @@ fn print_summary(
 
 fn failed(url: &BucketUrl, error: &BucketError, committed: u64) -> CliError {
     let before = (committed > 0).then(|| format!("{} sent before", text::counted(committed, "run")));
-    team_bucket::failed(ACTION, url, error).with_details(before)
+    CliError::input(format!("failed to push to {url}: {}", with_causes(error)))
+        .with_hint(error.hint())
+        .with_details(before)
 }

@@ -2,6 +2,8 @@
 
 mod bucket;
 
+use std::time::Duration;
+
 use tracer_capture::push::{
     FollowedRuns, Protocol, PushEndpoint, PushError, PushEvent, PushOptions, PushOverrides, PushSettings,
     PushSummary, Pusher, RetryPolicy,
@@ -64,6 +66,10 @@ pub struct Args {
     /// Compress what is sent to a bucket, by zstd
     #[arg(long, requires = "to")]
     compress: bool,
+
+    /// Join the facts of each day before yesterday in the bucket into one object, and send nothing: for a nightly job
+    #[arg(long, requires = "to", conflicts_with_all = ["run_ids", "all", "since", "follow", "compress", "again"])]
+    join: bool,
 
     /// Send a header with each request, such as a key; can be repeated
     #[arg(long = "header", value_name = "NAME=VALUE")]
@@ -188,8 +194,35 @@ struct Display<'a> {
     /// Whether each run is listed when all of it is sent.
     lists_runs: bool,
     sent_spans: u64,
-    /// Whether the endpoint is waited for.
+    wait: WaitDisplay,
+}
+
+/// Waiting for a destination: one line for an outage, however long it takes.
+struct WaitDisplay {
+    destination: &'static str,
     is_waiting: bool,
+}
+
+impl WaitDisplay {
+    fn new(destination: &'static str) -> Self {
+        Self {
+            destination,
+            is_waiting: false,
+        }
+    }
+
+    fn begin(&mut self, reason: &str, delay: Duration, ui: &mut Ui) {
+        if !std::mem::replace(&mut self.is_waiting, true) {
+            let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+            ui.warn(format!("{reason}; trying again in {}", units::duration(micros)));
+        }
+    }
+
+    fn end(&mut self, ui: &mut Ui) {
+        if std::mem::take(&mut self.is_waiting) {
+            ui.remark(format!("{} answers again", self.destination));
+        }
+    }
 }
 
 impl<'a> Display<'a> {
@@ -198,7 +231,7 @@ impl<'a> Display<'a> {
             session,
             lists_runs,
             sent_spans: 0,
-            is_waiting: false,
+            wait: WaitDisplay::new("the endpoint"),
         }
     }
 
@@ -220,17 +253,8 @@ impl<'a> Display<'a> {
                 // A closed output does not stop what is sent.
                 let _ = ui.done(rest).and_then(|()| ui.flush());
             }
-            PushEvent::Waiting { reason, delay } => {
-                let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
-                // One line for an outage, however long it takes.
-                if !std::mem::replace(&mut self.is_waiting, true) {
-                    ui.warn(format!("{reason}; trying again in {}", units::duration(micros)));
-                }
-            }
-            PushEvent::Resumed => {
-                self.is_waiting = false;
-                ui.remark("the endpoint answers again");
-            }
+            PushEvent::Waiting { reason, delay } => self.wait.begin(&reason, delay, ui),
+            PushEvent::Resumed => self.wait.end(ui),
             PushEvent::Refused { spans, message } => {
                 let spans = text::counted(spans, "span");
                 ui.warn(format!("the endpoint refused {spans}{}", after_colon(&message)));

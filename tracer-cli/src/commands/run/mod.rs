@@ -12,12 +12,11 @@ use std::path::Path;
 use tracer_capture::cassette::ReplayOutcome;
 use tracer_gate::policy::{OnInconclusive, Policy};
 use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, StopReason, Trial, TrialFailure};
-use tracer_sdk::format::TraceId;
 use tracer_sdk::read::RunStore;
 
 use crate::cassettes;
 use crate::error::CliError;
-use crate::gate::{baseline_source, outputs};
+use crate::gate::outputs;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use captured::{CapturedEnvironment, TrialReplay};
@@ -39,20 +38,7 @@ const MAX_MISS_NOTICES: usize = 3;
 /// Runs the trials and gates on them.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.overrides())?;
-    let store = args.store.as_deref();
-    let given = args.baseline.as_deref();
-    if let Some(given) = given.filter(|given| store.is_some() && !baseline_source::is_name(given)) {
-        let message = format!(
-            "--store is for the name of a baseline, and {} is none",
-            given.display()
-        );
-        return Err(
-            CliError::input(message).with_hint("leave out --store, or the folder and the ending of the name")
-        );
-    }
-    let given = given
-        .map(|given| baseline_source::read(given, store, &mut session.ui))
-        .transpose()?;
+    let given = args.baseline.as_deref().map(files::baseline).transpose()?;
     let (baseline, baseline_file) = match given {
         Some(BaselineInput { baseline, file }) => (Some(baseline), Some(file)),
         None => (None, None),
@@ -75,7 +61,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         files::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
     }
     outputs::prepare(&args.output)?;
-    let push = args.push.prepare(session)?;
     let environment = environment::fingerprint(&command.workspace, replayed.as_deref())?;
     let notices = gate.notices().to_vec();
     for notice in &notices {
@@ -97,15 +82,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if made.was_interrupted {
         judgement.abort_reason = Some(StopReason::Interrupted.as_str().to_owned());
     }
-    // Whoever interrupts it does not want to wait.
-    let pushed = push
-        .as_ref()
-        .filter(|_| !made.was_interrupted)
-        .map(|push| (push, runs_of(&made.trials)))
-        .filter(|(_, runs)| !runs.is_empty())
-        .map(|(push, runs)| push.runs(&runs, session));
-    let store = pushed.as_ref().and_then(|pushed| pushed.store.clone());
-    let said = pushed.into_iter().map(|pushed| pushed.sentence).collect();
     let outcomes = replay.as_ref().map(TrialReplay::outcomes).unwrap_or_default();
     let aged = replayed
         .zip(policy.cassette_max_age)
@@ -115,14 +91,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         ended_at: Some(now().to_string()),
         policy: policy_file,
         baseline: baseline_file,
-        store,
         notices: [
             evidence_notice(args).into_iter().collect(),
             replay_notices(&outcomes),
             aged.into_iter().collect(),
             notices,
             made.notices,
-            said,
             missing_trace_advice(args, &made.trials),
         ]
         .concat(),
@@ -135,17 +109,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     } else {
         policy.on_inconclusive
     };
-    let outcome = outputs::publish(&report, on_inconclusive, &args.output, session)?;
-    if let Some(push) = &push {
-        push.report(&report, session);
-    }
-    Ok(outcome)
-}
-
-/// The runs that trials have left.
-fn runs_of(trials: &[Trial]) -> Vec<TraceId> {
-    let named = trials.iter().filter_map(|trial| trial.trace_id.as_deref());
-    named.filter_map(|run| run.parse().ok()).collect()
+    outputs::publish(&report, on_inconclusive, &args.output, session)
 }
 
 /// What the evidence of replayed trials covers, and what it can show.

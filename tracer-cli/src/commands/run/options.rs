@@ -8,7 +8,6 @@ use clap::ValueEnum;
 use tracer_gate::policy::{Bound, Overrides};
 
 use crate::gate::outputs::{Inconclusive, OutputArgs};
-use crate::gate::push::PushArgs;
 use crate::tags::TagArgs;
 use crate::value_parsers;
 
@@ -29,15 +28,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
 
-    /// Compare with the baseline in FILE, or in a team's bucket [example: .tracer/baselines/agent.json]
-    ///
-    /// What `tracer baseline --push` left in a bucket is s3://BUCKET/PREFIX/baselines/NAME.json, or NAME with --store.
+    /// Compare with the baseline in FILE [example: .tracer/baselines/agent.json]
     #[arg(long, short, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
-
-    /// Take the baseline that --baseline names from the team's bucket at URL [example: s3://team/agents]
-    #[arg(long, value_name = "URL", requires = "baseline")]
-    pub(super) store: Option<String>,
 
     /// Compare even if the baseline belongs to another agent
     #[arg(long, requires = "baseline")]
@@ -96,9 +89,6 @@ pub struct Args {
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
-
-    #[command(flatten)]
-    pub(super) push: PushArgs,
 
     /// Command to run in each trial, in any language
     #[arg(last = true, required = true, value_name = "COMMAND")]

@@ -1,23 +1,25 @@
 //! `tracer prune`: removes runs by age, count, size and status after a confirmation.
 
-mod bucket;
-mod preview;
-
 use tracer_facts::FactsStore;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_head::display_name;
+use tracer_insight::status::RunStatus;
+use tracer_insight::text;
+use tracer_insight::units::{self, now};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
 use tracer_sdk::read::RunStore;
 
-use self::preview::{PlanDecision, RemovalPreview, RemovalRow, removed_of};
-use super::not_removed;
+use super::{confirmed, not_removed};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::terminal::run_list;
 use crate::value_parsers::{self, Since};
-use tracer_insight::status::RunStatus;
-use tracer_insight::units::now;
+
+/// Runs listed before the confirmation; the rest are counted.
+const MAX_LISTED_RUNS: usize = 20;
 
 /// The statuses of runs that can be removed.
 const ENDED: [RunStatus; 5] = [
@@ -31,7 +33,7 @@ const ENDED: [RunStatus; 5] = [
 /// Options of `tracer prune`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example: tracer prune --older-than 30d --keep 100 --dry-run\n         tracer prune --store s3://team/agents --older-than 90d\n\nA run that is, or may be, still recording is never removed; a damaged run only with --status damaged."
+    after_help = "Example: tracer prune --older-than 30d --keep 100 --dry-run\n\nA run that is, or may be, still recording is never removed; a damaged run only with --status damaged."
 )]
 pub struct Args {
     /// Remove runs that started before WHEN, an age or a date [example: 30d or 2026-11-01]
@@ -49,17 +51,6 @@ pub struct Args {
     /// Remove only runs with this status [example: failed,interrupted]
     #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = value_parsers::status_parser(ENDED))]
     status: Vec<RunStatus>,
-
-    /// Remove runs of the team's bucket at URL instead, for everybody [example: s3://team/agents]
-    ///
-    /// Runs that a baseline in the bucket names stay. The facts of days that have passed are compacted, too. Credentials come
-    /// from the environment and the files that your cloud's own tools use.
-    #[arg(long, value_name = "URL")]
-    store: Option<String>,
-
-    /// Compact the facts of the bucket, and without a rule remove no run
-    #[arg(long, requires = "store")]
-    compact: bool,
 
     /// Print what would be removed, and remove nothing
     #[arg(long)]
@@ -84,13 +75,10 @@ impl Args {
 /// Prunes the store.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let rules = args.rules(now());
-    if rules.is_empty() && !args.compact {
+    if rules.is_empty() {
         return Err(CliError::input("no rule selects the runs to remove")
             .with_hint("give a rule: --older-than 30d, --keep 100, --max-size 2GB or --status failed")
             .with_hint("preview it with --dry-run"));
-    }
-    if let Some(url) = &args.store {
-        return bucket::run(url, &rules, args, session);
     }
     let store = RunStore::new(session.data_dir()?);
     let runs = store.list().map_err(|error| session.store_error(&error))?;
@@ -98,10 +86,22 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let plan = PrunePlan::compute(&runs, &rules, || reading.step());
     reading.end(&mut session.ui);
     let all_runs = runs.len() as u64;
-    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
-    let removals = plan.removals.iter().map(removal_row);
-    let preview = RemovalPreview::new(removals, all_runs, plan.bytes(), id_length);
-    if preview.decide("permanently", args, session)? != PlanDecision::Remove {
+    let planned = removed_of(plan.removals.len() as u64, all_runs, plan.bytes());
+    if plan.removals.is_empty() {
+        session.ui.say(format!("nothing to remove: {planned}"));
+        return Ok(CommandOutcome::Done);
+    }
+    let rows = rows(
+        &plan,
+        run_list::id_length(runs.iter().map(|run| run.directory.trace_id)),
+    );
+    if args.dry_run {
+        session.ui.lines(&rows)?;
+        let line = format!("would remove {planned}");
+        session.ui.lines(&[Line::of(line, Tone::Warning)])?;
+        return Ok(CommandOutcome::Done);
+    }
+    if !args.yes && !confirmed(rows, &format!("remove {planned} permanently?"), session)? {
         return Ok(CommandOutcome::Done);
     }
     let removing = Progress::begin("removing", "run", Some(plan.removals.len() as u64));
@@ -123,14 +123,39 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     Ok(CommandOutcome::Done)
 }
 
-fn removal_row(removal: &PlannedRemoval) -> RemovalRow<'_> {
-    let run = &removal.run;
-    let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
-    RemovalRow {
-        run: run.directory.trace_id,
-        status: removal.status,
-        bytes: removal.bytes,
-        started: run.started(),
-        name,
+/// The runs to remove, as they are shown before.
+fn rows(plan: &PrunePlan, id_length: usize) -> Vec<Line> {
+    let listed = plan.removals.iter().take(MAX_LISTED_RUNS);
+    let mut rows: Vec<Line> = listed.map(|removal| row(removal, id_length)).collect();
+    let hidden = plan.removals.len() - rows.len();
+    if hidden > 0 {
+        rows.push(Line::of(format!("  … and {hidden} more"), Tone::Muted));
     }
+    rows
+}
+
+fn row(removal: &PlannedRemoval, id_length: usize) -> Line {
+    let run = &removal.run;
+    let id: String = run
+        .directory
+        .trace_id
+        .to_string()
+        .chars()
+        .take(id_length)
+        .collect();
+    let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
+    let rest = format!(
+        "{:11}  {:>8}  {}  {}",
+        removal.status.as_str(),
+        units::bytes(removal.bytes),
+        run.started().map(units::moment).unwrap_or_default(),
+        display_name(name)
+    );
+    Line::of(format!("  {id}  {rest}"), Tone::Plain)
+}
+
+/// How many runs of how many, and their size: "2 of 5 runs, 1.2 MB".
+fn removed_of(removed: u64, all_runs: u64, bytes: u64) -> String {
+    let runs = text::counted(all_runs, "run");
+    format!("{removed} of {runs}, {}", units::bytes(bytes))
 }

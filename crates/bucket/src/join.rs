@@ -1,0 +1,312 @@
+//! Joining of the facts of past days: many small objects of a day become one.
+//!
+//! What joins others is written before they are removed, and its name is the hash of its lines. So a reader finds each line at
+//! any moment, two that join at the same time write the same, and one that is killed leaves lines twice, which count once.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use bytes::Bytes;
+use object_store::ObjectMeta;
+use object_store::path::Path;
+use tracer_capture::push::{RetryPolicy, until_stopped};
+use tracer_insight::digest::sha256_hex;
+use tracer_insight::units;
+
+use crate::bucket::OpenBucket;
+use crate::error::{BucketError, RequestFailure, if_there};
+use crate::event::ShipEvent;
+use crate::layout;
+use crate::package::compressed;
+use crate::patience::{Halt, Patience, SharedObserver};
+
+/// Days before today whose facts stay as they are: shippers may still write them, and readers list them whole.
+const OPEN_DAYS: i64 = 1;
+/// Bytes of lines with which an object is full.
+#[cfg(not(test))]
+const FULL_BYTES: usize = 32 * 1024 * 1024;
+#[cfg(test)]
+const FULL_BYTES: usize = 16 * 1024;
+/// Bytes of an object of facts, and of its content.
+const MAX_FACTS_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Result of joining.
+///
+/// ```
+/// assert_eq!(tracer_bucket::JoinSummary::default().days, 0);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JoinSummary {
+    /// Days whose facts were joined.
+    pub days: u64,
+    /// Objects that were joined, and are gone.
+    pub joined_objects: u64,
+    /// Objects that were written for them.
+    pub written_objects: u64,
+    /// Whether it was stopped before everything was done.
+    pub is_stopped: bool,
+}
+
+/// Objects that become one.
+#[derive(Default)]
+struct Group {
+    sources: Vec<Path>,
+    lines: BTreeSet<Vec<u8>>,
+    bytes: usize,
+    has_plain: bool,
+}
+
+impl OpenBucket {
+    /// Joins the facts of each day before yesterday into one object, or a few of a bounded size. Shippers, readers and others
+    /// that join can work at the same time. It ends early, without an error, when `stop` is ready.
+    ///
+    /// ```
+    /// use tracer_bucket::OpenBucket;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let folder = tempfile::tempdir()?;
+    /// let day = folder.path().join("facts/date=2026-01-01");
+    /// std::fs::create_dir_all(&day)?;
+    /// std::fs::write(day.join("000001.000000-a-1.jsonl"), "{}\n")?;
+    /// std::fs::write(day.join("000002.000000-a-2.jsonl"), "[]\n")?;
+    /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
+    /// let summary = bucket.join_past_days(std::future::pending(), &mut |_| {}).await?;
+    /// assert_eq!((summary.days, summary.joined_objects, summary.written_objects), (1, 2, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BucketError`]. Nothing is lost: the next call finds what is left.
+    pub async fn join_past_days(
+        &self,
+        stop: impl Future<Output = ()>,
+        observe: &mut dyn FnMut(ShipEvent),
+    ) -> Result<JoinSummary, BucketError> {
+        let patience = Patience::new(RetryPolicy::default());
+        let observe = SharedObserver::new(observe);
+        let mut summary = JoinSummary::default();
+        let ended = until_stopped(
+            self.join_days(&patience, &observe, &mut summary),
+            stop,
+            &patience.token,
+        )
+        .await;
+        summary.is_stopped = patience.token.is_cancelled();
+        match ended {
+            Ok(()) | Err(Halt::Stopped) => Ok(summary),
+            Err(Halt::Error(error)) => Err(error),
+        }
+    }
+
+    async fn join_days(
+        &self,
+        patience: &Patience,
+        observe: &SharedObserver<'_>,
+        summary: &mut JoinSummary,
+    ) -> Result<(), Halt> {
+        let open = layout::partition(units::now(), OPEN_DAYS);
+        let partitions = patience.patiently(|| self.partitions(), observe).await?;
+        for partition in partitions.iter().filter(|partition| **partition < open) {
+            let folder = layout::facts_object(&self.prefix, partition);
+            let mut objects = patience.patiently(|| self.list(&folder), observe).await?;
+            objects.retain(|object| {
+                layout::facts_name_of(&self.prefix, &object.location).is_some()
+                    && object.size <= MAX_FACTS_BYTES
+            });
+            let before = summary.joined_objects;
+            if objects.len() > 1 {
+                self.join_day(partition, &objects, patience, observe, summary)
+                    .await?;
+            }
+            summary.days += u64::from(summary.joined_objects > before);
+        }
+        Ok(())
+    }
+
+    async fn join_day(
+        &self,
+        partition: &str,
+        objects: &[ObjectMeta],
+        patience: &Patience,
+        observe: &SharedObserver<'_>,
+        summary: &mut JoinSummary,
+    ) -> Result<(), Halt> {
+        let mut group = Group::default();
+        for object in objects {
+            let path = &object.location;
+            let get = || async { if_there(self.get(path, MAX_FACTS_BYTES).await) };
+            let Some(found) = patience.patiently(get, observe).await? else {
+                // Another one joins the day.
+                return Ok(());
+            };
+            group.add(path, &found.bytes);
+            if group.bytes >= FULL_BYTES {
+                self.write_group(partition, std::mem::take(&mut group), patience, observe, summary)
+                    .await?;
+            }
+        }
+        self.write_group(partition, group, patience, observe, summary)
+            .await
+    }
+
+    async fn write_group(
+        &self,
+        partition: &str,
+        group: Group,
+        patience: &Patience,
+        observe: &SharedObserver<'_>,
+        summary: &mut JoinSummary,
+    ) -> Result<(), Halt> {
+        if group.sources.len() < 2 {
+            return Ok(());
+        }
+        let lines: Vec<u8> = group.lines.into_iter().flatten().collect();
+        let name = layout::joined_name(partition, &sha256_hex(&lines), !group.has_plain);
+        let path = layout::facts_object(&self.prefix, &name);
+        let bytes = Bytes::from(if group.has_plain {
+            lines
+        } else {
+            compressed(&lines).map_err(|error| BucketError::Refused {
+                reason: error.to_string(),
+            })?
+        });
+        let create = || async {
+            match self.create(&path, bytes.clone()).await {
+                Ok(()) | Err(RequestFailure::Exists) => Ok(()),
+                Err(failure) => Err(failure),
+            }
+        };
+        patience.patiently(create, observe).await?;
+        let mut sources = group.sources;
+        sources.retain(|source| *source != path);
+        patience
+            .patiently(|| self.remove(sources.clone()), observe)
+            .await?;
+        summary.joined_objects += sources.len() as u64;
+        summary.written_objects += 1;
+        Ok(())
+    }
+}
+
+impl Group {
+    /// Adds the lines of an object. One that cannot be unpacked is no source, and stays as it is.
+    fn add(&mut self, path: &Path, content: &[u8]) {
+        let mut unpacked = Vec::new();
+        let content = if layout::is_compressed(path.as_ref()) {
+            let read = zstd::Decoder::new(content)
+                .and_then(|decoder| decoder.take(MAX_FACTS_BYTES + 1).read_to_end(&mut unpacked));
+            match read {
+                Ok(read) if read as u64 <= MAX_FACTS_BYTES => &unpacked,
+                _ => return,
+            }
+        } else {
+            self.has_plain = true;
+            content
+        };
+        for line in content
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
+            let line = [line, b"\n"].concat();
+            self.bytes += line.len();
+            self.lines.insert(line);
+        }
+        self.sources.push(path.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use object_store::memory::InMemory;
+
+    use super::*;
+    use crate::test_support::{FaultyStore, Scene, bucket, facts_rows, killed_at, objects, run};
+
+    const PAST: &str = "2026-01-01";
+
+    /// A bucket whose facts of a past day are five objects, and those of today one.
+    async fn aged(is_compressed: bool) -> Scene {
+        let scene = Scene::new(0);
+        let options = || crate::shipper::ShipOptions {
+            is_compressed,
+            ..crate::shipper::ShipOptions::default()
+        };
+        for number in 1..=5 {
+            scene.recorded.write(number, "ok", &["search"]);
+            scene.push_with(options()).await.unwrap();
+        }
+        scene.age_facts(PAST).await;
+        scene.recorded.write(6, "ok", &["search"]);
+        scene.push_with(options()).await.unwrap();
+        scene
+    }
+
+    async fn join(store: &Arc<InMemory>) -> JoinSummary {
+        let joined = bucket(Arc::clone(store));
+        joined
+            .join_past_days(std::future::pending(), &mut |_| {})
+            .await
+            .unwrap()
+    }
+
+    async fn facts_names(scene: &Scene) -> Vec<String> {
+        let all = scene.objects().await.into_iter();
+        all.map(|(name, _)| name)
+            .filter(|name| name.starts_with("facts/"))
+            .collect()
+    }
+
+    #[test]
+    fn a_past_day_becomes_one_object_and_today_stays() {
+        for is_compressed in [false, true] {
+            run(async {
+                let scene = aged(is_compressed).await;
+                let summary = join(&scene.memory).await;
+                assert_eq!(
+                    (summary.days, summary.joined_objects, summary.written_objects),
+                    (1, 5, 1)
+                );
+                let names = facts_names(&scene).await;
+                assert_eq!(names.len(), 2, "{names:?}");
+                assert!(names[0].starts_with("facts/date=2026-01-01/235959.999999-joined-"));
+                assert_eq!(names[0].ends_with(".zst"), is_compressed);
+                scene.assert_whole(6).await;
+                assert_eq!(join(&scene.memory).await, JoinSummary::default());
+                // What comes late joins what was joined.
+                scene.recorded.write(7, "ok", &["search"]);
+                scene.push().await.unwrap();
+                scene.age_facts(PAST).await;
+                join(&scene.memory).await;
+                assert_eq!(facts_names(&scene).await.len(), 1);
+                scene.assert_whole(7).await;
+            });
+        }
+    }
+
+    #[test]
+    fn one_killed_at_any_request_loses_no_line() {
+        for is_done in [false, true] {
+            for kill in 0.. {
+                let is_over = run(async {
+                    let scene = aged(false).await;
+                    let dying = bucket(FaultyStore::new(&scene.memory, killed_at(kill, is_done)));
+                    let first = dying.join_past_days(std::future::pending(), &mut |_| {}).await;
+                    let rows = facts_rows(&objects(&scene.memory).await);
+                    let runs: BTreeSet<&str> =
+                        rows.iter().filter_map(|row| row["trace_id"].as_str()).collect();
+                    assert_eq!(runs.len(), 6, "killed at {kill}");
+                    join(&scene.memory).await;
+                    scene.assert_whole(6).await;
+                    first.is_ok()
+                });
+                if is_over {
+                    break;
+                }
+            }
+        }
+    }
+}
