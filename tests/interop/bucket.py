@@ -487,7 +487,9 @@ def check(arguments, store, folder):
         time.sleep(random.uniform(0.05, 0.4))
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        assert set(whole_runs(store, "/buckets/team/agents")) >= set(listed_runs(store, "/buckets/team/agents")) >= listed, "a line is lost"
+        now = set(listed_runs(store, "/buckets/team/agents"))
+        assert listed <= now, f"lost: {listed - now}"
+        assert now <= set(whole_runs(store, "/buckets/team/agents")), "a run is listed and not there"
     output, errors = other.communicate(timeout=180)
     assert other.returncode == 0, output + errors
     joined = shippers.start_join()

@@ -273,7 +273,7 @@ mod tests {
                 let names = facts_names(&scene).await;
                 assert_eq!(names.len(), 2, "{names:?}");
                 assert!(names[0].starts_with("facts/date=2026-01-01/235959.999999-joined-"));
-                assert_eq!(names[0].ends_with(".zst"), is_compressed);
+                assert_eq!(layout::is_compressed(&names[0]), is_compressed);
                 scene.assert_whole(6).await;
                 assert_eq!(join(&scene.memory).await, JoinSummary::default());
                 // What comes late joins what was joined.
