@@ -80,7 +80,7 @@ pub(crate) fn joined_name(partition: &str, hash: &str, is_compressed: bool) -> S
     format!("{partition}/{JOINED}-{hash}.jsonl{ending}")
 }
 
-/// The partition of the day of a time, so many days before it.
+/// The partition of the day of a time, or of a number of days before it.
 pub(crate) fn partition(at: Timestamp, days_before: i64) -> String {
     let at = Timestamp::from_unix_microseconds(at.unix_microseconds() - days_before * DAY_US).to_string();
     format!("{DATE}{}", at.get(..10).unwrap_or_default())
