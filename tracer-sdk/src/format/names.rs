@@ -198,6 +198,8 @@ pub const REPLAYED: Name = namespaced!("replayed");
 pub const CLIENT_MODEL: Name = namespaced!("client_model");
 /// Which of the model calls it is that are kept beside the run, from 1: what `tracer fork --at` takes.
 pub const CALL_NUMBER: Name = namespaced!("call_number");
+/// The span of the failed request that a model call tries again.
+pub const RETRY_OF: Name = namespaced!("retry_of");
 /// The ID that the provider gave the request of a model call, where it is not that of the answer.
 pub const REQUEST_ID: Name = namespaced!("request_id");
 /// The span repeats a call: the span that has the call's tokens.

@@ -11,6 +11,7 @@ use tracer_sdk::format::names::{self, event_keys, events};
 use tracer_sdk::format::{SpanId, TraceId};
 
 use super::ProxyContext;
+use super::history::History;
 use crate::content_encoding::{Unpacked, unpacked};
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
 use crate::model_api::{
@@ -165,6 +166,8 @@ const UNFINISHED: [&str; 2] = ["queued", "in_progress"];
 #[derive(Debug)]
 pub(super) struct ModelCall {
     pub(super) request: Value,
+    /// What the request says of its conversation.
+    pub(super) history: History,
     pub(super) answer: Assembled,
     pub(super) facts: ResponseFacts,
     /// Not all of the answer could be unpacked.
@@ -202,11 +205,17 @@ impl ModelCall {
             ),
         ];
         let unread = unread.into_iter().filter(|(_, is_unread, _)| *is_unread);
+        let request = match request {
+            Some(request) => form_fields(&request.bytes).unwrap_or_else(|| json_or_text(&request.bytes)),
+            None => unread_body(&exchange.request, &exchange.request_encoding),
+        };
         Self {
-            request: match request {
-                Some(request) => form_fields(&request.bytes).unwrap_or_else(|| json_or_text(&request.bytes)),
-                None => unread_body(&exchange.request, &exchange.request_encoding),
+            history: if api.is_service() {
+                History::default()
+            } else {
+                History::of(&request)
             },
+            request,
             facts,
             is_cut: response.is_some_and(|response| response.is_cut),
             unread: unread
@@ -513,6 +522,25 @@ pub(super) fn set_failure(span: &mut Span, class: &str, message: &str) {
         message: message.to_owned(),
         code: status::StatusCode::Error.into(),
     });
+}
+
+/// True if the span of a call says that it failed, and was not just left.
+pub(super) fn has_failed(span: &Span) -> bool {
+    let error: i32 = status::StatusCode::Error.into();
+    let is_cancelled = span.attributes.contains(&error_class(CANCELLED));
+    !is_cancelled && span.status.as_ref().is_some_and(|status| status.code == error)
+}
+
+/// Says of a request that its client left while it made the same one elsewhere that it was cancelled.
+pub(super) fn abandon(span: &mut Span) {
+    let mut attributes = span.attributes.iter_mut();
+    if let Some(aborted) = attributes.find(|attribute| **attribute == error_class(ABORTED)) {
+        *aborted = error_class(CANCELLED);
+    }
+}
+
+fn error_class(class: &str) -> KeyValue {
+    attribute(names::ERROR_TYPE.written(), class)
 }
 
 fn push_usage(attributes: &mut Vec<KeyValue>, facts: &ResponseFacts) {

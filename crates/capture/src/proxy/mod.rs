@@ -4,16 +4,19 @@
 //! Clients find it by the base URL that their SDK reads from the environment. A random token in the path keeps other users
 //! of the machine from spending the key.
 
-mod derived_tools;
+mod conversations;
 mod exchange;
 mod forward;
 mod headers;
+mod history;
 mod providers;
 mod proxied_run;
 mod recorder;
 mod run_groups;
-mod threads;
+mod tools;
 
+#[cfg(test)]
+mod conversations_tests;
 #[cfg(test)]
 mod tests;
 

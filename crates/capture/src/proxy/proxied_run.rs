@@ -1,99 +1,56 @@
 //! The calls of one run: which conversation each belongs to, where it is in the tree, and the tools that ran between them.
 //!
-//! A conversation that begins while another one waits for a tool is that tool's: a sub-agent. What places a call there is
-//! inferred, and marked as that.
-
-use std::collections::VecDeque;
+//! A conversation that begins while another one waits for a tool, and asks what that was given, is in that tool. A call that is
+//! placed so is marked as inferred.
 
 use opentelemetry_proto::tonic::trace::v1::Span;
-use tracer_insight::conversation::{Message, MessagePart, answer_messages, offered_tools, prompt_messages};
+use tracer_insight::conversation::answer_messages;
 use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names;
 
 use super::ProxyContext;
-use super::derived_tools::DerivedTools;
-use super::exchange::{Exchange, ModelCall, model_span, nanoseconds, plain_span};
-use super::threads::{RequestHistory, ThreadNumber, Threads};
+use super::conversations::{Continued, ConversationNumber, Conversations, NewTurn, TurnNumber};
+use super::exchange::{Exchange, ModelCall, abandon, has_failed, model_span, nanoseconds, plain_span};
+use super::history::History;
+use super::tools::{Asking, OpenTools};
 use crate::model_api::ModelApi;
 use crate::otlp::encode::attribute;
-use crate::runs::random_span_id;
 
 /// The number of the conversation that a call belongs to, from 1.
 const THREAD: &str = "tracer.thread";
-/// The name of the span around the calls of a conversation that a tool waits for.
-const SUB_AGENT: &str = "sub-agent";
-
-/// What a request says is looked through so far, in bytes; a text that goes beyond it is taken whole.
-const MAX_SAID_BYTES: usize = 16 * 1024;
 
 /// What is known of the calls of a run.
 #[derive(Debug)]
 pub(super) struct ProxiedRun {
     pub(super) context: ProxyContext,
-    threads: Threads,
-    /// Where the calls of each conversation are, by its number.
-    places: Vec<ThreadPlace>,
-    tools: DerivedTools,
-    /// The answers that may be asked for again, the oldest first.
-    answers: VecDeque<KnownAnswer>,
-}
-
-/// An answer that may be made in the background, and be asked for by its ID until it is there.
-#[derive(Debug)]
-struct KnownAnswer {
-    /// The provider's ID of it.
-    id: String,
-    thread: Option<ThreadNumber>,
-    parent: SpanId,
-    is_unfinished: bool,
-}
-
-/// Answers that are remembered.
-const MAX_ANSWERS: usize = 1_024;
-
-/// Where the calls of a conversation are.
-#[derive(Debug)]
-struct ThreadPlace {
-    parent: SpanId,
-    /// The span around them, as long as it is not written.
-    sub_agent: Option<SubAgent>,
-}
-
-/// A span that is written when its conversation has ended.
-#[derive(Debug)]
-struct SubAgent {
-    span_id: SpanId,
-    parent: SpanId,
-    /// The tool that the conversation works for.
-    tool: SpanId,
-    start: u64,
-    end: u64,
+    conversations: Conversations,
+    tools: OpenTools,
 }
 
 impl ProxiedRun {
     pub(super) fn new(context: ProxyContext) -> Self {
         Self {
             context,
-            threads: Threads::default(),
-            places: Vec::new(),
-            tools: DerivedTools::default(),
-            answers: VecDeque::new(),
+            conversations: Conversations::default(),
+            tools: OpenTools::default(),
         }
     }
 
-    /// Whether a request continues a conversation of this run.
-    pub(super) fn is_continued_by(&self, history: &RequestHistory) -> bool {
-        self.threads.continued_by(history).is_some()
+    /// True if a request continues a conversation of this run, or brings the result of a call that one asked for.
+    pub(super) fn is_continued_by(&self, exchange: &Exchange, history: &History) -> bool {
+        let arrived = nanoseconds(exchange.arrived);
+        self.conversations.place_of(history, arrived).is_some()
+            || self.tools.are_answered_by(&history.results)
     }
 
     /// True while an answer waits for results of tools, or is made in the background.
     pub(super) fn waits(&self) -> bool {
-        self.tools.waits() || self.answers.iter().any(|answer| answer.is_unfinished)
+        self.tools.waits() || self.conversations.waits()
     }
 
     /// True if a call of this run created the answer with this ID, or asked for it.
     pub(super) fn knows_answer(&self, id: &str) -> bool {
-        self.answers.iter().any(|answer| answer.id == id)
+        self.conversations.by_answer(id).is_some()
     }
 
     /// The span of an exchange with no API that is known.
@@ -116,54 +73,71 @@ impl ProxiedRun {
         id: &str,
     ) -> Vec<Span> {
         let is_unfinished = call.is_unfinished(exchange);
-        let sent = exchange.parent_in(&self.context);
-        let (thread, parent) = match self.answers.iter_mut().rfind(|answer| answer.id == id) {
-            Some(known) if is_unfinished || !known.is_unfinished => return Vec::new(),
-            Some(known) => {
-                known.is_unfinished = false;
-                (known.thread, known.parent)
-            }
-            None => {
-                let parent = sent.unwrap_or(self.context.root_span_id);
-                self.remember(id, None, parent, is_unfinished);
-                (None, parent)
-            }
+        let created = self.conversations.by_answer(id);
+        let known = created.and_then(|number| Some((number, self.conversations.turn(number)?)));
+        let (number, parent) = match known {
+            Some((_, turn)) if is_unfinished || !turn.is_unfinished() => return Vec::new(),
+            Some((number, turn)) => (Some(number), turn.parent),
+            None => (
+                None,
+                exchange
+                    .parent_in(&self.context)
+                    .unwrap_or(self.context.root_span_id),
+            ),
         };
         let mut span = model_span(&self.context, exchange, api, call, parent);
+        let number = number.unwrap_or_else(|| {
+            let conversation = self.conversations.begin(&call.history, parent);
+            self.add(exchange, call, &span, (None, conversation, parent))
+        });
+        let conversation = self.conversations.turn(number).map(|turn| turn.conversation);
         span.attributes
-            .extend(thread.map(|thread| attribute(THREAD, thread.0 + 1)));
-        let ended = nanoseconds(exchange.ended);
-        let tools = self.answer(call, thread, ended, parent);
+            .extend(conversation.map(|conversation| attribute(THREAD, conversation.0 + 1)));
+        let tools = self.answer(exchange, call, number);
         std::iter::once(span).chain(tools).collect()
     }
 
-    fn remember(&mut self, id: &str, thread: Option<ThreadNumber>, parent: SpanId, is_unfinished: bool) {
-        if self.answers.len() >= MAX_ANSWERS {
-            self.answers.pop_front();
-        }
-        self.answers.push_back(KnownAnswer {
-            id: id.to_owned(),
-            thread,
+    /// Adds a call to its conversation.
+    fn add(
+        &mut self,
+        exchange: &Exchange,
+        call: &ModelCall,
+        span: &Span,
+        (place, conversation, parent): (Option<Continued>, ConversationNumber, SpanId),
+    ) -> TurnNumber {
+        let turn = NewTurn {
+            place,
+            conversation,
+            span_id: exchange.span_id,
             parent,
-            is_unfinished,
-        });
+            times: (nanoseconds(exchange.arrived), nanoseconds(exchange.ended)),
+            has_failed: has_failed(span),
+            is_unfinished: call.is_unfinished(exchange),
+        };
+        self.conversations.add(&call.history, turn)
     }
 
     /// Takes an answer into its conversation; the spans of the tools that the provider ran for it.
-    fn answer(
-        &mut self,
-        call: &ModelCall,
-        thread: Option<ThreadNumber>,
-        ended: u64,
-        parent: SpanId,
-    ) -> Vec<Span> {
+    fn answer(&mut self, exchange: &Exchange, call: &ModelCall, turn: TurnNumber) -> Vec<Span> {
         let answer = answer_messages(&call.answer.body);
-        if let Some(thread) = thread {
-            self.threads
-                .note_answer(thread, call.facts.id.as_deref(), &answer);
-        }
+        let created = exchange
+            .asked_again
+            .as_ref()
+            .and_then(|_| self.conversations.finish(turn));
+        let history = created.as_deref().unwrap_or(&call.history);
+        self.conversations
+            .answer(turn, history, call.facts.id.as_deref(), &answer);
+        let Some(known) = self.conversations.turn(turn) else {
+            return Vec::new();
+        };
+        let asking = Asking {
+            turn,
+            conversation: known.conversation,
+            asked: nanoseconds(exchange.ended),
+            parent: known.parent,
+        };
         self.tools
-            .ask(&self.context, &call.answer.body, &answer, ended, parent)
+            .ask(&self.context, &call.request, (&call.answer.body, &answer), asking)
     }
 
     /// The spans of a model call, and of the tools whose results it brings.
@@ -171,127 +145,57 @@ impl ProxiedRun {
         if let Some((_, id)) = &exchange.asked_again {
             return self.answer_asked_again(exchange, api, call, id);
         }
-        let messages = prompt_messages(&call.request);
-        let history = RequestHistory::of_request(&call.request, &messages);
-        let arrived = nanoseconds(exchange.arrived);
-        let mut spans = self.tools.settle(&self.context, &messages, arrived);
-        let settled: Vec<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
-        let is_settled = |tool: SpanId| settled.contains(&tool.to_bytes().as_slice());
-        let sub_agents = self.ended_sub_agents(is_settled);
-        spans.extend(sub_agents);
-        let has_thread = !api.is_service() && !history.is_empty();
-        let thread = has_thread.then(|| {
-            let known = self.threads.continued_by(&history);
-            let thread = known.unwrap_or_else(|| self.begin(&history, &messages, call, arrived));
-            self.threads.note_request(thread, &history);
-            thread
-        });
-        let ended = nanoseconds(exchange.ended);
-        let inferred = self.place(thread, ended);
         let sent = exchange.parent_in(&self.context);
-        let parent = sent.or(inferred).unwrap_or(self.context.root_span_id);
+        let root = self.context.root_span_id;
+        if api.is_service() {
+            return vec![model_span(
+                &self.context,
+                exchange,
+                api,
+                call,
+                sent.unwrap_or(root),
+            )];
+        }
+        let history = &call.history;
+        let arrived = nanoseconds(exchange.arrived);
+        let place = self.conversations.place_of(history, arrived);
+        let (conversation, continued) = self.conversations.continued(place);
+        let mut spans = self.tools.settle(
+            &self.context,
+            &history.results,
+            (continued, conversation),
+            arrived,
+        );
+        let conversation = conversation.unwrap_or_else(|| {
+            let tool = self.tools.asking_for(history, arrived);
+            self.conversations.begin(history, tool.unwrap_or(root))
+        });
+        let inferred = self.conversations.parent(conversation).unwrap_or(root);
+        let parent = sent.unwrap_or(inferred);
         let mut span = model_span(&self.context, exchange, api, call, parent);
-        span.attributes
-            .extend(thread.map(|thread| attribute(THREAD, thread.0 + 1)));
-        if sent.is_none() && inferred.is_some_and(|parent| parent != self.context.root_span_id) {
+        span.attributes.push(attribute(THREAD, conversation.0 + 1));
+        match place {
+            Some(Continued::Attempt(failed)) => {
+                let failed = self.conversations.turn(failed);
+                span.attributes.extend(
+                    failed.map(|failed| attribute(names::RETRY_OF.written(), failed.span_id.to_string())),
+                );
+            }
+            Some(Continued::Hedge(_)) => abandon(&mut span),
+            _ => {}
+        }
+        if sent.is_none() && parent != root {
             span.attributes
                 .push(attribute(names::INFERRED.written(), "parent"));
         }
+        let turn = self.add(exchange, call, &span, (place, conversation, parent));
         spans.push(span);
-        if let Some(id) = call.facts.id.as_deref().filter(|_| api.has_background()) {
-            self.remember(id, thread, parent, call.is_unfinished(exchange));
-        }
-        spans.extend(self.answer(call, thread, ended, parent));
+        spans.extend(self.answer(exchange, call, turn));
         spans
     }
 
-    /// The spans of what has not ended: tools without a result, and sub-agents.
+    /// The spans of the tools without a result.
     pub(super) fn finish(&mut self) -> Vec<Span> {
-        let mut spans = self.tools.unanswered(&self.context);
-        spans.extend(self.ended_sub_agents(|_| true));
-        spans
+        self.tools.unanswered(&self.context)
     }
-
-    /// Begins a conversation. One that a tool waits for is in that tool, and where it offers tools, its calls are in a span of
-    /// their own; all others stand side by side.
-    fn begin(
-        &mut self,
-        history: &RequestHistory,
-        messages: &[Message],
-        call: &ModelCall,
-        arrived: u64,
-    ) -> ThreadNumber {
-        let thread = self.threads.begin();
-        let root = self.context.root_span_id;
-        let tool = self
-            .tools
-            .asking_for(&history.question, &said_in(messages), arrived);
-        let offers_tools = !offered_tools(&call.request, None).is_empty();
-        let place = match tool {
-            Some(tool) if offers_tools => {
-                let span_id = random_span_id();
-                ThreadPlace {
-                    parent: span_id,
-                    sub_agent: Some(SubAgent {
-                        span_id,
-                        parent: tool,
-                        tool,
-                        start: arrived,
-                        end: arrived,
-                    }),
-                }
-            }
-            _ => ThreadPlace {
-                parent: tool.unwrap_or(root),
-                sub_agent: None,
-            },
-        };
-        self.places.push(place);
-        thread
-    }
-
-    /// Where the calls of a conversation are, which has one that ended at `ended`.
-    fn place(&mut self, thread: Option<ThreadNumber>, ended: u64) -> Option<SpanId> {
-        let place = self.places.get_mut(thread?.0)?;
-        if let Some(sub_agent) = &mut place.sub_agent {
-            sub_agent.end = sub_agent.end.max(ended);
-        }
-        Some(place.parent)
-    }
-
-    /// The spans of the sub-agents that have ended, by the tool that they work for.
-    fn ended_sub_agents(&mut self, has_ended: impl Fn(SpanId) -> bool) -> Vec<Span> {
-        let context = self.context;
-        let ended = self.places.iter_mut().filter_map(|place| {
-            let sub_agent = place.sub_agent.take_if(|sub_agent| has_ended(sub_agent.tool))?;
-            Some(sub_agent_span(&context, &sub_agent))
-        });
-        ended.collect()
-    }
-}
-
-/// What a request says in all, as far as it is looked through.
-fn said_in(messages: &[Message]) -> String {
-    let parts = messages.iter().flat_map(|message| &message.parts);
-    let mut said = String::new();
-    for part in parts {
-        if let MessagePart::Text(text) = part
-            && said.len() < MAX_SAID_BYTES
-        {
-            said.push_str(text);
-            said.push('\n');
-        }
-    }
-    said
-}
-
-fn sub_agent_span(context: &ProxyContext, sub_agent: &SubAgent) -> Span {
-    let times = (sub_agent.start, sub_agent.end);
-    let name = SUB_AGENT.to_owned();
-    let mut span = context.span(sub_agent.span_id, Some(sub_agent.parent), name, times);
-    span.attributes.extend([
-        attribute(names::OPERATION.written(), "invoke_agent"),
-        attribute(names::INFERRED.written(), "span"),
-    ]);
-    span
 }

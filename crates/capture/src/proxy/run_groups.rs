@@ -6,12 +6,10 @@
 use std::time::{Duration, SystemTime};
 
 use opentelemetry_proto::tonic::trace::v1::Span;
-use tracer_insight::conversation::prompt_messages;
 use tracer_sdk::format::names;
 
 use super::exchange::{Exchange, ModelCall, nanoseconds};
 use super::proxied_run::ProxiedRun;
-use super::threads::RequestHistory;
 use super::{ProxyContext, RunGrouping};
 use crate::model_api::ModelApi;
 use crate::otlp::encode::attribute;
@@ -134,9 +132,9 @@ impl AgentRuns {
         {
             return Some(place);
         }
-        let history =
-            call.map(|call| RequestHistory::of_request(&call.request, &prompt_messages(&call.request)));
-        let continued = history.and_then(|history| latest(&|run| run.calls.is_continued_by(&history)));
+        let history = call.map(|call| &call.history);
+        let continued =
+            history.and_then(|history| latest(&|run| run.calls.is_continued_by(exchange, history)));
         continued.or_else(|| latest(&|run| !run.has_root && distance(exchange, run) <= self.grouping.idle))
     }
 

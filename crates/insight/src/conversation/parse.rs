@@ -206,9 +206,11 @@ impl ParsedBody {
             }
             is_known = true;
             fields.used.push(key);
+            // Some say the same in two members.
+            let said = parts.len();
             for part in field_parts(field, value) {
                 let is_repeated = match &part {
-                    MessagePart::Reasoning(_) | MessagePart::ToolCall { .. } => parts.contains(&part),
+                    MessagePart::Reasoning(_) | MessagePart::ToolCall { .. } => parts[..said].contains(&part),
                     _ => false,
                 };
                 if !is_repeated {

@@ -1,22 +1,24 @@
-//! Tool calls that nobody reports: an answer asks for them, a later request brings their results. When they ran is known
-//! from that alone, and so they are marked as derived.
+//! Tool calls that only messages show: an answer asks for them, a request that continues it brings their results. When they ran
+//! is known from that alone, and so they are marked as derived.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span};
 use serde_json::Value;
-use tracer_insight::conversation::{Message, MessagePart, embedded_json};
+use tracer_insight::conversation::{Message, MessagePart, embedded_json, offered_tools};
 use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
 
 use super::ProxyContext;
+use super::conversations::{ConversationNumber, TurnNumber};
 use super::exchange::set_failure;
+use super::history::{BroughtResult, History};
 use crate::otlp::encode::attribute;
 use crate::runs::random_span_id;
 
-/// How many calls wait for their results; the oldest is forgotten first.
-const MAX_WAITING: usize = 10_000;
+/// The most calls that are without results at once; the oldest is forgotten first.
+const MAX_OPEN: usize = 10_000;
 
 const CALL_ID: &str = "gen_ai.tool.call.id";
 
@@ -24,9 +26,9 @@ const CALL_ID: &str = "gen_ai.tool.call.id";
 const MIN_TEXT_BYTES: usize = 4;
 /// A text that is as long is in no other question by chance, in bytes.
 const TELLING_BYTES: usize = 40;
-/// Calls without a result that may be asking a question, the latest ones.
+/// The latest open calls among which one is looked for that no conversation leads to.
 const MAX_ASKING: usize = 64;
-/// So much earlier than the end of the answer may a client act on it, in nanoseconds.
+/// A client may act on an answer so much earlier than at its end, in nanoseconds.
 const TOLERANCE: u64 = 50_000_000;
 
 /// Calls of the Responses API that the program runs; the provider runs every other.
@@ -42,58 +44,76 @@ const RUN_BY_PROGRAM: [&str; 6] = [
 /// The class of a failed tool that says no other.
 const TOOL_ERROR: &str = "tool_error";
 
-/// A tool call that an answer asked for.
+/// A tool call without a result so far.
 #[derive(Debug)]
-struct AwaitedTool {
+struct OpenTool {
     /// The span that it becomes.
     span_id: SpanId,
+    conversation: ConversationNumber,
     id: Option<String>,
     name: String,
     arguments: Value,
+    /// The request demanded it: without a result it is the form of the answer.
+    is_form: bool,
     /// When the answer had come, in nanoseconds after 1970.
     asked: u64,
     parent: SpanId,
 }
 
-/// The calls without a result so far.
-#[derive(Debug, Default)]
-pub(super) struct DerivedTools {
-    waiting: VecDeque<AwaitedTool>,
+/// An answer of a model that may ask for tools.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asking {
+    pub(super) turn: TurnNumber,
+    pub(super) conversation: ConversationNumber,
+    /// When it had come.
+    pub(super) asked: u64,
+    pub(super) parent: SpanId,
 }
 
-impl DerivedTools {
-    /// Notes the calls that an answer asks for; `body` is that answer. Gives the spans of those that the provider ran itself,
-    /// now or in an earlier part of the same turn: their results are in the answer.
+/// The calls without a result so far, in the order in which they were asked for.
+#[derive(Debug, Default)]
+pub(super) struct OpenTools {
+    calls: BTreeMap<(TurnNumber, usize), OpenTool>,
+}
+
+impl OpenTools {
+    /// Notes the calls that an answer to `request` asks for; `body` is that answer. Gives the spans of those that the provider
+    /// ran itself, now or in an earlier part of the same turn: their results are in the answer.
     pub(super) fn ask(
         &mut self,
         context: &ProxyContext,
-        body: &Value,
-        answer: &[Message],
-        asked: u64,
-        parent: SpanId,
+        request: &Value,
+        (body, answer): (&Value, &[Message]),
+        asking: Asking,
     ) -> Vec<Span> {
-        for part in answer.iter().flat_map(|message| &message.parts) {
+        let parts = answer.iter().flat_map(|message| &message.parts);
+        for (number, part) in parts.enumerate() {
             if let MessagePart::ToolCall { id, name, arguments } = part {
-                if self.waiting.len() >= MAX_WAITING {
-                    self.waiting.pop_front();
+                if self.calls.len() >= MAX_OPEN {
+                    self.calls.pop_first();
                 }
-                self.waiting.push_back(AwaitedTool {
+                let call = OpenTool {
                     span_id: random_span_id(),
+                    conversation: asking.conversation,
                     id: id.clone(),
                     name: name.clone(),
                     arguments: arguments.clone(),
-                    asked,
-                    parent,
-                });
+                    is_form: demands(request, name),
+                    asked: asking.asked,
+                    parent: asking.parent,
+                };
+                self.calls.insert((asking.turn, number), call);
             }
         }
-        let mut spans = self.settle(context, answer, asked);
-        spans.extend(self.ended_by_provider(context, body, asked));
+        let results = BroughtResult::all(answer, |_| true);
+        let place = (Some(asking.turn), Some(asking.conversation));
+        let mut spans = self.match_results(context, &results, place, asking.asked, true);
+        spans.extend(self.ended_by_provider(context, body, asking));
         spans
     }
 
     /// The spans of the calls of which the provider says that it ran them, and no result.
-    fn ended_by_provider(&mut self, context: &ProxyContext, body: &Value, ended: u64) -> Vec<Span> {
+    fn ended_by_provider(&mut self, context: &ProxyContext, body: &Value, asking: Asking) -> Vec<Span> {
         let mut spans = Vec::new();
         for item in body.get("output").and_then(Value::as_array).into_iter().flatten() {
             let text = |key: &str| item.get(key).and_then(Value::as_str);
@@ -107,12 +127,20 @@ impl DerivedTools {
             if text("type").is_none_or(is_of_program) {
                 continue;
             }
-            let is_it = |call: &AwaitedTool| call.id.is_some() && call.id.as_deref() == text("id");
-            let position = self.waiting.iter().position(is_it);
-            let Some(call) = position.and_then(|position| self.waiting.remove(position)) else {
+            let is_it = |call: &OpenTool| {
+                call.conversation == asking.conversation
+                    && call.id.is_some()
+                    && call.id.as_deref() == text("id")
+            };
+            let number = self
+                .calls
+                .iter()
+                .find(|(_, call)| is_it(call))
+                .map(|(number, _)| *number);
+            let Some(call) = number.and_then(|number| self.calls.remove(&number)) else {
                 continue;
             };
-            let mut span = tool_span(context, &call, ended.max(call.asked));
+            let mut span = tool_span(context, &call, asking.asked);
             if is_completed {
                 span.status = Some(Status {
                     code: StatusCode::Ok.into(),
@@ -126,72 +154,151 @@ impl DerivedTools {
         spans
     }
 
-    /// Whether a call has no result so far.
+    /// True while a call is without a result.
     pub(super) fn waits(&self) -> bool {
-        !self.waiting.is_empty()
+        self.calls.values().any(|call| !call.is_form)
     }
 
-    /// The only call without a result that asks `question`, of a request that arrived at `arrived`: one of its arguments is the
-    /// question, or a long part of it; or a part of it where `said`, what the request says in all, has the tool's name or another
-    /// argument, too. Of several that might nobody knows which it was.
-    pub(super) fn asking_for(&self, question: &str, said: &str, arrived: u64) -> Option<SpanId> {
-        let latest_first = self.waiting.iter().rev().take(MAX_ASKING);
+    /// True if one of these results is that of the only call with its ID.
+    pub(super) fn are_answered_by(&self, results: &[BroughtResult]) -> bool {
+        results
+            .iter()
+            .any(|result| self.elsewhere(result, None).is_some())
+    }
+
+    /// The only call without a result that asks the question of a request, which arrived at `arrived`: one of its arguments is
+    /// the question, or a long part of it; or a part of it where the request has the tool's name or another argument, too. Of
+    /// several that might it is not known which one it was.
+    pub(super) fn asking_for(&self, history: &History, arrived: u64) -> Option<SpanId> {
+        let latest_first = self.calls.values().rev().take(MAX_ASKING);
         let mut asking = latest_first
-            .filter(|call| call.asked <= arrived.saturating_add(TOLERANCE) && asks(call, question, said));
+            .filter(|call| call.asked <= arrived.saturating_add(TOLERANCE) && asks(call, history));
         let only = asking.next()?;
         asking.next().is_none().then_some(only.span_id)
     }
 
-    /// The spans of the calls whose results a request brings, which arrived at `arrived`.
-    pub(super) fn settle(&mut self, context: &ProxyContext, request: &[Message], arrived: u64) -> Vec<Span> {
+    /// The spans of the calls whose results a request brings that arrived at `arrived`: those of the answer that it continues,
+    /// or by their IDs of an earlier answer of its conversation. Where it continues none, only an ID that one call has tells.
+    pub(super) fn settle(
+        &mut self,
+        context: &ProxyContext,
+        results: &[BroughtResult],
+        place: (Option<TurnNumber>, Option<ConversationNumber>),
+        arrived: u64,
+    ) -> Vec<Span> {
+        let (answer, _) = place;
+        let as_many = answer.is_some_and(|answer| self.of_answer(answer).count() == results.len());
+        self.match_results(context, results, place, arrived, as_many)
+    }
+
+    /// Matches results by the IDs of calls, else by their names; where there are `as_many` as calls, else in order.
+    fn match_results(
+        &mut self,
+        context: &ProxyContext,
+        results: &[BroughtResult],
+        (answer, conversation): (Option<TurnNumber>, Option<ConversationNumber>),
+        arrived: u64,
+        as_many: bool,
+    ) -> Vec<Span> {
         let mut spans = Vec::new();
-        if self.waiting.is_empty() {
-            return spans;
-        }
-        for part in request.iter().flat_map(|message| &message.parts) {
-            let MessagePart::ToolResult {
-                id,
-                name,
-                value,
-                is_error,
-            } = part
-            else {
-                continue;
-            };
-            // Gemini and Ollama have no IDs: the first call of that tool that waits.
-            let position = self.waiting.iter().position(|call| match (id, &call.id) {
-                (Some(id), Some(known)) => id == known,
-                _ => name.as_ref().is_none_or(|name| *name == call.name),
+        let mut left: Vec<&BroughtResult> = results.iter().collect();
+        for is_match in [by_id, by_name, by_order] {
+            left.retain(|result| {
+                let number = answer.and_then(|answer| {
+                    let mut calls = self.of_answer(answer);
+                    let (number, _) = calls.find(|(_, call)| is_match(call, result, as_many))?;
+                    Some(*number)
+                });
+                let number =
+                    number.or_else(|| self.elsewhere(result, conversation.filter(|_| answer.is_some())));
+                let call = number.and_then(|number| self.calls.remove(&number));
+                spans.extend(
+                    call.iter()
+                        .map(|call| with_result(context, call, result, arrived)),
+                );
+                call.is_none()
             });
-            let Some(call) = position.and_then(|position| self.waiting.remove(position)) else {
-                continue;
-            };
-            let mut span = tool_span(context, &call, arrived.max(call.asked));
-            let end = span.end_time_unix_nano;
-            if !value.is_null() {
-                let result = content(events::TOOL_RESULT.written(), event_keys::RESULT, value, end);
-                span.events.push(result);
-            }
-            if *is_error {
-                let (class, message) = failure_of(value);
-                set_failure(&mut span, &class, &message);
-            }
-            spans.push(span);
         }
         spans
     }
 
-    /// The spans of the calls that never got a result, so that how they ended is unknown: the run ended, the program used
-    /// the arguments as its answer, or the provider ran them and said nothing.
+    /// The calls of an answer.
+    fn of_answer(&self, answer: TurnNumber) -> impl Iterator<Item = (&(TurnNumber, usize), &OpenTool)> {
+        self.calls.range((answer, 0)..=(answer, usize::MAX))
+    }
+
+    /// The call with the ID of a result: the latest of a conversation, or the only one of all.
+    fn elsewhere(
+        &self,
+        result: &BroughtResult,
+        conversation: Option<ConversationNumber>,
+    ) -> Option<(TurnNumber, usize)> {
+        let mut latest_first = self.calls.iter().rev().filter(|(_, call)| {
+            by_id(call, result, false) && conversation.is_none_or(|number| call.conversation == number)
+        });
+        let (number, _) = latest_first.next()?;
+        (conversation.is_some() || latest_first.next().is_none()).then_some(*number)
+    }
+
+    /// The spans of the calls that never got a result, so that how they ended is unknown: the run ended, or the provider ran
+    /// them and said nothing. What a request demanded is the form of its answer, and no tool.
     pub(super) fn unanswered(&mut self, context: &ProxyContext) -> Vec<Span> {
-        let waiting = std::mem::take(&mut self.waiting);
-        let spans = waiting.iter().map(|call| tool_span(context, call, call.asked));
-        spans.collect()
+        let calls = std::mem::take(&mut self.calls).into_values();
+        let tools = calls.filter(|call| !call.is_form);
+        tools.map(|call| tool_span(context, &call, call.asked)).collect()
     }
 }
 
-/// Whether a call with these arguments asks a question, of a request that says `said` in all.
-fn asks(call: &AwaitedTool, question: &str, said: &str) -> bool {
+fn by_id(call: &OpenTool, result: &BroughtResult, _: bool) -> bool {
+    result.id.is_some() && call.id == result.id
+}
+
+/// By the name, unless both have IDs, which differ; these may have been made up where there are as many results as calls.
+fn by_name(call: &OpenTool, result: &BroughtResult, as_many: bool) -> bool {
+    (as_many || call.id.is_none() || result.id.is_none()) && result.name.as_ref() == Some(&call.name)
+}
+
+fn by_order(_: &OpenTool, _: &BroughtResult, as_many: bool) -> bool {
+    as_many
+}
+
+fn with_result(context: &ProxyContext, call: &OpenTool, result: &BroughtResult, arrived: u64) -> Span {
+    let mut span = tool_span(context, call, arrived);
+    let value = &result.value;
+    if !value.is_null() {
+        let end = span.end_time_unix_nano;
+        let event = content(events::TOOL_RESULT.written(), event_keys::RESULT, value, end);
+        span.events.push(event);
+    }
+    if result.is_error {
+        let (class, message) = failure_of(value);
+        set_failure(&mut span, &class, &message);
+    }
+    span
+}
+
+/// True where a request names a function that the answer has to call, or demands a call of its only one.
+fn demands(request: &Value, name: &str) -> bool {
+    let gemini = request.pointer("/toolConfig/functionCallingConfig");
+    let Some(choice) = request.get("tool_choice").or(gemini) else {
+        return false;
+    };
+    let named = [
+        choice.pointer("/function/name"),
+        choice.get("name"),
+        choice.pointer("/allowedFunctionNames/0"),
+    ];
+    let named = named.into_iter().flatten().find_map(Value::as_str);
+    let word = choice
+        .as_str()
+        .or_else(|| ["mode", "type"].iter().find_map(|key| choice.get(*key)?.as_str()));
+    let is_any = word.is_some_and(|word| ["any", "required"].contains(&word.to_ascii_lowercase().as_str()));
+    named == Some(name) || is_any && named.is_none() && offered_tools(request, None).len() == 1
+}
+
+/// True if a call asks the question of a request.
+fn asks(call: &OpenTool, history: &History) -> bool {
+    let (question, said) = (&history.question, &history.said);
     let mut texts = Vec::new();
     collect_texts(&call.arguments, &mut texts);
     texts.retain(|text| text.len() >= MIN_TEXT_BYTES);
@@ -273,8 +380,8 @@ fn failure_of(result: &Value) -> (String, String) {
     (class.to_owned(), message)
 }
 
-fn tool_span(context: &ProxyContext, call: &AwaitedTool, end: u64) -> Span {
-    let times = (call.asked, end);
+fn tool_span(context: &ProxyContext, call: &OpenTool, end: u64) -> Span {
+    let times = (call.asked, end.max(call.asked));
     let mut span = context.span(call.span_id, Some(call.parent), call.name.clone(), times);
     span.attributes.extend([
         attribute(names::OPERATION.written(), "execute_tool"),
@@ -308,7 +415,7 @@ fn content(name: &str, key: &str, value: &Value, time: u64) -> span::Event {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tracer_insight::conversation::{answer_messages, prompt_messages};
+    use tracer_insight::conversation::answer_messages;
 
     use super::*;
 
@@ -319,12 +426,30 @@ mod tests {
         }
     }
 
-    fn parent() -> SpanId {
-        "03".repeat(8).parse().unwrap()
+    /// The answer with this number in the only conversation.
+    fn asking(turn: u64, asked: u64) -> Asking {
+        Asking {
+            turn: TurnNumber(turn),
+            conversation: ConversationNumber(0),
+            asked,
+            parent: "03".repeat(8).parse().unwrap(),
+        }
     }
 
-    fn ask(tools: &mut DerivedTools, answer: &Value, asked: u64) -> Vec<Span> {
-        tools.ask(&context(), answer, &answer_messages(answer), asked, parent())
+    fn ask(tools: &mut OpenTools, answer: &Value, asked: u64) -> Vec<Span> {
+        let messages = answer_messages(answer);
+        tools.ask(
+            &context(),
+            &Value::Null,
+            (answer, &messages),
+            asking(asked, asked),
+        )
+    }
+
+    /// What a request settles that continues the answer of this time.
+    fn settle(tools: &mut OpenTools, request: &Value, asked: u64, arrived: u64) -> Vec<Span> {
+        let place = (Some(TurnNumber(asked)), Some(ConversationNumber(0)));
+        tools.settle(&context(), &History::of(request).results, place, arrived)
     }
 
     /// The name, the result and the class of the error of each span.
@@ -459,7 +584,7 @@ mod tests {
                 ],
             ),
         ] {
-            let mut tools = DerivedTools::default();
+            let mut tools = OpenTools::default();
             let spans = ask(&mut tools, &answer, 100);
             let sorted = |value: &Option<String>| {
                 let json = value
@@ -479,14 +604,14 @@ mod tests {
 
     #[test]
     fn a_turn_that_paused_has_its_result_in_the_next_answer() {
-        let mut tools = DerivedTools::default();
+        let mut tools = OpenTools::default();
         let call =
             json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}});
         let first = json!({"content": [call], "stop_reason": "pause_turn"});
         assert!(ask(&mut tools, &first, 100).is_empty());
         let again =
             json!({"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": [call]}]});
-        assert!(tools.settle(&context(), &prompt_messages(&again), 150).is_empty());
+        assert!(settle(&mut tools, &again, 100, 150).is_empty());
         let second = json!({"content": [
             {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"type": "web_search_result", "url": "u"}]}]});
         let spans = ask(&mut tools, &second, 200);
@@ -505,7 +630,7 @@ mod tests {
 
     #[test]
     fn an_answer_and_the_next_request_make_a_tool_call() {
-        let mut tools = DerivedTools::default();
+        let mut tools = OpenTools::default();
         let answer = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
             {"id": "call_1", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}},
             {"id": "call_2", "function": {"name": "time", "arguments": "{}"}}]}}]});
@@ -514,7 +639,7 @@ mod tests {
             {"role": "user", "content": "?"},
             {"role": "tool", "tool_call_id": "call_2", "content": "12:00"},
             {"role": "tool", "tool_call_id": "call_1", "content": "7 C"}]});
-        let spans = tools.settle(&context(), &prompt_messages(&request), 250);
+        let spans = settle(&mut tools, &request, 100, 250);
         assert_eq!(spans.len(), 2);
         assert_eq!(spans[0].name, "time");
         assert_eq!(
@@ -524,24 +649,20 @@ mod tests {
         assert_eq!(attribute(&spans[1], CALL_ID).unwrap(), "StringValue(\"call_1\")");
         assert!(attribute(&spans[1], names::DERIVED.written()).is_some());
         // The history of every later request repeats them.
-        assert!(
-            tools
-                .settle(&context(), &prompt_messages(&request), 300)
-                .is_empty()
-        );
+        assert!(settle(&mut tools, &request, 100, 300).is_empty());
         assert!(tools.unanswered(&context()).is_empty());
     }
 
     #[test]
     fn a_failure_has_the_words_of_its_result() {
         let failed = |content: Value| {
-            let mut tools = DerivedTools::default();
+            let mut tools = OpenTools::default();
             let answer = json!({"role": "assistant", "content": [
                 {"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Rome"}}]});
             ask(&mut tools, &answer, 100);
             let request = json!({"messages": [{"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": content}]}]});
-            let spans = tools.settle(&context(), &prompt_messages(&request), 250);
+            let spans = settle(&mut tools, &request, 100, 250);
             spans[0].status.as_ref().unwrap().message.clone()
         };
         assert_eq!(failed(json!("no station in Rome")), "no station in Rome");
@@ -558,23 +679,27 @@ mod tests {
 
     #[test]
     fn calls_without_ids_are_matched_by_name() {
-        let mut tools = DerivedTools::default();
+        let mut tools = OpenTools::default();
         let answer = json!({"candidates": [{"content": {"role": "model", "parts": [
             {"functionCall": {"name": "weather", "args": {}}}]}}]});
         ask(&mut tools, &answer, 100);
         let request = json!({"contents": [{"role": "user", "parts": [
             {"functionResponse": {"name": "weather", "response": {"result": "7 C"}}}]}]});
-        assert_eq!(tools.settle(&context(), &prompt_messages(&request), 200).len(), 1);
+        assert_eq!(settle(&mut tools, &request, 100, 200).len(), 1);
     }
 
     #[test]
     fn a_question_is_asked_by_the_tool_that_was_given_it() {
-        let mut tools = DerivedTools::default();
+        let mut tools = OpenTools::default();
         let answer = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
             {"id": "call_1", "function": {"name": "research", "arguments": "{\"topic\":\"the fjords of Norway\",\"n\":\"a\"}"}},
             {"id": "call_2", "function": {"name": "research", "arguments": "{\"topic\":\"the lakes of Sweden\"}"}}]}}]});
         ask(&mut tools, &answer, 100_000_000);
-        let of = |question: &str| tools.asking_for(question, question, 200_000_000);
+        let at = |tools: &OpenTools, question: &str, arrived: u64| {
+            let request = json!({"messages": [{"role": "user", "content": question}]});
+            tools.asking_for(&History::of(&request), arrived)
+        };
+        let of = |question: &str| at(&tools, question, 200_000_000);
         let (fjords, lakes) = (
             of("Research the fjords of Norway, please."),
             of("Research the lakes of Sweden"),
@@ -583,20 +708,16 @@ mod tests {
         assert_eq!(of("A question of its own, with the letter a"), None);
         // Each place is in a question about it; that a tool was given it says nothing.
         assert_eq!(of("Where are the fjords of Norway?"), None);
-        let earlier = tools.asking_for("Research the lakes of Sweden", "Research the lakes of Sweden", 1);
+        let earlier = at(&tools, "Research the lakes of Sweden", 1);
         assert_eq!(earlier, None, "it was asked before the tool was");
         ask(&mut tools, &answer, 150_000_000);
-        let of_two = tools.asking_for(
-            "Research the lakes of Sweden",
-            "Research the lakes of Sweden",
-            200_000_000,
-        );
+        let of_two = at(&tools, "Research the lakes of Sweden", 200_000_000);
         assert_eq!(of_two, None, "one of two that ask the same");
     }
 
     #[test]
     fn a_call_without_a_result_has_no_outcome() {
-        let mut tools = DerivedTools::default();
+        let mut tools = OpenTools::default();
         let answer = json!({"content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]});
         ask(&mut tools, &answer, 100);
         let spans = tools.unanswered(&context());
