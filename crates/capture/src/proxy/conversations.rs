@@ -1,71 +1,59 @@
 //! The conversations of one program: which answer a request continues, and which failed request it tries again.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use tracer_insight::conversation::{Message, MessagePart};
 use tracer_sdk::format::SpanId;
 
-use super::history::{Ends, History, call_ids, reference_hash};
+use super::history::{History, hash};
 
-/// The most calls that are remembered; the oldest is forgotten first.
-const MAX_TURNS: usize = 10_000;
+/// The most calls that are remembered; then all are forgotten.
+const MAX_TURNS: usize = 50_000;
 /// The latest calls with one history among which a request finds its own.
 const MAX_EQUAL: usize = 256;
 /// The latest conversations among which that of an edited history is looked for.
 const MAX_EDITED: usize = 256;
 
-/// The number of a conversation within its run, in the order of their first requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ConversationNumber(pub(super) usize);
-
-/// The number of a call of a model within its run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct TurnNumber(pub(super) u64);
-
-/// A place where a request stands in the conversations so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Continued {
-    /// It tries a failed request again.
-    Attempt(TurnNumber),
-    /// It overlaps a request with the same history.
-    Hedge(TurnNumber),
-    /// It continues an answer.
-    Answer(TurnNumber),
-    /// It continues a conversation whose history its client edited.
-    Edited(ConversationNumber),
+/// A place where a request stands in the conversations so far; calls and conversations by their numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// None where the request begins one.
+    pub(super) conversation: Option<usize>,
+    /// The call whose answer it continues.
+    pub(super) answer: Option<usize>,
+    /// The failed call that it tries again.
+    pub(super) failed: Option<usize>,
+    /// The call with the same history that it overlaps.
+    pub(super) hedge: Option<usize>,
 }
 
 /// A call of a model.
 #[derive(Debug)]
 pub(super) struct Turn {
-    pub(super) conversation: ConversationNumber,
+    pub(super) conversation: usize,
     pub(super) span_id: SpanId,
     pub(super) parent: SpanId,
-    /// The answer that it continues.
-    continues: Option<TurnNumber>,
+    /// When it was made and when it ended, in nanoseconds after 1970.
+    pub(super) times: (u64, u64),
+    pub(super) has_failed: bool,
     /// The history of a request whose answer is made in the background, and not there yet.
-    background: Option<Box<History>>,
-    instructions: u64,
-    times: (u64, u64),
-    has_failed: bool,
+    pub(super) background: Option<Box<History>>,
+    pub(super) continues: Option<usize>,
+    pub(super) instructions: u64,
+    /// The hash of the IDs of the calls in its answer.
+    pub(super) ids: u64,
     /// Another request continues its answer, or tries it again.
-    is_continued: bool,
-    call_ids: u64,
-    /// The keys by which it is found.
-    keys: Vec<Key>,
+    pub(super) is_continued: bool,
 }
 
-/// A key by which a call is found.
+/// A hash by which calls are found: all that a request says, all until the end of an answer, the ID of an answer or conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
-    /// All that the request says.
-    Whole(u64),
-    Strict(u64),
-    Loose(u64),
+    Request(u64),
+    Answer(u64),
     Reference(u64),
 }
 
-/// A conversation.
 #[derive(Debug)]
 struct Conversation {
     parent: SpanId,
@@ -76,7 +64,7 @@ struct Conversation {
     is_plain: bool,
     question: String,
     /// The last answer, with the message before it.
-    latest: Option<u64>,
+    latest: u64,
     /// The functions that the last answer asks for.
     asked: Vec<String>,
 }
@@ -85,249 +73,161 @@ struct Conversation {
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
     all: Vec<Conversation>,
-    turns: VecDeque<Turn>,
-    forgotten: u64,
-    by_key: HashMap<Key, VecDeque<TurnNumber>>,
-    unfinished: usize,
+    turns: Vec<Turn>,
+    forgotten: usize,
+    by_key: HashMap<Key, Vec<usize>>,
 }
 
 impl Conversations {
-    /// The place of a request that arrived at `arrived`; `None` where it begins a conversation.
-    pub(super) fn place_of(&self, history: &History, arrived: u64) -> Option<Continued> {
-        if history.is_empty() {
-            return None;
+    /// The place of a request that arrived at `arrived`.
+    pub(super) fn place_of(&self, history: &History, arrived: u64) -> Place {
+        let whole = history.whole();
+        if whole == 0 {
+            return Place::default();
         }
-        let first_of = |key: Key, is_one: &dyn Fn(&Turn) -> bool, rank: &dyn Fn(&Turn) -> u8| {
-            let turns = self.by_key.get(&key)?.iter().rev().take(MAX_EQUAL).copied();
-            let found = turns.filter_map(|number| Some((number, self.turn(number)?)));
-            found
-                .filter(|(_, turn)| is_one(turn))
-                .min_by_key(|(number, turn)| (rank(turn), *number))
-                .map(|(number, _)| number)
+        let found = |key: Key, rank: &dyn Fn(&Turn) -> Option<u8>| {
+            let latest = self.by_key.get(&key)?.iter().rev().take(MAX_EQUAL);
+            let ranked = latest.filter_map(|number| Some((rank(self.turn(*number)?)?, *number)));
+            let (_, number) = ranked.min()?;
+            Some((number, self.turn(number)?))
         };
-        let other_instructions = |turn: &Turn| u8::from(turn.instructions != history.instructions);
-        let whole = Key::Whole(history.whole());
-        let failed = |turn: &Turn| turn.has_failed && turn.times.1 <= arrived && !turn.is_continued;
-        let overlaps = |turn: &Turn| turn.times.1 > arrived && other_instructions(turn) == 0;
-        let by_history = |ends: Ends| {
-            let rank = |turn: &Turn| {
-                4 * u8::from(turn.call_ids != history.call_ids)
-                    + 2 * other_instructions(turn)
-                    + u8::from(turn.is_continued)
+        let differs = |turn: &Turn| u8::from(turn.instructions != history.instructions);
+        let has_failed = |turn: &Turn| turn.has_failed && turn.times.1 <= arrived && !turn.is_continued;
+        let overlaps = |turn: &Turn| turn.times.1 > arrived && differs(turn) == 0;
+        let of_answer = |turn: &Turn, ids: u64| {
+            4 * u8::from(turn.ids != ids) + 2 * differs(turn) + u8::from(turn.is_continued)
+        };
+        let again = |turn: &Turn| {
+            let attempt = has_failed(turn).then(|| differs(turn));
+            attempt.or_else(|| overlaps(turn).then_some(2 + u8::from(turn.has_failed)))
+        };
+        if let Some((number, turn)) = found(Key::Request(whole), &again) {
+            let failed = Some(number).filter(|_| has_failed(turn));
+            return Place {
+                conversation: Some(turn.conversation),
+                answer: turn.continues,
+                failed,
+                hedge: Some(number).filter(|_| failed.is_none()),
             };
-            first_of(Key::Strict(ends.strict), &|_| true, &rank)
-                .or_else(|| first_of(Key::Loose(ends.loose), &|_| true, &rank))
+        }
+        let by_history = history
+            .end
+            .and_then(|end| found(Key::Answer(end.all), &|turn| Some(of_answer(turn, end.ids))));
+        let by_reference = || {
+            let latest = *self.by_key.get(&Key::Reference(history.reference?))?.last()?;
+            Some((latest, self.turn(latest)?))
         };
-        let latest_of = |reference| self.by_key.get(&Key::Reference(reference))?.back().copied();
-        first_of(whole, &failed, &other_instructions)
-            .map(Continued::Attempt)
-            .or_else(|| first_of(whole, &overlaps, &|_| 0).map(Continued::Hedge))
-            .or_else(|| history.continues().and_then(by_history).map(Continued::Answer))
-            .or_else(|| history.reference.and_then(latest_of).map(Continued::Answer))
-            .or_else(|| self.edited(history, arrived).map(Continued::Edited))
+        let continued = by_history.or_else(by_reference);
+        let conversation = continued.map(|(_, turn)| turn.conversation);
+        Place {
+            conversation: conversation.or_else(|| self.edited(history, arrived)),
+            answer: continued.map(|(number, _)| number),
+            ..Place::default()
+        }
     }
 
     /// The only conversation whose history a request may have edited, by the first sign that any has.
-    fn edited(&self, history: &History, arrived: u64) -> Option<ConversationNumber> {
+    fn edited(&self, history: &History, arrived: u64) -> Option<usize> {
         let signs: [&dyn Fn(&Conversation) -> bool; 3] = [
-            &|known| known.latest.is_some_and(|latest| history.repeats(latest)),
-            &|known| known.is_plain && known.first == history.first && history.continues().is_some(),
+            &|known| history.answers.contains(&known.latest),
+            &|known| known.is_plain && known.first == history.first && history.end.is_some(),
             &|known| {
                 let behind = history.question.strip_prefix(known.question.trim_end());
-                behind.is_some_and(|behind| {
-                    !known.question.is_empty() && known.asked.iter().any(|name| behind.contains(name))
-                })
+                !known.question.is_empty()
+                    && behind.is_some_and(|behind| known.asked.iter().any(|name| behind.contains(name)))
             },
         ];
         signs.iter().find_map(|has_sign| {
             let latest = self.all.iter().enumerate().rev().take(MAX_EDITED);
             let mut found = latest.filter(|(_, known)| known.ended <= arrived && has_sign(known));
             let (number, _) = found.next()?;
-            Some(found.next().is_none().then_some(ConversationNumber(number)))
+            Some(found.next().is_none().then_some(number))
         })?
     }
 
     /// Begins a conversation whose calls are in `parent`.
-    pub(super) fn begin(&mut self, history: &History, parent: SpanId) -> ConversationNumber {
+    pub(super) fn begin(&mut self, history: &History, parent: SpanId) -> usize {
         self.all.push(Conversation {
             parent,
             ended: 0,
             first: history.first,
-            is_plain: history.continues().is_none(),
+            is_plain: history.end.is_none(),
             question: history.question.clone(),
-            latest: None,
+            latest: 0,
             asked: Vec::new(),
         });
         if let Some(old) = self.all.iter_mut().rev().nth(MAX_EDITED) {
-            old.question = String::new();
+            (old.question, old.asked) = (String::new(), Vec::new());
         }
-        ConversationNumber(self.all.len() - 1)
+        self.all.len() - 1
     }
 
-    /// The place of the calls of a conversation.
-    pub(super) fn parent(&self, conversation: ConversationNumber) -> Option<SpanId> {
-        self.all.get(conversation.0).map(|known| known.parent)
+    /// The place of the calls of a conversation in the tree.
+    pub(super) fn parent(&self, conversation: usize) -> Option<SpanId> {
+        self.all.get(conversation).map(|known| known.parent)
     }
 
-    /// Adds a call: `place` is that of its request, and `failed` if it brought no answer.
-    pub(super) fn add(&mut self, history: &History, turn: NewTurn) -> TurnNumber {
-        let (_, continues) = self.continued(turn.place);
-        let before = match turn.place {
-            Some(Continued::Attempt(before) | Continued::Answer(before)) => Some(before),
-            _ => None,
-        };
-        if let Some(before) = before.and_then(|before| self.turn_mut(before)) {
-            before.is_continued = true;
+    /// Adds a call whose request has this place; its number.
+    pub(super) fn add(&mut self, history: &History, place: Place, turn: Turn) -> usize {
+        for before in [place.answer, place.failed].into_iter().flatten() {
+            if let Some(before) = self.turn_mut(before) {
+                before.is_continued = true;
+            }
         }
         if self.turns.len() >= MAX_TURNS {
-            self.forget_oldest();
+            self.forgotten += self.turns.len();
+            self.turns.clear();
+            self.by_key.clear();
         }
-        let number = TurnNumber(self.forgotten + self.turns.len() as u64);
-        self.turns.push_back(Turn {
-            conversation: turn.conversation,
-            span_id: turn.span_id,
-            parent: turn.parent,
-            continues,
-            background: turn.is_unfinished.then(|| Box::new(history.clone())),
-            instructions: history.instructions,
-            times: turn.times,
-            has_failed: turn.has_failed,
-            is_continued: false,
-            call_ids: 0,
-            keys: Vec::new(),
-        });
-        self.unfinished += usize::from(turn.is_unfinished);
-        if !history.is_empty() {
-            self.note(number, Key::Whole(history.whole()));
-        }
-        if let Some(known) = self.all.get_mut(turn.conversation.0) {
+        if let Some(known) = self.all.get_mut(turn.conversation) {
             known.ended = known.ended.max(turn.times.1);
         }
+        self.turns.push(turn);
+        let number = self.forgotten + self.turns.len() - 1;
+        self.note(number, Key::Request(history.whole()));
         number
     }
 
-    /// Adds the answer to a call, with its ID; one that was made in the background may follow.
-    pub(super) fn answer(
-        &mut self,
-        number: TurnNumber,
-        history: &History,
-        id: Option<&str>,
-        answer: &[Message],
-    ) {
-        let ends = history.after(answer);
+    /// Adds the answer to a call, with its ID.
+    pub(super) fn answer(&mut self, number: usize, history: &History, id: Option<&str>, answer: &[Message]) {
         let Some(turn) = self.turn_mut(number) else { return };
-        turn.call_ids = call_ids(answer);
+        let end = history.after(answer);
+        turn.ids = end.map_or(0, |end| end.ids);
         let conversation = turn.conversation;
-        if let (Some(known), Some(ends)) = (self.all.get_mut(conversation.0), ends) {
+        if let (Some(known), Some(end)) = (self.all.get_mut(conversation), end) {
             let parts = answer.iter().flat_map(|message| &message.parts);
-            known.latest = Some(ends.latest);
-            known.asked = parts
-                .filter_map(|part| match part {
-                    MessagePart::ToolCall { name, .. } if !name.is_empty() => Some(name.clone()),
-                    _ => None,
-                })
-                .collect();
+            let asked = parts.filter_map(|part| match part {
+                MessagePart::ToolCall { name, .. } => Some(name.clone()),
+                _ => None,
+            });
+            (known.latest, known.asked) = (end.latest, asked.filter(|name| !name.is_empty()).collect());
+            self.note(number, Key::Answer(end.all));
         }
-        let of_ends = ends.map(|ends| [Key::Strict(ends.strict), Key::Loose(ends.loose)]);
-        let references = id.map(reference_hash).into_iter().chain(history.conversation);
-        let keys = of_ends
-            .into_iter()
-            .flatten()
-            .chain(references.map(Key::Reference));
-        keys.for_each(|key| self.note(number, key));
+        let shared = history.reference.filter(|_| history.is_shared);
+        for reference in [id.map(|id| hash(&id)), shared].into_iter().flatten() {
+            self.note(number, Key::Reference(reference));
+        }
     }
 
     /// The call that created the answer with this ID, or asked for it.
-    pub(super) fn by_answer(&self, id: &str) -> Option<TurnNumber> {
-        self.by_key
-            .get(&Key::Reference(reference_hash(id)))?
-            .front()
-            .copied()
-    }
-
-    /// The history of a call whose answer is there now that was made in the background.
-    pub(super) fn finish(&mut self, number: TurnNumber) -> Option<Box<History>> {
-        let history = self.turn_mut(number)?.background.take()?;
-        self.unfinished -= 1;
-        Some(history)
-    }
-
-    /// The conversation of a place, and the answer that it continues.
-    pub(super) fn continued(
-        &self,
-        place: Option<Continued>,
-    ) -> (Option<ConversationNumber>, Option<TurnNumber>) {
-        let (turn, is_same) = match place {
-            None => return (None, None),
-            Some(Continued::Edited(conversation)) => return (Some(conversation), None),
-            Some(Continued::Answer(answer)) => (answer, false),
-            Some(Continued::Attempt(same) | Continued::Hedge(same)) => (same, true),
-        };
-        let known = self.turn(turn);
-        let answer = if is_same {
-            known.and_then(|known| known.continues)
-        } else {
-            Some(turn)
-        };
-        (known.map(|known| known.conversation), answer)
+    pub(super) fn by_answer(&self, id: &str) -> Option<usize> {
+        self.by_key.get(&Key::Reference(hash(&id)))?.first().copied()
     }
 
     /// True while an answer is made in the background.
     pub(super) fn waits(&self) -> bool {
-        self.unfinished > 0
+        self.turns.iter().any(|turn| turn.background.is_some())
     }
 
-    pub(super) fn turn(&self, number: TurnNumber) -> Option<&Turn> {
-        self.turns.get(index(number, self.forgotten)?)
+    pub(super) fn turn(&self, number: usize) -> Option<&Turn> {
+        self.turns.get(number.checked_sub(self.forgotten)?)
     }
 
-    fn turn_mut(&mut self, number: TurnNumber) -> Option<&mut Turn> {
-        self.turns.get_mut(index(number, self.forgotten)?)
+    pub(super) fn turn_mut(&mut self, number: usize) -> Option<&mut Turn> {
+        self.turns.get_mut(number.checked_sub(self.forgotten)?)
     }
 
-    fn note(&mut self, number: TurnNumber, key: Key) {
-        if let Some(turn) = self.turn_mut(number).filter(|turn| !turn.keys.contains(&key)) {
-            turn.keys.push(key);
-            self.by_key.entry(key).or_default().push_back(number);
-        }
+    fn note(&mut self, number: usize, key: Key) {
+        self.by_key.entry(key).or_default().push(number);
     }
-
-    fn forget_oldest(&mut self) {
-        let Some(turn) = self.turns.pop_front() else {
-            return;
-        };
-        for key in turn.keys {
-            if let Some(known) = self.by_key.get_mut(&key) {
-                known.pop_front();
-                if known.is_empty() {
-                    self.by_key.remove(&key);
-                }
-            }
-        }
-        self.unfinished -= usize::from(turn.background.is_some());
-        self.forgotten += 1;
-    }
-}
-
-impl Turn {
-    /// True while the answer is made in the background.
-    pub(super) fn is_unfinished(&self) -> bool {
-        self.background.is_some()
-    }
-}
-
-fn index(number: TurnNumber, forgotten: u64) -> Option<usize> {
-    usize::try_from(number.0.checked_sub(forgotten)?).ok()
-}
-
-/// What is known of a call when it is added.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NewTurn {
-    pub(super) place: Option<Continued>,
-    pub(super) conversation: ConversationNumber,
-    pub(super) span_id: SpanId,
-    pub(super) parent: SpanId,
-    pub(super) times: (u64, u64),
-    pub(super) has_failed: bool,
-    pub(super) is_unfinished: bool,
 }

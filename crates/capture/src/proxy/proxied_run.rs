@@ -9,10 +9,10 @@ use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names;
 
 use super::ProxyContext;
-use super::conversations::{Continued, ConversationNumber, Conversations, NewTurn, TurnNumber};
+use super::conversations::{Conversations, Place, Turn};
 use super::exchange::{Exchange, ModelCall, abandon, has_failed, model_span, nanoseconds, plain_span};
 use super::history::History;
-use super::tools::{Asking, OpenTools};
+use super::tools::OpenTools;
 use crate::model_api::ModelApi;
 use crate::otlp::encode::attribute;
 
@@ -38,9 +38,10 @@ impl ProxiedRun {
 
     /// True if a request continues a conversation of this run, or brings the result of a call that one asked for.
     pub(super) fn is_continued_by(&self, exchange: &Exchange, history: &History) -> bool {
-        let arrived = nanoseconds(exchange.arrived);
-        self.conversations.place_of(history, arrived).is_some()
-            || self.tools.are_answered_by(&history.results)
+        let place = self
+            .conversations
+            .place_of(history, nanoseconds(exchange.arrived));
+        place.conversation.is_some() || self.tools.are_answered_by(&history.results)
     }
 
     /// True while an answer waits for results of tools, or is made in the background.
@@ -73,71 +74,71 @@ impl ProxiedRun {
         id: &str,
     ) -> Vec<Span> {
         let is_unfinished = call.is_unfinished(exchange);
-        let created = self.conversations.by_answer(id);
-        let known = created.and_then(|number| Some((number, self.conversations.turn(number)?)));
-        let (number, parent) = match known {
-            Some((_, turn)) if is_unfinished || !turn.is_unfinished() => return Vec::new(),
-            Some((number, turn)) => (Some(number), turn.parent),
-            None => (
-                None,
-                exchange
-                    .parent_in(&self.context)
-                    .unwrap_or(self.context.root_span_id),
-            ),
+        let known = self.conversations.by_answer(id);
+        let known = known.and_then(|number| Some((number, self.conversations.turn(number)?)));
+        let parent = match known {
+            Some((_, turn)) if is_unfinished || turn.background.is_none() => return Vec::new(),
+            Some((_, turn)) => turn.parent,
+            None => exchange
+                .parent_in(&self.context)
+                .unwrap_or(self.context.root_span_id),
         };
+        let number = known.map(|(number, _)| number);
         let mut span = model_span(&self.context, exchange, api, call, parent);
         let number = number.unwrap_or_else(|| {
             let conversation = self.conversations.begin(&call.history, parent);
-            self.add(exchange, call, &span, (None, conversation, parent))
+            self.add(exchange, call, &span, Place::default(), (conversation, parent))
         });
-        let conversation = self.conversations.turn(number).map(|turn| turn.conversation);
+        let turn = self.conversations.turn(number);
         span.attributes
-            .extend(conversation.map(|conversation| attribute(THREAD, conversation.0 + 1)));
+            .extend(turn.map(|turn| attribute(THREAD, turn.conversation + 1)));
         let tools = self.answer(exchange, call, number);
         std::iter::once(span).chain(tools).collect()
     }
 
-    /// Adds a call to its conversation.
+    /// Adds a call to its conversation; its number.
     fn add(
         &mut self,
         exchange: &Exchange,
         call: &ModelCall,
         span: &Span,
-        (place, conversation, parent): (Option<Continued>, ConversationNumber, SpanId),
-    ) -> TurnNumber {
-        let turn = NewTurn {
-            place,
+        place: Place,
+        (conversation, parent): (usize, SpanId),
+    ) -> usize {
+        let history = &call.history;
+        let turn = Turn {
             conversation,
             span_id: exchange.span_id,
             parent,
             times: (nanoseconds(exchange.arrived), nanoseconds(exchange.ended)),
             has_failed: has_failed(span),
-            is_unfinished: call.is_unfinished(exchange),
+            background: call.is_unfinished(exchange).then(|| Box::new(history.clone())),
+            continues: place.answer,
+            instructions: history.instructions,
+            ids: 0,
+            is_continued: false,
         };
-        self.conversations.add(&call.history, turn)
+        self.conversations.add(history, place, turn)
     }
 
     /// Takes an answer into its conversation; the spans of the tools that the provider ran for it.
-    fn answer(&mut self, exchange: &Exchange, call: &ModelCall, turn: TurnNumber) -> Vec<Span> {
+    fn answer(&mut self, exchange: &Exchange, call: &ModelCall, number: usize) -> Vec<Span> {
         let answer = answer_messages(&call.answer.body);
-        let created = exchange
-            .asked_again
-            .as_ref()
-            .and_then(|_| self.conversations.finish(turn));
+        let is_made = !call.is_unfinished(exchange);
+        let created = self
+            .conversations
+            .turn_mut(number)
+            .and_then(|turn| turn.background.take_if(|_| is_made));
         let history = created.as_deref().unwrap_or(&call.history);
         self.conversations
-            .answer(turn, history, call.facts.id.as_deref(), &answer);
-        let Some(known) = self.conversations.turn(turn) else {
+            .answer(number, history, call.facts.id.as_deref(), &answer);
+        let Some(turn) = self.conversations.turn(number) else {
             return Vec::new();
         };
-        let asking = Asking {
-            turn,
-            conversation: known.conversation,
-            asked: nanoseconds(exchange.ended),
-            parent: known.parent,
-        };
+        let answer = (&call.answer.body, &*answer);
+        let ended = nanoseconds(exchange.ended);
         self.tools
-            .ask(&self.context, &call.request, (&call.answer.body, &answer), asking)
+            .ask(&self.context, &call.request, answer, (number, turn), ended)
     }
 
     /// The spans of a model call, and of the tools whose results it brings.
@@ -145,8 +146,8 @@ impl ProxiedRun {
         if let Some((_, id)) = &exchange.asked_again {
             return self.answer_asked_again(exchange, api, call, id);
         }
-        let sent = exchange.parent_in(&self.context);
         let root = self.context.root_span_id;
+        let sent = exchange.parent_in(&self.context);
         if api.is_service() {
             return vec![model_span(
                 &self.context,
@@ -156,41 +157,37 @@ impl ProxiedRun {
                 sent.unwrap_or(root),
             )];
         }
-        let history = &call.history;
-        let arrived = nanoseconds(exchange.arrived);
+        let (history, arrived) = (&call.history, nanoseconds(exchange.arrived));
         let place = self.conversations.place_of(history, arrived);
-        let (conversation, continued) = self.conversations.continued(place);
-        let mut spans = self.tools.settle(
-            &self.context,
-            &history.results,
-            (continued, conversation),
-            arrived,
-        );
-        let conversation = conversation.unwrap_or_else(|| {
+        let continued = (place.answer, place.conversation);
+        // A request that was made before brought its results then.
+        let is_first = place.failed.or(place.hedge).is_none();
+        let results = if is_first { &*history.results } else { &[] };
+        let mut spans = self
+            .tools
+            .settle(&self.context, results, continued, arrived, false);
+        let conversation = place.conversation.unwrap_or_else(|| {
             let tool = self.tools.asking_for(history, arrived);
             self.conversations.begin(history, tool.unwrap_or(root))
         });
-        let inferred = self.conversations.parent(conversation).unwrap_or(root);
-        let parent = sent.unwrap_or(inferred);
+        let inferred = self.conversations.parent(conversation);
+        let parent = sent.or(inferred).unwrap_or(root);
         let mut span = model_span(&self.context, exchange, api, call, parent);
-        span.attributes.push(attribute(THREAD, conversation.0 + 1));
-        match place {
-            Some(Continued::Attempt(failed)) => {
-                let failed = self.conversations.turn(failed);
-                span.attributes.extend(
-                    failed.map(|failed| attribute(names::RETRY_OF.written(), failed.span_id.to_string())),
-                );
-            }
-            Some(Continued::Hedge(_)) => abandon(&mut span),
-            _ => {}
+        span.attributes.push(attribute(THREAD, conversation + 1));
+        let failed = place.failed.and_then(|failed| self.conversations.turn(failed));
+        span.attributes
+            .extend(failed.map(|failed| attribute(names::RETRY_OF.written(), failed.span_id.to_string())));
+        let other = place.hedge.and_then(|other| self.conversations.turn(other));
+        if other.is_some_and(|other| !other.has_failed) {
+            abandon(&mut span);
         }
         if sent.is_none() && parent != root {
             span.attributes
                 .push(attribute(names::INFERRED.written(), "parent"));
         }
-        let turn = self.add(exchange, call, &span, (place, conversation, parent));
+        let number = self.add(exchange, call, &span, place, (conversation, parent));
         spans.push(span);
-        spans.extend(self.answer(exchange, call, turn));
+        spans.extend(self.answer(exchange, call, number));
         spans
     }
 

@@ -11,9 +11,9 @@ use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
 
 use super::ProxyContext;
-use super::conversations::{ConversationNumber, TurnNumber};
+use super::conversations::Turn;
 use super::exchange::set_failure;
-use super::history::{BroughtResult, History};
+use super::history::{History, results_in};
 use crate::otlp::encode::attribute;
 use crate::runs::random_span_id;
 
@@ -41,6 +41,18 @@ const RUN_BY_PROGRAM: [&str; 6] = [
     "shell_call",
 ];
 
+/// Where a request names the function that the answer has to call, and where it demands a call of any.
+const NAMED_FUNCTION: [&str; 3] = [
+    "/tool_choice/function/name",
+    "/tool_choice/name",
+    "/toolConfig/functionCallingConfig/allowedFunctionNames/0",
+];
+const DEMAND: [&str; 3] = [
+    "/tool_choice",
+    "/tool_choice/type",
+    "/toolConfig/functionCallingConfig/mode",
+];
+
 /// The class of a failed tool that says no other.
 const TOOL_ERROR: &str = "tool_error";
 
@@ -49,7 +61,7 @@ const TOOL_ERROR: &str = "tool_error";
 struct OpenTool {
     /// The span that it becomes.
     span_id: SpanId,
-    conversation: ConversationNumber,
+    conversation: usize,
     id: Option<String>,
     name: String,
     arguments: Value,
@@ -60,60 +72,56 @@ struct OpenTool {
     parent: SpanId,
 }
 
-/// An answer of a model that may ask for tools.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Asking {
-    pub(super) turn: TurnNumber,
-    pub(super) conversation: ConversationNumber,
-    /// When it had come.
-    pub(super) asked: u64,
-    pub(super) parent: SpanId,
-}
-
-/// The calls without a result so far, in the order in which they were asked for.
+/// The calls without a result so far, each by the number of the call of a model that asked for it, in the order of its answer.
 #[derive(Debug, Default)]
 pub(super) struct OpenTools {
-    calls: BTreeMap<(TurnNumber, usize), OpenTool>,
+    calls: BTreeMap<(usize, usize), OpenTool>,
 }
 
 impl OpenTools {
-    /// Notes the calls that an answer to `request` asks for; `body` is that answer. Gives the spans of those that the provider
-    /// ran itself, now or in an earlier part of the same turn: their results are in the answer.
+    /// Notes the calls that the answer to `request` asks for, which is that of the call `turn`; `body` is that answer. Gives the
+    /// spans of those that the provider ran itself, now or in an earlier part of the same turn: their results are in the answer.
     pub(super) fn ask(
         &mut self,
         context: &ProxyContext,
         request: &Value,
         (body, answer): (&Value, &[Message]),
-        asking: Asking,
+        (number, turn): (usize, &Turn),
+        asked: u64,
     ) -> Vec<Span> {
         let parts = answer.iter().flat_map(|message| &message.parts);
-        for (number, part) in parts.enumerate() {
+        for (at, part) in parts.enumerate() {
             if let MessagePart::ToolCall { id, name, arguments } = part {
                 if self.calls.len() >= MAX_OPEN {
                     self.calls.pop_first();
                 }
                 let call = OpenTool {
                     span_id: random_span_id(),
-                    conversation: asking.conversation,
+                    conversation: turn.conversation,
                     id: id.clone(),
                     name: name.clone(),
                     arguments: arguments.clone(),
                     is_form: demands(request, name),
-                    asked: asking.asked,
-                    parent: asking.parent,
+                    asked,
+                    parent: turn.parent,
                 };
-                self.calls.insert((asking.turn, number), call);
+                self.calls.insert((number, at), call);
             }
         }
-        let results = BroughtResult::all(answer, |_| true);
-        let place = (Some(asking.turn), Some(asking.conversation));
-        let mut spans = self.match_results(context, &results, place, asking.asked, true);
-        spans.extend(self.ended_by_provider(context, body, asking));
+        let place = (Some(number), Some(turn.conversation));
+        let mut spans = self.settle(context, &results_in(answer), place, asked, true);
+        spans.extend(self.ended_by_provider(context, body, turn.conversation, asked));
         spans
     }
 
     /// The spans of the calls of which the provider says that it ran them, and no result.
-    fn ended_by_provider(&mut self, context: &ProxyContext, body: &Value, asking: Asking) -> Vec<Span> {
+    fn ended_by_provider(
+        &mut self,
+        context: &ProxyContext,
+        body: &Value,
+        conversation: usize,
+        ended: u64,
+    ) -> Vec<Span> {
         let mut spans = Vec::new();
         for item in body.get("output").and_then(Value::as_array).into_iter().flatten() {
             let text = |key: &str| item.get(key).and_then(Value::as_str);
@@ -127,20 +135,13 @@ impl OpenTools {
             if text("type").is_none_or(is_of_program) {
                 continue;
             }
-            let is_it = |call: &OpenTool| {
-                call.conversation == asking.conversation
-                    && call.id.is_some()
-                    && call.id.as_deref() == text("id")
-            };
-            let number = self
-                .calls
-                .iter()
-                .find(|(_, call)| is_it(call))
-                .map(|(number, _)| *number);
-            let Some(call) = number.and_then(|number| self.calls.remove(&number)) else {
+            let Some(call) = self
+                .elsewhere(text("id"), Some(conversation))
+                .and_then(|at| self.calls.remove(&at))
+            else {
                 continue;
             };
-            let mut span = tool_span(context, &call, asking.asked);
+            let mut span = tool_span(context, &call, ended);
             if is_completed {
                 span.status = Some(Status {
                     code: StatusCode::Ok.into(),
@@ -160,10 +161,11 @@ impl OpenTools {
     }
 
     /// True if one of these results is that of the only call with its ID.
-    pub(super) fn are_answered_by(&self, results: &[BroughtResult]) -> bool {
-        results
-            .iter()
-            .any(|result| self.elsewhere(result, None).is_some())
+    pub(super) fn are_answered_by(&self, results: &[MessagePart]) -> bool {
+        results.iter().any(|part| match part {
+            MessagePart::ToolResult { id, .. } => self.elsewhere(id.as_deref(), None).is_some(),
+            _ => false,
+        })
     }
 
     /// The only call without a result that asks the question of a request, which arrived at `arrived`: one of its arguments is
@@ -177,67 +179,74 @@ impl OpenTools {
         asking.next().is_none().then_some(only.span_id)
     }
 
-    /// The spans of the calls whose results a request brings that arrived at `arrived`: those of the answer that it continues,
-    /// or by their IDs of an earlier answer of its conversation. Where it continues none, only an ID that one call has tells.
+    /// The spans of the calls whose results a request brings that arrived at `arrived`: those of the answer that it continues, by
+    /// their IDs, else their names, else in order where there are as many; or by their IDs of an earlier answer of its
+    /// conversation. Where it continues none, only an ID that one call has tells. An answer has results next to its calls.
     pub(super) fn settle(
         &mut self,
         context: &ProxyContext,
-        results: &[BroughtResult],
-        place: (Option<TurnNumber>, Option<ConversationNumber>),
+        results: &[MessagePart],
+        (answer, conversation): (Option<usize>, Option<usize>),
         arrived: u64,
+        in_answer: bool,
     ) -> Vec<Span> {
-        let (answer, _) = place;
-        let as_many = answer.is_some_and(|answer| self.of_answer(answer).count() == results.len());
-        self.match_results(context, results, place, arrived, as_many)
-    }
-
-    /// Matches results by the IDs of calls, else by their names; where there are `as_many` as calls, else in order.
-    fn match_results(
-        &mut self,
-        context: &ProxyContext,
-        results: &[BroughtResult],
-        (answer, conversation): (Option<TurnNumber>, Option<ConversationNumber>),
-        arrived: u64,
-        as_many: bool,
-    ) -> Vec<Span> {
+        let of_answer = |calls: &BTreeMap<_, _>, is_it: &dyn Fn(&OpenTool) -> bool| {
+            let answer = answer?;
+            let mut calls = calls.range((answer, 0)..=(answer, usize::MAX));
+            calls.find(|(_, call)| is_it(call)).map(|(at, _)| *at)
+        };
+        let as_many = in_answer
+            || answer.is_some_and(|answer| {
+                self.calls.range((answer, 0)..=(answer, usize::MAX)).count() == results.len()
+            });
         let mut spans = Vec::new();
-        let mut left: Vec<&BroughtResult> = results.iter().collect();
-        for is_match in [by_id, by_name, by_order] {
+        let mut left: Vec<&MessagePart> = results.iter().collect();
+        for pass in 0..3 {
             left.retain(|result| {
-                let number = answer.and_then(|answer| {
-                    let mut calls = self.of_answer(answer);
-                    let (number, _) = calls.find(|(_, call)| is_match(call, result, as_many))?;
-                    Some(*number)
+                let MessagePart::ToolResult {
+                    id,
+                    name,
+                    value,
+                    is_error,
+                } = result
+                else {
+                    return false;
+                };
+                let found = of_answer(&self.calls, &|call| match pass {
+                    0 => id.is_some() && call.id == *id,
+                    1 => (as_many || call.id.is_none() || id.is_none()) && name.as_ref() == Some(&call.name),
+                    _ => as_many,
                 });
-                let number =
-                    number.or_else(|| self.elsewhere(result, conversation.filter(|_| answer.is_some())));
-                let call = number.and_then(|number| self.calls.remove(&number));
-                spans.extend(
-                    call.iter()
-                        .map(|call| with_result(context, call, result, arrived)),
-                );
-                call.is_none()
+                let found = found
+                    .or_else(|| self.elsewhere(id.as_deref(), conversation.filter(|_| answer.is_some())));
+                let Some(call) = found.and_then(|at| self.calls.remove(&at)) else {
+                    return true;
+                };
+                let mut span = tool_span(context, &call, arrived);
+                if !value.is_null() {
+                    let end = span.end_time_unix_nano;
+                    let event = content(events::TOOL_RESULT.written(), event_keys::RESULT, value, end);
+                    span.events.push(event);
+                }
+                if *is_error {
+                    let (class, message) = failure_of(value);
+                    set_failure(&mut span, &class, &message);
+                }
+                spans.push(span);
+                false
             });
         }
         spans
     }
 
-    /// The calls of an answer.
-    fn of_answer(&self, answer: TurnNumber) -> impl Iterator<Item = (&(TurnNumber, usize), &OpenTool)> {
-        self.calls.range((answer, 0)..=(answer, usize::MAX))
-    }
-
-    /// The call with the ID of a result: the latest of a conversation, or the only one of all.
-    fn elsewhere(
-        &self,
-        result: &BroughtResult,
-        conversation: Option<ConversationNumber>,
-    ) -> Option<(TurnNumber, usize)> {
+    /// The call with this ID: the latest of a conversation, or the only one of all.
+    fn elsewhere(&self, id: Option<&str>, conversation: Option<usize>) -> Option<(usize, usize)> {
+        id?;
         let mut latest_first = self.calls.iter().rev().filter(|(_, call)| {
-            by_id(call, result, false) && conversation.is_none_or(|number| call.conversation == number)
+            call.id.as_deref() == id && conversation.is_none_or(|number| call.conversation == number)
         });
-        let (number, _) = latest_first.next()?;
-        (conversation.is_some() || latest_first.next().is_none()).then_some(*number)
+        let (at, _) = latest_first.next()?;
+        (conversation.is_some() || latest_first.next().is_none()).then_some(*at)
     }
 
     /// The spans of the calls that never got a result, so that how they ended is unknown: the run ended, or the provider ran
@@ -249,56 +258,20 @@ impl OpenTools {
     }
 }
 
-fn by_id(call: &OpenTool, result: &BroughtResult, _: bool) -> bool {
-    result.id.is_some() && call.id == result.id
-}
-
-/// By the name, unless both have IDs, which differ; these may have been made up where there are as many results as calls.
-fn by_name(call: &OpenTool, result: &BroughtResult, as_many: bool) -> bool {
-    (as_many || call.id.is_none() || result.id.is_none()) && result.name.as_ref() == Some(&call.name)
-}
-
-fn by_order(_: &OpenTool, _: &BroughtResult, as_many: bool) -> bool {
-    as_many
-}
-
-fn with_result(context: &ProxyContext, call: &OpenTool, result: &BroughtResult, arrived: u64) -> Span {
-    let mut span = tool_span(context, call, arrived);
-    let value = &result.value;
-    if !value.is_null() {
-        let end = span.end_time_unix_nano;
-        let event = content(events::TOOL_RESULT.written(), event_keys::RESULT, value, end);
-        span.events.push(event);
-    }
-    if result.is_error {
-        let (class, message) = failure_of(value);
-        set_failure(&mut span, &class, &message);
-    }
-    span
-}
-
 /// True where a request names a function that the answer has to call, or demands a call of its only one.
 fn demands(request: &Value, name: &str) -> bool {
-    let gemini = request.pointer("/toolConfig/functionCallingConfig");
-    let Some(choice) = request.get("tool_choice").or(gemini) else {
-        return false;
-    };
-    let named = [
-        choice.pointer("/function/name"),
-        choice.get("name"),
-        choice.pointer("/allowedFunctionNames/0"),
-    ];
-    let named = named.into_iter().flatten().find_map(Value::as_str);
-    let word = choice
-        .as_str()
-        .or_else(|| ["mode", "type"].iter().find_map(|key| choice.get(*key)?.as_str()));
-    let is_any = word.is_some_and(|word| ["any", "required"].contains(&word.to_ascii_lowercase().as_str()));
-    named == Some(name) || is_any && named.is_none() && offered_tools(request, None).len() == 1
+    let text = |path: &str| request.pointer(path).and_then(Value::as_str);
+    let named = NAMED_FUNCTION.into_iter().find_map(text);
+    let is_any = DEMAND
+        .into_iter()
+        .filter_map(text)
+        .any(|word| word.eq_ignore_ascii_case("any") || word.eq_ignore_ascii_case("required"));
+    named == Some(name) || named.is_none() && is_any && offered_tools(request, None).len() == 1
 }
 
 /// True if a call asks the question of a request.
 fn asks(call: &OpenTool, history: &History) -> bool {
-    let (question, said) = (&history.question, &history.said);
+    let (question, said) = (&history.question, &history.texts);
     let mut texts = Vec::new();
     collect_texts(&call.arguments, &mut texts);
     texts.retain(|text| text.len() >= MIN_TEXT_BYTES);
@@ -426,30 +399,34 @@ mod tests {
         }
     }
 
-    /// The answer with this number in the only conversation.
-    fn asking(turn: u64, asked: u64) -> Asking {
-        Asking {
-            turn: TurnNumber(turn),
-            conversation: ConversationNumber(0),
-            asked,
-            parent: "03".repeat(8).parse().unwrap(),
-        }
-    }
-
+    /// An answer in the only conversation, whose number is the time.
     fn ask(tools: &mut OpenTools, answer: &Value, asked: u64) -> Vec<Span> {
-        let messages = answer_messages(answer);
+        let turn = Turn {
+            conversation: 0,
+            span_id: random_span_id(),
+            parent: "03".repeat(8).parse().unwrap(),
+            times: (0, asked),
+            has_failed: false,
+            background: None,
+            continues: None,
+            instructions: 0,
+            ids: 0,
+            is_continued: false,
+        };
+        let (number, messages) = (usize::try_from(asked).unwrap(), answer_messages(answer));
         tools.ask(
             &context(),
             &Value::Null,
             (answer, &messages),
-            asking(asked, asked),
+            (number, &turn),
+            asked,
         )
     }
 
     /// What a request settles that continues the answer of this time.
-    fn settle(tools: &mut OpenTools, request: &Value, asked: u64, arrived: u64) -> Vec<Span> {
-        let place = (Some(TurnNumber(asked)), Some(ConversationNumber(0)));
-        tools.settle(&context(), &History::of(request).results, place, arrived)
+    fn settle(tools: &mut OpenTools, request: &Value, asked: usize, arrived: u64) -> Vec<Span> {
+        let results = History::of(request).results;
+        tools.settle(&context(), &results, (Some(asked), Some(0)), arrived, false)
     }
 
     /// The name, the result and the class of the error of each span.
