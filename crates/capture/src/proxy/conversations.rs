@@ -16,7 +16,7 @@ const MAX_EDITED: usize = 256;
 
 /// A place where a request stands in the conversations so far; calls and conversations by their numbers.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct RequestPlace {
     /// None where the request begins one.
     pub(super) conversation: Option<usize>,
     /// The call whose answer it continues.
@@ -29,7 +29,7 @@ pub(super) struct Place {
 
 /// A call of a model.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct WireCall {
     pub(super) conversation: usize,
     pub(super) span_id: SpanId,
     pub(super) parent: SpanId,
@@ -55,7 +55,7 @@ enum Key {
 }
 
 #[derive(Debug)]
-struct Conversation {
+struct KnownConversation {
     parent: SpanId,
     /// When its last call ended.
     ended: u64,
@@ -72,38 +72,38 @@ struct Conversation {
 /// The conversations of a run.
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
-    all: Vec<Conversation>,
-    turns: Vec<Turn>,
+    all: Vec<KnownConversation>,
+    turns: Vec<WireCall>,
     forgotten: usize,
     by_key: HashMap<Key, Vec<usize>>,
 }
 
 impl Conversations {
     /// The place of a request that arrived at `arrived`.
-    pub(super) fn place_of(&self, history: &History, arrived: u64) -> Place {
+    pub(super) fn place_of(&self, history: &History, arrived: u64) -> RequestPlace {
         let whole = history.whole();
         if whole == 0 {
-            return Place::default();
+            return RequestPlace::default();
         }
-        let found = |key: Key, rank: &dyn Fn(&Turn) -> Option<u8>| {
+        let found = |key: Key, rank: &dyn Fn(&WireCall) -> Option<u8>| {
             let latest = self.by_key.get(&key)?.iter().rev().take(MAX_EQUAL);
             let ranked = latest.filter_map(|number| Some((rank(self.turn(*number)?)?, *number)));
             let (_, number) = ranked.min()?;
             Some((number, self.turn(number)?))
         };
-        let differs = |turn: &Turn| u8::from(turn.instructions != history.instructions);
-        let has_failed = |turn: &Turn| turn.has_failed && turn.times.1 <= arrived && !turn.is_continued;
-        let overlaps = |turn: &Turn| turn.times.1 > arrived && differs(turn) == 0;
-        let of_answer = |turn: &Turn, ids: u64| {
+        let differs = |turn: &WireCall| u8::from(turn.instructions != history.instructions);
+        let has_failed = |turn: &WireCall| turn.has_failed && turn.times.1 <= arrived && !turn.is_continued;
+        let overlaps = |turn: &WireCall| turn.times.1 > arrived && differs(turn) == 0;
+        let of_answer = |turn: &WireCall, ids: u64| {
             4 * u8::from(turn.ids != ids) + 2 * differs(turn) + u8::from(turn.is_continued)
         };
-        let again = |turn: &Turn| {
+        let again = |turn: &WireCall| {
             let attempt = has_failed(turn).then(|| differs(turn));
             attempt.or_else(|| overlaps(turn).then_some(2 + u8::from(turn.has_failed)))
         };
         if let Some((number, turn)) = found(Key::Request(whole), &again) {
             let failed = Some(number).filter(|_| has_failed(turn));
-            return Place {
+            return RequestPlace {
                 conversation: Some(turn.conversation),
                 answer: turn.continues,
                 failed,
@@ -119,16 +119,16 @@ impl Conversations {
         };
         let continued = by_history.or_else(by_reference);
         let conversation = continued.map(|(_, turn)| turn.conversation);
-        Place {
+        RequestPlace {
             conversation: conversation.or_else(|| self.edited(history, arrived)),
             answer: continued.map(|(number, _)| number),
-            ..Place::default()
+            ..RequestPlace::default()
         }
     }
 
     /// The only conversation whose history a request may have edited, by the first sign that any has.
     fn edited(&self, history: &History, arrived: u64) -> Option<usize> {
-        let signs: [&dyn Fn(&Conversation) -> bool; 3] = [
+        let signs: [&dyn Fn(&KnownConversation) -> bool; 3] = [
             &|known| history.answers.contains(&known.latest),
             &|known| known.is_plain && known.first == history.first && history.end.is_some(),
             &|known| {
@@ -147,7 +147,7 @@ impl Conversations {
 
     /// Begins a conversation whose calls are in `parent`.
     pub(super) fn begin(&mut self, history: &History, parent: SpanId) -> usize {
-        self.all.push(Conversation {
+        self.all.push(KnownConversation {
             parent,
             ended: 0,
             first: history.first,
@@ -168,7 +168,7 @@ impl Conversations {
     }
 
     /// Adds a call whose request has this place; its number.
-    pub(super) fn add(&mut self, history: &History, place: Place, turn: Turn) -> usize {
+    pub(super) fn add(&mut self, history: &History, place: RequestPlace, turn: WireCall) -> usize {
         for before in [place.answer, place.failed].into_iter().flatten() {
             if let Some(before) = self.turn_mut(before) {
                 before.is_continued = true;
@@ -219,11 +219,11 @@ impl Conversations {
         self.turns.iter().any(|turn| turn.background.is_some())
     }
 
-    pub(super) fn turn(&self, number: usize) -> Option<&Turn> {
+    pub(super) fn turn(&self, number: usize) -> Option<&WireCall> {
         self.turns.get(number.checked_sub(self.forgotten)?)
     }
 
-    pub(super) fn turn_mut(&mut self, number: usize) -> Option<&mut Turn> {
+    pub(super) fn turn_mut(&mut self, number: usize) -> Option<&mut WireCall> {
         self.turns.get_mut(number.checked_sub(self.forgotten)?)
     }
 

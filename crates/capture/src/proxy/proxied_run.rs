@@ -9,7 +9,7 @@ use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names;
 
 use super::ProxyContext;
-use super::conversations::{Conversations, Place, Turn};
+use super::conversations::{Conversations, RequestPlace, WireCall};
 use super::exchange::{Exchange, ModelCall, abandon, has_failed, model_span, nanoseconds, plain_span};
 use super::history::History;
 use super::tools::OpenTools;
@@ -87,7 +87,13 @@ impl ProxiedRun {
         let mut span = model_span(&self.context, exchange, api, call, parent);
         let number = number.unwrap_or_else(|| {
             let conversation = self.conversations.begin(&call.history, parent);
-            self.add(exchange, call, &span, Place::default(), (conversation, parent))
+            self.add(
+                exchange,
+                call,
+                &span,
+                RequestPlace::default(),
+                (conversation, parent),
+            )
         });
         let turn = self.conversations.turn(number);
         span.attributes
@@ -102,11 +108,11 @@ impl ProxiedRun {
         exchange: &Exchange,
         call: &ModelCall,
         span: &Span,
-        place: Place,
+        place: RequestPlace,
         (conversation, parent): (usize, SpanId),
     ) -> usize {
         let history = &call.history;
-        let turn = Turn {
+        let turn = WireCall {
             conversation,
             span_id: exchange.span_id,
             parent,

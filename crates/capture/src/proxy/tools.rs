@@ -11,7 +11,7 @@ use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
 
 use super::ProxyContext;
-use super::conversations::Turn;
+use super::conversations::WireCall;
 use super::exchange::set_failure;
 use super::history::{History, results_in};
 use crate::otlp::encode::attribute;
@@ -86,7 +86,7 @@ impl OpenTools {
         context: &ProxyContext,
         request: &Value,
         (body, answer): (&Value, &[Message]),
-        (number, turn): (usize, &Turn),
+        (number, turn): (usize, &WireCall),
         asked: u64,
     ) -> Vec<Span> {
         let parts = answer.iter().flat_map(|message| &message.parts);
@@ -401,7 +401,7 @@ mod tests {
 
     /// An answer in the only conversation, whose number is the time.
     fn ask(tools: &mut OpenTools, answer: &Value, asked: u64) -> Vec<Span> {
-        let turn = Turn {
+        let turn = WireCall {
             conversation: 0,
             span_id: random_span_id(),
             parent: "03".repeat(8).parse().unwrap(),
