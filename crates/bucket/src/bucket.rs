@@ -22,9 +22,9 @@ use crate::error::{BucketError, RequestFailure, if_there};
 use crate::layout;
 use crate::url::{BucketUrl, Service};
 
-/// How long a connection may take.
+/// Time for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a request may take, its body included.
+/// Time for a request, its body included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
 /// Repetitions of a request by the client itself. A shipper repeats, and reports, what takes longer.
 const CLIENT_RETRIES: usize = 4;
@@ -125,7 +125,7 @@ impl OpenBucket {
         }
     }
 
-    /// Where it is.
+    /// Its URL.
     #[must_use]
     pub fn url(&self) -> &BucketUrl {
         &self.url

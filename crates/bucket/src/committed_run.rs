@@ -12,13 +12,13 @@ const VERSION: u32 = 1;
 /// Bytes of a `meta.json` in a bucket.
 pub(crate) const MAX_META_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Where the spans of a run are.
+/// Place of the spans of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredSpans {
     version: u32,
     /// Which state of the run this is, from 1.
     pub(crate) generation: u64,
-    /// The object beside `meta.json`.
+    /// The object in the folder of `meta.json`.
     pub(crate) spans: String,
     /// Bytes of the log, not compressed.
     pub(crate) bytes: u64,
@@ -47,7 +47,7 @@ pub(crate) struct CommittedRun {
 }
 
 impl CommittedRun {
-    /// What a bucket has; `None` when that is no `meta.json` of this version, or names what cannot be spans.
+    /// Parses what a bucket has; `None` when that is no `meta.json` of this version, or names what cannot be spans.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut meta: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
         let stored: StoredSpans = serde_json::from_value(meta.remove(KEY)?).ok()?;

@@ -12,7 +12,7 @@ use tracer_sdk::read::StoreError;
 /// Characters of a store's message that are kept.
 const MAX_MESSAGE_LENGTH: usize = 300;
 
-/// Why a bucket cannot be used. What was committed before is remembered: the same command goes on there.
+/// Reason why a bucket cannot be used. What was committed before is remembered: the same command goes on there.
 ///
 /// No variant holds a key, a token or the query of a URL.
 #[derive(Debug, thiserror::Error)]
@@ -21,13 +21,13 @@ pub enum BucketError {
     /// The URL cannot be used.
     #[error("the URL of the bucket is invalid: {reason}")]
     Url {
-        /// What is expected; never the URL.
+        /// The expected form; never the URL.
         reason: String,
     },
     /// The environment or a settings file has something that cannot be used.
     #[error("the bucket cannot be opened: {reason}")]
     Config {
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// The store refuses the request.
@@ -53,13 +53,13 @@ pub enum BucketError {
     GaveUp {
         /// The last failure.
         reason: String,
-        /// How long it was tried.
+        /// Time for which it was tried.
         after: Duration,
     },
-    /// What was sent cannot be remembered.
+    /// The journal cannot remember what was sent.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// What was read cannot be kept.
+    /// The mirror cannot keep what was read.
     #[error("what the bucket lists cannot be kept")]
     Mirror(#[from] DatabaseError),
     /// The data directory cannot be listed.
@@ -68,7 +68,7 @@ pub enum BucketError {
 }
 
 impl BucketError {
-    /// What to do next, as an imperative sentence.
+    /// The next step, as an imperative sentence.
     ///
     /// ```
     /// use tracer_bucket::BucketUrl;
@@ -107,7 +107,7 @@ impl BucketError {
     }
 }
 
-/// What a failed request means.
+/// Meaning of a failed request.
 #[derive(Debug)]
 pub(crate) enum RequestFailure {
     /// An object has this name already.
@@ -124,7 +124,7 @@ pub(crate) enum RequestFailure {
 }
 
 impl RequestFailure {
-    /// The error for a failure that nobody expects.
+    /// The error for an unexpected failure.
     pub(crate) fn into_error(self) -> BucketError {
         match self {
             Self::Fatal(error) => error,
@@ -143,7 +143,7 @@ impl RequestFailure {
     }
 }
 
-/// What a request found; `None` where the object is not there.
+/// Result of a request; `None` where the object is not there.
 pub(crate) fn if_there<T>(asked: Result<T, RequestFailure>) -> Result<Option<T>, RequestFailure> {
     match asked {
         Ok(found) => Ok(Some(found)),
@@ -211,7 +211,7 @@ fn status(text: &str) -> Option<u16> {
     after.get(..3)?.parse().ok()
 }
 
-/// What the store says: its own code and message, or the last cause. Its answer may repeat what was signed, and a URL may
+/// Message of the store: its own code and message, or the last cause. Its answer may repeat what was signed, and a URL may
 /// hold a signature: neither is kept.
 fn reason(error: &(dyn Error + 'static)) -> String {
     let text = all_texts(error);

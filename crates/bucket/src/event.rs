@@ -41,7 +41,7 @@ pub struct NotSent {
     pub reason: String,
 }
 
-/// What sending did.
+/// Result of sending.
 ///
 /// ```
 /// use tracer_bucket::ShipSummary;
@@ -65,8 +65,8 @@ pub struct ShipSummary {
     pub bytes: u64,
     /// Values that the check before sending redacted, which recording had not.
     pub redacted_values: u64,
-    /// Whether nothing was redacted because the settings say so.
+    /// `true` when nothing was redacted because the settings say so.
     pub is_unredacted: bool,
-    /// Whether it was stopped before everything was sent.
+    /// `true` when it was stopped before everything was sent.
     pub is_stopped: bool,
 }

@@ -55,7 +55,7 @@ pub(crate) fn row(directory: &RunDirectory, generation: u64, bytes: u64) -> Opti
     of_listed(&run, &meta, generation, bytes)
 }
 
-/// The line with secrets taken out of its texts. Names of tools are keys here and say nothing of what is beside them, so
+/// The line with secrets taken out of its texts. Names of tools are keys here and say nothing of the values next to them, so
 /// only tags and metadata are redacted by their keys.
 pub(crate) fn without_secrets(mut row: Value, redaction: &Redaction) -> Value {
     for keyed in ["/details/g", "/meta"] {

@@ -73,7 +73,7 @@ impl FactsWriter {
         }
     }
 
-    /// Whether an object that was named is there.
+    /// Checks if an object that was named is there.
     pub(crate) async fn is_written(
         &self,
         name: &str,

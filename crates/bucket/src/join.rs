@@ -44,7 +44,7 @@ pub struct JoinSummary {
     pub joined_objects: u64,
     /// Objects that were written for them.
     pub written_objects: u64,
-    /// Whether it was stopped before everything was done.
+    /// `true` when it was stopped before everything was done.
     pub is_stopped: bool,
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn spans_name(hash: Option<&str>, is_compressed: bool) -> String {
     }
 }
 
-/// Whether a name can be that of spans. Names come from the bucket: nothing else is ever asked for.
+/// Checks if a name can be that of spans. Names come from the bucket: nothing else is ever read.
 pub(crate) fn is_spans_name(name: &str) -> bool {
     let plain = name.strip_suffix(COMPRESSED).unwrap_or(name);
     let hash = || plain.strip_prefix("spans-")?.strip_suffix(".jsonl");
@@ -86,7 +86,7 @@ pub(crate) fn partition(at: Timestamp, days_before: i64) -> String {
     format!("{DATE}{}", at.get(..10).unwrap_or_default())
 }
 
-/// Whether a name is that of a partition: `date=` and a day.
+/// Checks if a name is that of a partition: `date=` and a day.
 pub(crate) fn is_partition(name: &str) -> bool {
     name.strip_prefix(DATE).is_some_and(|date| {
         date.len() == 10 && format!("{date}T00:00:00.000000Z").parse::<Timestamp>().is_ok()
@@ -109,7 +109,7 @@ pub(crate) fn facts_name_of(prefix: &Path, object: &Path) -> Option<String> {
     partition_of(name).map(|_| name.to_owned())
 }
 
-/// Whether what has this name is compressed.
+/// Checks by its name if an object is compressed.
 pub(crate) fn is_compressed(name: &str) -> bool {
     name.ends_with(COMPRESSED)
 }

@@ -19,7 +19,7 @@ use crate::committed_run::{CommittedRun, MAX_META_BYTES};
 const MAX_WHOLE_BYTES: u64 = 8 * 1024 * 1024;
 #[cfg(test)]
 pub(crate) const MAX_WHOLE_BYTES: u64 = 128 * 1024;
-/// How much zstd tries: its own default.
+/// Level of zstd: its own default.
 const COMPRESSION_LEVEL: i32 = 3;
 
 /// A completed run.

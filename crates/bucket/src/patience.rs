@@ -34,7 +34,7 @@ impl<'a> SharedObserver<'a> {
     }
 }
 
-/// How long requests are repeated.
+/// Policy and cancellation of repeated requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Patience {
     pub(crate) retry: RetryPolicy,

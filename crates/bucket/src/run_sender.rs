@@ -34,13 +34,13 @@ pub(crate) struct RunSender {
     pub(crate) redaction: Redaction,
     pub(crate) patience: Patience,
     is_compressed: bool,
-    /// Whether runs are looked at in the bucket although they were sent before.
+    /// A check in the bucket of runs that were sent before.
     again: bool,
     /// Large runs that are sent at the same time: each needs the memory of a part.
     large_runs: Semaphore,
 }
 
-/// What has become of a run.
+/// Outcome of sending a run.
 pub(crate) enum Shipped {
     /// It is committed; its line of facts is still to be written.
     Committed {
@@ -216,7 +216,7 @@ impl RunSender {
         let path_of = |name: &str| layout::of_run(&self.bucket.prefix, run.trace_id, name);
         let Some(whole) = &package.whole else {
             // In parts, an object cannot be written only where there is none: it has the name of its contents, and
-            // whoever writes it, too, writes the same.
+            // another writer of it writes the same.
             let path = path_of(&own_name);
             let upload = || self.upload(run, package, &path);
             return Ok(self
@@ -231,7 +231,7 @@ impl RunSender {
                 return Ok(Some(name));
             }
         }
-        // The bytes under the name of their hash are the same ones, whoever wrote them. Compressed by another version they
+        // The bytes under the name of their hash are the same ones, by any writer. Compressed by another version they
         // may differ, and hold the same log.
         self.create_or_same(&path_of(&own_name), whole, observe).await?;
         Ok(Some(own_name))

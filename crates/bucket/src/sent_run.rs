@@ -7,10 +7,10 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 use tracer_sdk::format::{META_FILE, SPANS_FILE};
 
-/// What was sent of a run.
+/// State of a run that was sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SentRun {
-    /// What its files looked like when they were sent.
+    /// Stamp of its files when they were sent.
     pub(crate) files: String,
     /// Hash of the log as it was sent.
     pub(crate) sha256: String,
@@ -18,11 +18,11 @@ pub(crate) struct SentRun {
     /// The object of facts that is to list it: named before it is written, so that a shipper that was killed can look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) facts: Option<String>,
-    /// Whether the facts are there, too: nothing is left to do.
+    /// `true` when the facts are there, too: nothing is left to do.
     pub(crate) complete: bool,
 }
 
-/// What the files of a run look like from outside. A run that has not ended has none.
+/// Stamp of the files of a run: sizes and times. A run that has not ended has none.
 pub(crate) fn files_stamp(directory: &Path) -> Option<String> {
     let part = |name: &str| {
         let metadata = fs::symlink_metadata(directory.join(name)).ok()?;

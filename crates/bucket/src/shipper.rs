@@ -1,7 +1,7 @@
 //! [`Shipper`]: sends the completed runs of a data directory to a bucket, each once and whole.
 //!
 //! A run is committed by its `meta.json`, which is written after its spans. Then the facts of the batch are written as one
-//! object, whose name the journal remembers before: whoever goes on after a shipper that was killed looks for it. So a run is
+//! object, whose name the journal remembers before: the shipper after one that was killed asks for it. So a run is
 //! listed once, whenever a shipper dies.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -42,13 +42,13 @@ const TURNS_PER_LATE_SPAN: u64 = 6;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ShipOptions {
-    /// Whether spans and facts are compressed by zstd.
+    /// Compression of spans and facts by zstd.
     pub is_compressed: bool,
-    /// Whether runs are looked at in the bucket although they were sent before.
+    /// A check in the bucket of runs that were sent before.
     pub again: bool,
     /// When a request is repeated.
     pub retry: RetryPolicy,
-    /// How often [`Shipper::follow`] looks at the data directory.
+    /// Interval in which [`Shipper::follow`] lists the data directory.
     pub poll_interval: Duration,
 }
 
@@ -92,7 +92,7 @@ pub struct Shipper {
     is_unredacted: bool,
     options: ShipOptions,
     summary: ShipSummary,
-    /// Runs that were looked at again already.
+    /// Runs that were checked again already.
     looked_again: HashSet<TraceId>,
     /// Runs that cannot be sent, by what their files looked like.
     unsendable: HashMap<TraceId, Option<String>>,
@@ -130,7 +130,7 @@ impl Shipper {
         })
     }
 
-    /// Whether the user has to agree first: runs leave this machine, and nobody has agreed yet.
+    /// `true` when the user has to agree first: runs leave this machine, and no user has agreed yet.
     #[must_use]
     pub fn needs_confirmation(&self) -> bool {
         self.sender.bucket.url.is_remote() && !self.journal.is_confirmed()
@@ -240,7 +240,7 @@ impl Shipper {
         }
         match halt {
             None => self.write_facts(rows, observe).await,
-            // Whoever stops it wants what is committed to be seen.
+            // A user who stops it wants what is committed to be seen.
             Some(Halt::Stopped) => {
                 self.write_facts(rows, observe).await?;
                 Err(Halt::Stopped)
@@ -363,7 +363,7 @@ impl Shipper {
                 unlisted.extend(runs);
             }
         }
-        // These are sent anew: they are in the bucket already, which costs a look, and then they get their facts.
+        // These are sent again: they are in the bucket already, which costs a request, and then they get their facts.
         let directories: Vec<RunDirectory> = unlisted
             .into_iter()
             .map(|(run, _)| RunDirectory {

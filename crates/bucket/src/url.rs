@@ -25,7 +25,7 @@ pub(crate) enum Service {
     Folder,
 }
 
-/// Where a team's runs lie: `s3://bucket/prefix`, `gs://…`, `az://…` or `file:///folder`.
+/// Place of a team's runs: `s3://bucket/prefix`, `gs://…`, `az://…` or `file:///folder`.
 ///
 /// ```
 /// use tracer_bucket::BucketUrl;
@@ -43,7 +43,7 @@ pub struct BucketUrl {
     pub(crate) bucket: String,
     /// The folder itself; empty of what is no folder.
     pub(crate) folder: PathBuf,
-    /// What all names in the bucket begin with.
+    /// The begin of all names in the bucket.
     pub(crate) prefix: Path,
     text: String,
 }
@@ -52,7 +52,7 @@ impl std::str::FromStr for BucketUrl {
     type Err = BucketError;
 
     fn from_str(text: &str) -> Result<Self, BucketError> {
-        // The text itself is never quoted: whoever puts a key into it must not find it in a log.
+        // The text itself is never quoted: a key in it must not get into a log.
         let invalid = |reason: &str| BucketError::Url {
             reason: reason.to_owned(),
         };
@@ -117,7 +117,7 @@ impl std::str::FromStr for BucketUrl {
 }
 
 impl BucketUrl {
-    /// Whether what is sent there leaves this machine.
+    /// `true` when what is sent there leaves this machine.
     ///
     /// ```
     /// use tracer_bucket::BucketUrl;

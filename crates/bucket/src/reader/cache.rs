@@ -25,10 +25,10 @@ const VERSION: u32 = 1;
 const MAX_FETCHED_BYTES: u64 = 64 * 1024;
 /// Folder of what is being fetched, or removed.
 const UNFINISHED_FOLDER: &str = "fetching";
-/// What stays unfinished for longer was left by a process that died.
+/// Age of what a process that died has left.
 const MAX_UNFINISHED: Duration = Duration::from_secs(24 * 3600);
 
-/// What is known of a fetched run.
+/// State of a fetched run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FetchedRun {
     version: u32,
@@ -130,7 +130,7 @@ impl RunCache {
         Err(io::Error::other("other processes fetch it again and again"))
     }
 
-    /// Takes a run away, at once for whoever looks.
+    /// Takes a run away, at once for all readers.
     fn remove(&self, run: TraceId) -> io::Result<()> {
         let aside = self.begin(run)?;
         match fs::rename(self.path(run), aside.join("removed")) {

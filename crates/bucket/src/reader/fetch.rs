@@ -20,19 +20,19 @@ use crate::layout;
 
 /// Bytes of a log: what claims to be larger is not fetched.
 const MAX_LOG_BYTES: u64 = 64 * 1024 * 1024 * 1024;
-/// How many times its object a log may be: what is beyond is a trap.
+/// Ratio of a log to its object; a larger one is a trap.
 const MAX_RATIO: u64 = 1_000;
 /// The same of small objects.
 const MIN_RATIO_BYTES: u64 = 64 * 1024 * 1024;
 /// The memory that decompression may take, as a power of two.
 const MAX_WINDOW_LOG: u32 = 23;
-/// How often a run that changes meanwhile is begun again.
+/// Attempts to fetch a run that changes meanwhile.
 const MAX_STARTS: usize = 3;
 
 /// Why a run was not fetched.
 enum NotFetched {
     Failed(FetchError),
-    /// What `meta.json` named has expired or is another one, as the error says, or it was replaced meanwhile.
+    /// The object that `meta.json` named has expired or is another one, as the error says, or it was replaced meanwhile.
     Changed(FetchError),
 }
 
@@ -196,7 +196,7 @@ fn damaged(reason: &str) -> NotFetched {
     NotFetched::Changed(FetchError::Damaged(reason.to_owned()))
 }
 
-/// What cannot be unpacked, or is longer than it should be, is not what `meta.json` names; a full disk is another matter.
+/// Content that cannot be unpacked, or is too long, is not what `meta.json` names; a full disk is another matter.
 fn unpacked(error: io::Error) -> NotFetched {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::PermissionDenied => {

@@ -1,4 +1,4 @@
-//! The lines of an object of facts, one after the other, whatever its size and whoever wrote it.
+//! The lines of an object of facts, one after the other, of any size and by any writer.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 

@@ -58,7 +58,7 @@ struct ReaderState {
     cache: RunCache,
     sent: SentCopies,
     here: RunStore,
-    /// Runs that are being fetched: whoever wants one of them waits for it.
+    /// Runs that are being fetched: a second caller of one waits for it.
     fetching: Mutex<HashMap<TraceId, Arc<Mutex<()>>>>,
 }
 
@@ -111,7 +111,7 @@ impl BucketReader {
         })))
     }
 
-    /// Where the bucket is.
+    /// URL of the bucket.
     #[must_use]
     pub fn url(&self) -> &BucketUrl {
         &self.0.url
@@ -165,7 +165,7 @@ impl fmt::Debug for BucketReader {
     }
 }
 
-/// What a mutex holds: nothing here is left half-changed by a thread that panics.
+/// Content of a mutex: nothing here is left half-changed by a thread that panics.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

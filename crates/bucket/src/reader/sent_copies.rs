@@ -1,4 +1,4 @@
-//! [`SentCopies`]: which runs of this machine are as they were sent to a bucket, by the journal of whoever sent them.
+//! [`SentCopies`]: runs of this machine that are as they were sent to a bucket, by the journal of their shipper.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,13 +16,13 @@ use crate::sent_run::files_stamp;
 /// Bytes of a journal that is read.
 const MAX_JOURNAL_BYTES: u64 = 256 * 1024 * 1024;
 
-/// How long a look at the journal serves: many runs are asked for at once.
+/// Time for which a stamp of the journal serves: many runs are checked at once.
 #[cfg(not(test))]
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 #[cfg(test)]
 const LOOK_INTERVAL: Duration = Duration::ZERO;
 
-/// What the journal of a bucket says, read again when it is another one.
+/// Content of the journal of a bucket, read again when it has changed.
 pub(super) struct SentCopies {
     path: PathBuf,
     known: Mutex<KnownJournal>,
@@ -49,7 +49,7 @@ impl SentCopies {
         }
     }
 
-    /// Whether a run that is in the bucket has changed here since it was sent. One that this machine did not send has not:
+    /// `true` when a run that is in the bucket has changed here since it was sent. One that this machine did not send has not:
     /// it came from elsewhere.
     pub(super) fn has_changed(&self, directory: &RunDirectory) -> bool {
         let mut known = locked(&self.known);

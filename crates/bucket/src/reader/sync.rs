@@ -35,19 +35,19 @@ const MAX_WHOLE_OBJECT: u64 = 4 * 1024 * 1024;
 const WAITING_PARTS: usize = 16;
 /// Lines that are taken over together.
 const LINES_PER_TURN: usize = 1_000;
-/// Lines between two commits; the first time nobody else waits for the database.
+/// Lines between two commits; the first time no other process waits for the database.
 const LINES_PER_COMMIT: usize = 8_000;
 const FIRST_LINES_PER_COMMIT: usize = 64_000;
-/// How long the first answer of the bucket may take: without a network, what is here is shown.
+/// Time for the first answer of the bucket: without a network, what is here is shown.
 const MAX_FIRST_ANSWER: Duration = Duration::from_secs(10);
 /// Listings of one synchronization, where objects are removed meanwhile.
 const MAX_LISTINGS: usize = 3;
-/// How long another process that synchronizes is waited for.
+/// Time for another process that synchronizes.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(60);
 /// Names of one answer of a listing, to count requests.
 const NAMES_PER_LISTING: u64 = 1_000;
 
-/// How far synchronizing is.
+/// Progress of synchronizing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SyncProgress {
@@ -57,7 +57,7 @@ pub struct SyncProgress {
     pub lines: u64,
 }
 
-/// What synchronizing did.
+/// Result of synchronizing.
 ///
 /// ```
 /// assert_eq!(tracer_bucket::SyncSummary::default().passed_over(), 0);
@@ -79,7 +79,7 @@ pub struct SyncSummary {
     pub odd_objects: u64,
     /// Requests to the bucket.
     pub requests: u64,
-    /// Whether another process synchronized at the same time, and for long.
+    /// `true` when another process synchronized at the same time, and for long.
     pub is_busy: bool,
 }
 
@@ -116,7 +116,7 @@ impl<E: Into<BucketError>> From<E> for SyncHalt {
     }
 }
 
-/// What an object of facts failed with while it was read.
+/// Failure of an object of facts while it was read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct PartFailure(String);
@@ -204,7 +204,7 @@ fn turn(folder: &FilePath) -> Option<File> {
     }
 }
 
-/// What takes lines over.
+/// Taker of lines into the mirror.
 struct Taking<'a> {
     writer: &'a mut MirrorWriter,
     lines: Vec<MirrorLine>,
@@ -340,7 +340,7 @@ async fn list_and_read(
         let mut objects = pin!(read.buffer_unordered(CONCURRENT_OBJECTS));
         while let Some(found) = objects.try_next().await? {
             if sender.send(Ok(found)).await.is_err() {
-                // Whoever wanted it has failed.
+                // The receiver has failed.
                 return Ok(());
             }
         }

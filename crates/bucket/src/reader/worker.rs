@@ -31,7 +31,7 @@ impl Worker {
         })
     }
 
-    /// Begins work that nobody waits for.
+    /// Begins work without waiting for it.
     pub(super) fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.handle.spawn(work);
     }
@@ -43,7 +43,7 @@ impl Worker {
     ) -> Option<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         self.handle.spawn(async move {
-            // Whoever waits does so until this arrives.
+            // The caller waits until this arrives.
             let _ = sender.send(work.await);
         });
         receiver.recv().ok()
