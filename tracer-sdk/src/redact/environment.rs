@@ -1,11 +1,8 @@
 //! The process's own secrets: literal values of environment variables with a secret-like name.
 
 use super::RedactionSettings;
-use super::keys::{DEFAULTS, RedactKeys};
-use super::name_words::NameMeaning;
-use super::names::class;
-use super::shapes::{Beside, Sign, SignSink};
-use super::values::{is_path, is_placeholder};
+use super::keys::{Confidence, DEFAULTS, NameMeaning, RedactKeys};
+use super::value::{is_path, is_placeholder};
 
 /// Shorter values would be found in ordinary text.
 const MIN_VALUE_BYTES: usize = 8;
@@ -66,15 +63,12 @@ impl EnvironmentSecrets {
         self.0.is_empty()
     }
 
-    pub(super) fn noticed_by(&self, notice: &mut SignSink<'_>) {
-        for value in &self.0 {
-            if let Some([first, second, third]) = value.as_bytes().first_chunk() {
-                notice(Sign {
-                    pair: [*first, *second],
-                    beside: Beside::After(&[*third]),
-                });
-            }
-        }
+    /// The beginnings of the values, which they are found by.
+    pub(super) fn anchors(&self) -> impl Iterator<Item = &[u8]> {
+        const MOST: usize = 16;
+        self.0
+            .iter()
+            .map(|value| value.as_bytes().get(..MOST).unwrap_or(value.as_bytes()))
     }
 
     /// Where the value that begins at `start` ends.
@@ -89,14 +83,15 @@ impl EnvironmentSecrets {
 
 /// Whether a variable with this name holds a secret, by the redact keys of the settings or by the default ones.
 fn is_secret(name: &str, value: &str, keys: &RedactKeys) -> bool {
-    let Some(class) = class(name.as_bytes(), keys).or_else(|| class(name.as_bytes(), &DEFAULTS)) else {
+    let by = |keys: &RedactKeys| keys.meaning(name.as_bytes());
+    let Some(class) = by(keys).or_else(|| by(&DEFAULTS)) else {
         return false;
     };
     let is_harmless = HARMLESS_VARIABLES.contains(&name) || is_path(value.as_bytes());
     // `SERVICE_AUTH` may as well say how to sign in.
     let is_word =
         || is_placeholder(value.as_bytes()) || MODES.iter().any(|mode| value.eq_ignore_ascii_case(mode));
-    let is_no_code = class == NameMeaning::Code && !class.hides_member(value.as_bytes());
+    let is_no_code = class == NameMeaning::Code && !class.hides(value.as_bytes(), Confidence::Likely);
     !(is_harmless || is_no_code || is_number_of(class, value) || (class == NameMeaning::Token && is_word()))
 }
 

@@ -1,15 +1,13 @@
-//! The key rule: which field, map and option names hold a secret (decisions, section 6).
+//! The key rule, and other names of secrets: which keys, options and variables hold one (decisions, section 6).
 //!
-//! A key matches when its last words spell a redact key, alone or followed by `value`, `key`, `hash` or `header`.
-//! Separators are skipped, so `api_key`, `X-Api-Key`, `apiKey` and `apikey` are one key, and what was compared must
-//! begin where a word begins, so `compass` is not `pass`. Nothing is allocated: this runs for every key of every payload.
+//! A key matches when its last words spell a redact key, alone or followed by `value`, `key`, `hash` or `header`. Separators are
+//! skipped, so `api_key`, `X-Api-Key`, `apiKey` and `apikey` are one key, and a match begins where a word begins, so `compass` is not `pass`.
 
 use crate::process::Computed;
 use crate::settings::DEFAULT_REDACT_KEYS;
 
-use super::fold::{FoldedName, backwards, plural_endings, words_backwards};
-use super::name_words::{self, NameMeaning};
-use super::tails::Tails;
+use super::fold::FoldedName;
+use super::value::{is_code_number, is_number, is_placeholder, is_plausible, looks_random, looks_secret};
 
 /// What a key says about the value under it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -21,6 +19,50 @@ pub(crate) enum KeyVerdict {
     Secret,
     /// The value is a secret unless it is a number or a boolean: tests `pass`, and models count `token`s.
     SecretUnlessNumber,
+}
+
+/// How much a name says, the most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NameMeaning {
+    /// It names a secret.
+    Secret,
+    /// It names a token: a secret unless it is a number.
+    Token,
+    /// It names a key: a secret when its value looks like one.
+    Key,
+    /// It names a code of digits that people type.
+    Code,
+    /// It is a word that means other things, too: a secret when its value looks like a password.
+    Word,
+}
+
+/// How surely a place holds the value of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confidence {
+    /// An argument behind its option.
+    Explicit,
+    /// JSON, an element, an environment variable, a member beside its name.
+    Structured,
+    /// Code and prose are as likely.
+    Likely,
+}
+
+impl NameMeaning {
+    /// Whether `value` is a secret under a name that says this.
+    pub(crate) fn hides(self, value: &[u8], confidence: Confidence) -> bool {
+        match (self, confidence) {
+            (Self::Secret, Confidence::Likely) | (Self::Word, _) => is_plausible(value, 6),
+            (Self::Secret, _) => !is_placeholder(value),
+            (Self::Token, Confidence::Explicit) => !is_number(value) && !is_placeholder(value),
+            (Self::Token, Confidence::Structured) => {
+                !is_number(value) && (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)
+            }
+            (Self::Token, Confidence::Likely) => !is_number(value) && is_plausible(value, 8),
+            (Self::Key, Confidence::Explicit) => looks_random(value) && !is_placeholder(value),
+            (Self::Key, _) => looks_secret(value),
+            (Self::Code, _) => is_code_number(value) || looks_secret(value),
+        }
+    }
 }
 
 /// Default redact keys that in a text seldom name a secret: `pass: …`, `auth: …`.
@@ -35,89 +77,177 @@ const OFTEN_WORDS: [&str; 8] = [
     "token",
 ];
 
-/// The keys of the default list, whatever the settings say.
-pub(super) static DEFAULTS: Computed<RedactKeys> =
-    Computed::new(|| RedactKeys::new(&DEFAULT_REDACT_KEYS.map(str::to_owned)));
-
 /// Words that may follow a redact key without making it harmless.
-const FOLLOWING_WORDS: [&[u8]; 4] = words_backwards![b"value", b"key", b"hash", b"header"];
+const FOLLOWING_WORDS: [&str; 4] = ["value", "key", "hash", "header"];
 
 /// Redact keys that no other word ends in: they count without a boundary before them, as in `PGPASSWORD`.
 const UNMISTAKABLE: [&str; 4] = ["password", "passwd", "passphrase", "apikey"];
 
-/// What the other redact keys may be joined to without a boundary, as in `sshpass` and `authtoken`.
-const JOINED_TO: [&str; 47] = [
-    "access",
-    "admin",
-    "api",
-    "app",
-    "auth",
-    "aws",
-    "azure",
-    "bearer",
-    "bot",
-    "client",
-    "csrf",
-    "database",
-    "db",
-    "email",
-    "encryption",
-    "ftp",
-    "git",
-    "github",
-    "gitlab",
-    "http",
-    "id",
-    "imap",
-    "ldap",
-    "login",
-    "mail",
-    "master",
-    "mongo",
-    "my",
-    "mysql",
-    "oauth",
-    "pg",
-    "postgres",
-    "private",
-    "proxy",
-    "redis",
-    "refresh",
-    "require",
-    "root",
-    "secret",
-    "session",
-    "signing",
-    "smtp",
-    "sql",
-    "ssh",
-    "sudo",
-    "user",
-    "xsrf",
+/// Words that the other redact keys may be joined to without a boundary, as in `sshpass` and `authtoken`.
+const JOINED_TO: &str = " access admin api app auth aws azure bearer bot client csrf database db email encryption ftp git github gitlab \
+    http id imap ldap login mail master mongo my mysql oauth pg postgres private proxy redis refresh require root secret session signing \
+    smtp sql ssh sudo user xsrf ";
+
+/// Words before `token` for a place in a list, or for a token of a model's vocabulary.
+const HARMLESS_TOKENS: [&str; 30] = [
+    "cancel",
+    "cancellation",
+    "cancelation",
+    "next",
+    "page",
+    "input",
+    "output",
+    "previous",
+    "prev",
+    "continuation",
+    "continue",
+    "pagination",
+    "cursor",
+    "sync",
+    "resume",
+    "eos",
+    "bos",
+    "pad",
+    "padding",
+    "unk",
+    "unknown",
+    "sep",
+    "cls",
+    "mask",
+    "special",
+    "start",
+    "end",
+    "stop",
+    "first",
+    "last",
 ];
+
+/// Words before `key` that make a name harmless.
+const HARMLESS_KEYS: [&str; 29] = [
+    "primary",
+    "foreign",
+    "public",
+    "sort",
+    "partition",
+    "cache",
+    "idempotency",
+    "row",
+    "index",
+    "shard",
+    "routing",
+    "group",
+    "object",
+    "unique",
+    "composite",
+    "map",
+    "dict",
+    "registry",
+    "hot",
+    "lookup",
+    "order",
+    "range",
+    "dedupe",
+    "dedup",
+    "natural",
+    "candidate",
+    "join",
+    "hash",
+    "config",
+];
+
+/// Words before the name of a secret that ask for its presence.
+const QUESTIONS: [&str; 6] = ["has", "is", "needs", "requires", "show", "hide"];
+
+/// A last word of names beside the redact keys.
+struct LastWord {
+    word: &'static str,
+    /// The meaning of a name of several words.
+    ending: NameMeaning,
+    /// The meaning of the word alone.
+    alone: Option<NameMeaning>,
+}
+
+const fn word(word: &'static str, ending: NameMeaning, alone: Option<NameMeaning>) -> LastWord {
+    LastWord { word, ending, alone }
+}
+
+const LAST_WORDS: &[LastWord] = {
+    use NameMeaning::{Code, Key, Secret, Token, Word};
+    &[
+        word("key", Key, None),
+        word("pat", Key, Some(Key)),
+        word("sk", Key, None),
+        word("creds", Token, Some(Token)),
+        word("cred", Token, Some(Token)),
+        word("pin", Code, Some(Code)),
+        word("otp", Code, Some(Code)),
+        word("totp", Code, Some(Code)),
+        word("otpcode", Code, Some(Code)),
+        word("totpcode", Code, Some(Code)),
+        word("mfacode", Code, Some(Code)),
+        word("pincode", Code, Some(Code)),
+        word("recoverycode", Code, Some(Code)),
+        word("backupcode", Code, Some(Code)),
+        word("pw", Secret, Some(Word)),
+        word("psk", Secret, Some(Word)),
+        word("token", Token, None),
+        word("secret", Secret, None),
+        word("password", Secret, None),
+        word("passwd", Secret, Some(Secret)),
+        word("passphrase", Secret, Some(Secret)),
+        word("passcode", Secret, Some(Secret)),
+        word("pwd", Secret, None),
+        word("credential", Secret, None),
+        word("credentials", Secret, None),
+        word("secretkeybase", Secret, Some(Secret)),
+        word("passwordconfirmation", Secret, Some(Secret)),
+        word("passwordconfirm", Secret, Some(Secret)),
+        word("passwordagain", Secret, Some(Secret)),
+        word("passwordplain", Secret, Some(Secret)),
+        word("privatekeypem", Secret, Some(Secret)),
+        word("credentialsjson", Secret, Some(Secret)),
+    ]
+};
+
+/// Whether the words before `start`, where the word for a secret begins, make the name harmless.
+fn is_harmless_before(name: &FoldedName, start: usize, last_word: &str) -> bool {
+    let more: &[&str] = match last_word {
+        "token" => &HARMLESS_TOKENS,
+        "key" | "pat" | "sk" => &HARMLESS_KEYS,
+        _ => &[],
+    };
+    QUESTIONS
+        .iter()
+        .chain(more)
+        .any(|word| name.spelled(start, word).is_some())
+}
+
+/// The meaning of a name by its last word, although no redact key matches.
+pub(super) fn by_last_word(name: &FoldedName) -> Option<NameMeaning> {
+    let end = name.without_number(name.length());
+    LAST_WORDS.iter().find_map(|last| {
+        let start = name.without_number(name.spelled(end, last.word)?);
+        let meaning = if start == 0 { last.alone } else { Some(last.ending) }?;
+        (!is_harmless_before(name, start, last.word)).then_some(meaning)
+    })
+}
+
+/// The keys of the default list, whatever the settings say.
+pub(super) static DEFAULTS: Computed<RedactKeys> =
+    Computed::new(|| RedactKeys::new(&DEFAULT_REDACT_KEYS.map(str::to_owned)));
 
 /// The redact keys, ready for comparing.
 #[derive(Debug)]
-pub(super) struct RedactKeys {
-    list: Vec<RedactKey>,
-    /// The numbers of the keys by their last letter.
-    by_last: Box<[Vec<u16>; 256]>,
-    tails: Tails,
-    /// Those, and the last letters of the other names that are looked for in texts.
-    names: Tails,
-    /// Those, and the last letters of names that say something of another value.
-    all: Tails,
-}
+pub(super) struct RedactKeys(Vec<RedactKey>);
 
 #[derive(Debug)]
 struct RedactKey {
-    /// The key's letters and digits, folded, from the last to the first.
-    reversed: Vec<u8>,
+    /// Its letters and digits, folded.
+    letters: Vec<u8>,
     verdict: KeyVerdict,
-    /// What it says in a text.
-    name: NameMeaning,
+    meaning: NameMeaning,
     is_unmistakable: bool,
-    /// Words before it may say that the value is none of a secret.
+    /// Words before it may make the name harmless.
     is_default: bool,
     /// `tokens` are what models count: it has no plural.
     is_token: bool,
@@ -126,131 +256,251 @@ struct RedactKey {
 impl RedactKey {
     fn new(key: &str) -> Option<Self> {
         let folded = FoldedName::new(key.as_bytes());
-        let spells = |word: &str| reversed(word) == folded.from(0);
-        let is_default = DEFAULT_REDACT_KEYS.iter().any(|key| spells(key));
-        let is_token = folded.spelled(0, &backwards(b"token")).is_some();
-        let reversed = folded.from(0).to_vec();
-        (!reversed.is_empty()).then_some(Self {
+        let letters = folded.before(folded.length());
+        let is = |word: &str| {
+            word.bytes()
+                .filter(|byte| *byte != b'_')
+                .eq(letters.iter().copied())
+        };
+        let is_default = DEFAULT_REDACT_KEYS.iter().any(|key| is(key));
+        let is_token = folded.spelled(folded.length(), "token").is_some();
+        (!letters.is_empty()).then(|| Self {
             verdict: if is_token || is_default {
                 KeyVerdict::SecretUnlessNumber
             } else {
                 KeyVerdict::Secret
             },
-            name: if is_token || OFTEN_WORDS.iter().any(|word| spells(word)) {
+            meaning: if is_token || OFTEN_WORDS.iter().any(|word| is(word)) {
                 NameMeaning::Token
             } else {
                 NameMeaning::Secret
             },
             is_default,
             is_token,
-            is_unmistakable: UNMISTAKABLE.iter().any(|word| spells(word)),
-            reversed,
+            is_unmistakable: UNMISTAKABLE.iter().any(|word| is(word)),
+            letters: letters.to_vec(),
         })
     }
-}
 
-/// The letters of `word` from the last to the first.
-fn reversed(word: &str) -> Vec<u8> {
-    word.bytes().rev().filter(u8::is_ascii_alphanumeric).collect()
+    fn is_spelled(&self, name: &FoldedName, end: usize) -> bool {
+        let Some(start) = name
+            .before(end)
+            .strip_suffix(self.letters.as_slice())
+            .map(<[u8]>::len)
+        else {
+            return false;
+        };
+        let last_word = if self.is_token { "token" } else { "" };
+        if self.is_default && is_harmless_before(name, start, last_word) {
+            return false;
+        }
+        name.begins_word(start) || self.is_unmistakable || {
+            let joined = std::str::from_utf8(name.beginning_of_word(start)).unwrap_or_default();
+            !joined.is_empty() && JOINED_TO.split(' ').any(|word| word == joined)
+        }
+    }
 }
 
 impl RedactKeys {
     pub(super) fn new(redact_keys: &[String]) -> Self {
-        let keys: Vec<RedactKey> = redact_keys.iter().filter_map(|key| RedactKey::new(key)).collect();
-        let mut by_last = Box::new([const { Vec::new() }; 256]);
-        for (number, key) in keys.iter().enumerate() {
-            if let (Some(last), Ok(number)) = (key.reversed.first(), u16::try_from(number)) {
-                by_last[usize::from(*last)].push(number);
-            }
-        }
-        let words = keys.iter().map(|key| key.reversed.as_slice());
-        let tails = words.chain(FOLLOWING_WORDS).fold(Tails::none(), Tails::and);
-        let names = name_words::other_names().fold(tails.clone(), Tails::and);
-        Self {
-            list: keys,
-            by_last,
-            tails,
-            all: name_words::with_roles(names.clone()),
-            names,
-        }
+        Self(redact_keys.iter().filter_map(|key| RedactKey::new(key)).collect())
     }
 
-    /// Whether the name may end in a redact key.
-    pub(super) fn may_match(&self, name: &[u8]) -> bool {
-        self.tails.may_match(name)
+    /// What is left of each key as letters that a name in a text contains together.
+    pub(super) fn letters(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(|key| key.letters.as_slice())
     }
 
-    pub(super) fn verdict(&self, name: &[u8]) -> KeyVerdict {
-        if !self.may_match(name) {
-            return KeyVerdict::Keep;
-        }
-        self.find(&FoldedName::new(name))
-            .map_or(KeyVerdict::Keep, |(verdict, _)| verdict)
+    pub(super) fn verdict(&self, name: &FoldedName) -> KeyVerdict {
+        self.find(name).map_or(KeyVerdict::Keep, |key| key.verdict)
     }
 
-    /// Whether the end of a name in a text may be that of one that says something.
-    pub(super) fn may_name(&self, end: &[u8]) -> bool {
-        self.names.may_match(end)
+    /// The meaning of a name in a text: by the key rule, or by its last word.
+    pub(super) fn meaning(&self, name: &[u8]) -> Option<NameMeaning> {
+        let name = FoldedName::new(name);
+        self.find(&name)
+            .map(|key| key.meaning)
+            .or_else(|| by_last_word(&name))
     }
 
-    /// Whether the end of a name in a text may be that of one that says something of its value or of another.
-    pub(super) fn may_say_something(&self, end: &[u8]) -> bool {
-        self.all.may_match(end)
-    }
-
-    /// What the redact key says that the name's last words spell.
-    pub(super) fn find(&self, name: &FoldedName) -> Option<(KeyVerdict, NameMeaning)> {
-        let mut position = name.without_number(0);
+    fn find(&self, name: &FoldedName) -> Option<&RedactKey> {
+        let mut end = name.without_number(name.length());
         loop {
-            if let Some(key) = self.find_at(name, position) {
-                return Some((key.verdict, key.name));
+            if let Some(key) = self.find_at(name, end) {
+                return Some(key);
             }
-            let before = FOLLOWING_WORDS
+            let start = FOLLOWING_WORDS
                 .iter()
-                .find_map(|word| name.spelled_or_plural(position, word))?;
-            position = name.without_number(before);
+                .find_map(|word| name.spelled_or_plural(end, word))?;
+            end = name.without_number(start);
         }
     }
 
-    fn find_at(&self, name: &FoldedName, position: usize) -> Option<&RedactKey> {
-        let letters = name.from(position);
-        let mut best: Option<&RedactKey> = None;
-        let plural = plural_endings(letters, true);
-        for (ending, is_plural) in [(Some(0), false), (plural[0], true), (plural[1], true)] {
-            let Some(&last) = ending.and_then(|ending| letters.get(ending)) else {
-                continue;
-            };
-            let from = position + ending.unwrap_or_default();
-            for number in &self.by_last[usize::from(last)] {
-                let Some(key) = self.list.get(usize::from(*number)) else {
-                    continue;
-                };
-                let fits = !is_plural || (!key.is_token && (ending == Some(1) || last == b'h'));
-                if fits
-                    && key.is_spelled(name, from)
-                    && best.is_none_or(|best| best.verdict != KeyVerdict::Secret)
-                {
-                    best = Some(key);
-                }
-            }
-        }
-        best
+    /// The key before `end`; one of the user's own before a default one.
+    fn find_at(&self, name: &FoldedName, end: usize) -> Option<&RedactKey> {
+        let singular = name.without_plural(end, false);
+        let singular_of_es = name.without_plural(end, true);
+        let is_spelled = |key: &&RedactKey| {
+            let is_es = key.letters.ends_with(b"h");
+            let stem = if is_es { singular_of_es } else { singular };
+            key.is_spelled(name, end) || stem.is_some_and(|stem| !key.is_token && key.is_spelled(name, stem))
+        };
+        self.0
+            .iter()
+            .filter(is_spelled)
+            .max_by_key(|key| key.verdict == KeyVerdict::Secret)
     }
 }
 
-impl RedactKey {
-    fn is_spelled(&self, name: &FoldedName, position: usize) -> bool {
-        let end = position + self.reversed.len();
-        if !name.from(position).starts_with(&self.reversed)
-            || (self.is_default && name_words::is_harmless_before(name, end, self.is_token))
-        {
-            return false;
+/// The position of a member among its neighbours: `{"name": "password", "value": …}`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum NameRole {
+    /// None.
+    #[default]
+    Other,
+    /// Its text names the value of a neighbour.
+    Name,
+    /// The same, for people.
+    Label,
+    /// It holds the value that a neighbour names.
+    Value,
+    /// It holds the value that counts when none is given.
+    Default,
+}
+
+const NAME_WORDS: [&str; 15] = [
+    "name",
+    "key",
+    "header",
+    "field",
+    "variable",
+    "var",
+    "param",
+    "parameter",
+    "property",
+    "setting",
+    "option",
+    "attribute",
+    "env",
+    "id",
+    "k",
+];
+const VALUE_WORDS: [&str; 4] = ["value", "values", "val", "v"];
+
+/// The longest name of a member with a role.
+pub(super) const MAX_ROLE_BYTES: usize = 24;
+
+impl NameRole {
+    /// The role of a member by its last word; a single letter must be the whole name.
+    pub(super) fn of(name: &[u8]) -> Self {
+        if name.len() > MAX_ROLE_BYTES {
+            return Self::Other;
         }
-        name.is_word_start(end) || self.is_unmistakable || {
-            let joined = name.rest_of_word(end);
-            JOINED_TO
-                .iter()
-                .any(|word| word.len() == joined.len() && word.bytes().rev().eq(joined.iter().copied()))
+        let name = FoldedName::new(name);
+        let is = |word: &&str| {
+            name.spelled(name.length(), word)
+                .is_some_and(|start| word.len() > 1 || start == 0)
+        };
+        if VALUE_WORDS.iter().any(is) {
+            Self::Value
+        } else if NAME_WORDS.iter().any(is) {
+            Self::Name
+        } else if is(&"default") {
+            Self::Default
+        } else if is(&"label") {
+            Self::Label
+        } else {
+            Self::Other
         }
     }
+
+    /// Whether the text of such a member may name what a neighbour holds.
+    pub(crate) fn is_name(self) -> bool {
+        matches!(self, Self::Name | Self::Label)
+    }
+
+    /// Whether such a member may hold what a neighbour names.
+    pub(crate) fn is_value(self) -> bool {
+        matches!(self, Self::Value | Self::Default)
+    }
+
+    /// Whether `value` in a member with this role is a secret beside one with the role `naming` whose text means this.
+    pub(super) fn holds_secret(self, value: &[u8], naming: Self, meaning: NameMeaning) -> bool {
+        // Labels and defaults are as often read by people.
+        let confidence = if (self, naming) == (Self::Value, Self::Name) {
+            Confidence::Structured
+        } else {
+            Confidence::Likely
+        };
+        self.is_value() && naming.is_name() && meaning.hides(value, confidence)
+    }
+}
+
+/// The values beside a member of an object, by the texts of the members before them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Neighbours {
+    named: Option<NameMeaning>,
+    labelled: Option<NameMeaning>,
+}
+
+impl Neighbours {
+    /// Adds the meaning of the text of a member with this role.
+    pub(crate) fn add(&mut self, role: NameRole, meaning: NameMeaning) {
+        let known = match role {
+            NameRole::Name => &mut self.named,
+            NameRole::Label => &mut self.labelled,
+            NameRole::Other | NameRole::Value | NameRole::Default => return,
+        };
+        *known = Some(known.map_or(meaning, |known| known.min(meaning)));
+    }
+
+    /// Whether a string is a secret in a member with this role.
+    pub(crate) fn hide(self, role: NameRole, value: &[u8]) -> bool {
+        let says = |naming, meaning: Option<NameMeaning>| {
+            meaning.is_some_and(|meaning| role.holds_secret(value, naming, meaning))
+        };
+        says(NameRole::Name, self.named) || says(NameRole::Label, self.labelled)
+    }
+
+    /// Whether an array or object is one there as a whole.
+    pub(crate) fn hide_container(self, role: NameRole) -> bool {
+        role == NameRole::Value && matches!(self.named, Some(NameMeaning::Secret | NameMeaning::Token))
+    }
+}
+
+/// Whether the function `name` takes the name of a secret: `get_secret("…")`. The argument of `find_by_key("…")` is an identity, that
+/// of `find_user_by_token("…")` a token.
+pub(super) fn looks_up(name: &[u8], meaning: NameMeaning) -> bool {
+    const VERBS: [&[u8]; 9] = [
+        b"get",
+        b"find",
+        b"has",
+        b"fetch",
+        b"load",
+        b"read",
+        b"list",
+        b"describe",
+        b"delete",
+    ];
+    let is_by = name.windows(4).any(|part| match part {
+        b"_by_" | b"_BY_" => true,
+        [_, b'B', b'y', next] => next.is_ascii_uppercase(),
+        _ => false,
+    });
+    let is_lookup = VERBS.iter().any(|verb| begins_with(name, verb));
+    match meaning {
+        NameMeaning::Key | NameMeaning::Code => is_lookup || is_by,
+        _ => is_lookup && !is_by,
+    }
+}
+
+/// Whether the first word of `name` is `word`, which is in lower case.
+pub(super) fn begins_with(name: &[u8], word: &[u8]) -> bool {
+    name.split_at_checked(word.len()).is_some_and(|(first, rest)| {
+        let ends_word = match rest.first() {
+            None | Some(b'_') => true,
+            Some(next) => next.is_ascii_uppercase() && first.last().is_some_and(u8::is_ascii_lowercase),
+        };
+        ends_word && first.eq_ignore_ascii_case(word)
+    })
 }

@@ -4,26 +4,26 @@
 //! secrets share one. It answers what a key says about its value, and cleans strings: first secrets are replaced by
 //! `__REDACTED__`, then the string is cut, so that no half of a secret survives a cut. Structured values pass through [`write_json_in`](crate::write::payload::write_json_in).
 
-mod arguments;
-mod byte_set;
-mod cut;
-mod decoded;
-mod edits;
+mod anchored;
+mod argv;
+mod assignment;
+mod beside;
+mod commands;
 mod environment;
 mod fold;
-mod harmless;
+mod key_cache;
 mod keys;
-mod name_words;
-mod names;
-mod noticed;
+mod name;
+mod nested;
+mod place;
 mod redaction;
+mod rules;
 mod scan;
-mod shapes;
 mod shared;
 mod tags;
-mod tails;
 mod text;
-mod values;
+mod truncate;
+mod value;
 
 #[cfg(test)]
 mod tests;
@@ -31,18 +31,20 @@ mod tests;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(crate) use cut::{character_boundary, prefix};
-pub(crate) use keys::KeyVerdict;
+pub(crate) use keys::{Confidence, KeyVerdict, NameMeaning, NameRole, Neighbours};
 pub use redaction::Redaction;
+pub(crate) use truncate::{character_boundary, prefix};
 
 use crate::settings::{MIN_FIELD_BYTES, Settings};
 use environment::EnvironmentSecrets;
-use harmless::NameVerdict;
-pub(crate) use harmless::{MAX_REMEMBERED_BYTES, RedactorId};
+use fold::FoldedName;
+use key_cache::NameVerdict;
+pub(crate) use key_cache::{MAX_REMEMBERED_BYTES, RedactorId};
 use keys::RedactKeys;
-pub(crate) use name_words::{NameMeaning, NameRole, Neighbours};
-pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
+
+/// How much of a text past its cut is enough to know a secret across the cut.
+pub(crate) const SEEN_PAST_THE_CUT: usize = 2 * text::AHEAD;
 
 /// Longer texts name nothing.
 const MAX_NAME_BYTES: usize = 64;
@@ -151,8 +153,8 @@ impl Redactor {
             settings: settings.clone(),
             redact: settings.redact,
             max_field_bytes: settings.max_field_bytes.max(MIN_FIELD_BYTES),
+            scanner: Scanner::new(secrets, &keys),
             keys,
-            scanner: Scanner::new(secrets),
             id: RedactorId::new(),
         }
     }
@@ -172,7 +174,7 @@ impl Redactor {
     /// What `key` says about the value under it.
     pub(crate) fn key(&self, key: &str) -> KeyVerdict {
         if self.redact {
-            self.keys.verdict(key.as_bytes())
+            self.keys.verdict(&FoldedName::new(key.as_bytes()))
         } else {
             KeyVerdict::Keep
         }
@@ -182,7 +184,7 @@ impl Redactor {
     ///
     /// Names of tools, models and the like pass here: the short ones are remembered as keys are.
     pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if text.len() <= harmless::MAX_REMEMBERED_BYTES {
+        if text.len() <= key_cache::MAX_REMEMBERED_BYTES {
             self.member(text, self.max_field_bytes).key.text
         } else {
             self.clean_to(text, self.max_field_bytes).text
@@ -198,7 +200,7 @@ impl Redactor {
     /// The role of a name that is known to be harmless, to need no escape, and to have at most `max_bytes`.
     #[inline]
     pub(crate) fn role_of_harmless(&self, name: &str, max_bytes: usize) -> Option<NameRole> {
-        match harmless::look(self.id, name) {
+        match key_cache::look(self.id, name) {
             NameVerdict::Harmless(role) if name.len() <= max_bytes => Some(role),
             _ => None,
         }
@@ -215,11 +217,11 @@ impl Redactor {
     /// A string under a key, cut to `max_bytes`, and whether it is known to need no escape. A short one that comes again
     /// and again is remembered as keys are, but takes no key's place.
     pub(crate) fn value<'a>(&self, text: &'a str, max_bytes: usize) -> (Cleaned<'a>, bool) {
-        if text.len() > harmless::MAX_REMEMBERED_BYTES.min(max_bytes) {
+        if text.len() > key_cache::MAX_REMEMBERED_BYTES.min(max_bytes) {
             return (self.clean_to(text, max_bytes), false);
         }
         let id = self.id;
-        match harmless::look(id, text) {
+        match key_cache::look(id, text) {
             NameVerdict::Harmless(_) => (Cleaned::unchanged(text), true),
             NameVerdict::Another => (self.clean_to(text, max_bytes), false),
             NameVerdict::Nothing => {
@@ -240,34 +242,34 @@ impl Redactor {
             verdict,
             name,
             role: if says_nothing && self.redact {
-                name_words::role(key.as_bytes())
+                NameRole::of(key.as_bytes())
             } else {
                 NameRole::Other
             },
         };
         if says_nothing && member.is_plain && member.key == Cleaned::unchanged(key) {
-            harmless::remember(id, key, member.role);
+            key_cache::remember(id, key, member.role);
         }
         member
     }
 
     /// What a text says that names a value beside it, in a list or in another member.
     pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<NameMeaning> {
-        if !self.redact || text.len() > MAX_NAME_BYTES || harmless::is_harmless(self.id, text) {
+        if !self.redact || text.len() > MAX_NAME_BYTES || key_cache::is_harmless(self.id, text) {
             return None;
         }
-        names::class(text.as_bytes(), &self.keys)
+        self.keys.meaning(text.as_bytes())
     }
 
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
     /// `-o value`), each cleaned as [`text`](Self::text) does.
     pub(crate) fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
-        arguments::clean(self, argv)
+        argv::clean(self, argv)
     }
 
     fn name_of_member(&self, key: &str) -> Option<NameMeaning> {
         if self.redact {
-            name_words::by_last_word(key.as_bytes())
+            keys::by_last_word(&FoldedName::new(key.as_bytes()))
         } else {
             None
         }
@@ -280,7 +282,7 @@ impl Redactor {
     /// As [`text`](Self::text), cut to fewer bytes than the settings say, with what was done.
     pub(crate) fn clean_to<'a>(&self, text: &'a str, max_bytes: usize) -> Cleaned<'a> {
         if !self.redact {
-            let (text, truncated) = cut::cut(Cow::Borrowed(text), max_bytes);
+            let (text, truncated) = truncate::cut(Cow::Borrowed(text), max_bytes);
             return Cleaned {
                 text,
                 redacted: 0,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{KeyVerdict, NameMeaning, Neighbours, RedactionSettings, Redactor};
+use super::{Confidence, KeyVerdict, NameMeaning, Neighbours, RedactionSettings, Redactor};
 use crate::format::names::markers::REDACTED;
 use crate::settings::Settings;
 
@@ -46,7 +46,7 @@ impl Redaction {
         }
     }
 
-    /// The text without secrets; borrowed when there is none. Longer than 256 MiB it is truncated there.
+    /// The text without secrets; borrowed when there is none.
     ///
     /// ```
     /// use tracer_sdk::{redaction::Redaction, settings::Settings};
@@ -113,9 +113,9 @@ impl Redaction {
                 let text = item.as_str().unwrap_or_default();
                 let bytes = text.as_bytes();
                 match (is_option, is_pair) {
-                    (true, _) => !text.starts_with("--") && name.hides_neighbour(bytes),
-                    (false, true) => name.hides_neighbour(bytes),
-                    (false, false) => NameMeaning::hides_in_list(bytes),
+                    (true, _) => !text.starts_with("--") && name.hides(bytes, Confidence::Structured),
+                    (false, true) => name.hides(bytes, Confidence::Structured),
+                    (false, false) => NameMeaning::Key.hides(bytes, Confidence::Likely),
                 }
             });
             if hidden {
@@ -150,7 +150,9 @@ impl Redaction {
                 KeyVerdict::SecretUnlessNumber => !is_scalar,
                 KeyVerdict::Keep => match value.as_str().map(str::as_bytes) {
                     Some(text) => {
-                        member.name.is_some_and(|name| name.hides_member(text))
+                        member
+                            .name
+                            .is_some_and(|name| name.hides(text, Confidence::Likely))
                             || neighbours.hide(member.role, text)
                     }
                     None => !is_scalar && neighbours.hide_container(member.role),

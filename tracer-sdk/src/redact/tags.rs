@@ -1,6 +1,6 @@
 //! The tags of a run as they are recorded.
 
-use super::{KeyVerdict, Redactor};
+use super::{Confidence, KeyVerdict, Redactor};
 use crate::format::Tags;
 use crate::format::names::markers;
 
@@ -15,7 +15,7 @@ impl Redactor {
                 KeyVerdict::SecretUnlessNumber => value.parse::<f64>().is_err(),
                 KeyVerdict::Keep => member
                     .name
-                    .is_some_and(|name| name.hides_member(value.as_bytes())),
+                    .is_some_and(|name| name.hides(value.as_bytes(), Confidence::Likely)),
             };
             let value = if is_secret {
                 markers::REDACTED.into()

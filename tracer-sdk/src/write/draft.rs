@@ -9,7 +9,7 @@ use super::payload::{JsonPlace, name_of_non_finite, write_json_in, write_json_li
 use crate::format::names::{Name, markers};
 use crate::format::{Tags, Timestamp, names};
 use crate::loops::{Numbers, ValueNumbers, WrittenText};
-use crate::redact::{KeyVerdict, Redactor, character_boundary};
+use crate::redact::{Confidence, KeyVerdict, Redactor, character_boundary};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
 const MAX_USER_ATTRIBUTES: usize = 128;
@@ -183,7 +183,11 @@ impl Draft {
                     .is_some_and(|stored| self.is_number_or_bool(stored));
                 let is_named = || {
                     let text = stored.as_ref().and_then(|stored| self.plain_text(stored));
-                    text.is_some_and(|text| member.name.is_some_and(|name| name.hides_member(text)))
+                    text.is_some_and(|text| {
+                        member
+                            .name
+                            .is_some_and(|name| name.hides(text, Confidence::Likely))
+                    })
                 };
                 let is_secret = verdict == KeyVerdict::SecretUnlessNumber && !number;
                 if stored.is_some() && (is_secret || is_named()) {

@@ -405,38 +405,6 @@ pub(super) const SHAPES: &[Shape] = &[
             ";Encrypt=true",
         )
     },
-    |dice| {
-        fake(
-            "coloured field",
-            "\x1b[3mpassword\x1b[0m\x1b[2m=\x1b[0m\"",
-            dice.password(),
-            "\" \x1b[3mport\x1b[0m\x1b[2m=\x1b[0m80",
-        )
-    },
-    |dice| {
-        fake(
-            "JSON in HTML",
-            "&quot;token&quot;:&quot;",
-            dice.alphanumeric(30),
-            "&quot;",
-        )
-    },
-    |dice| {
-        fake(
-            "form in a URL",
-            "?q=%7B%22password%22%3A%22",
-            dice.alphanumeric(24),
-            "%22%7D",
-        )
-    },
-    |dice| {
-        fake(
-            "JSON in JSON",
-            "\\u0022secret\\u0022:\\u0022",
-            dice.alphanumeric(24),
-            "\\u0022",
-        )
-    },
 ];
 
 /// `count` secrets, each shape in turn.

@@ -154,6 +154,7 @@ const TEXTS: &[&str] = &[
     "password = \"\"\"\nThe text says what a password is.\n\"\"\" echo $$ PASSWORD $HOME $$",
     "secrets:\n  value: required\ntoken:\n  description: text\nother: aB3dE5fG7hI9",
     "mnemonic: mov, \"mnemonic\": \"vaddps\", storage_key: user/uploads/report-2024.pdf",
+    "The bucket identified by `offset + 2^n` is empty. fn token(&self) -> Option<Token> { self.map(Vec::<u8>::new) }",
     "ENV PATH /usr/local/bin:$PATH\nENV TOKEN_LIMIT 4096",
 ];
 

@@ -9,7 +9,7 @@ use crate::format::Timestamp;
 use crate::format::content::names_in_message;
 use crate::format::may_hold_content;
 use crate::format::names::{is_own, markers};
-use crate::redact::{KeyVerdict, Redactor};
+use crate::redact::{Confidence, KeyVerdict, Redactor};
 use crate::write::payload::{WrittenValue, write_json_cut, write_json_limited};
 
 /// How much JSON text is redacted before it is cut to its limit, as a multiple of the limit.
@@ -87,7 +87,11 @@ impl Draft {
             KeyVerdict::SecretUnlessNumber => !is_scalar,
             KeyVerdict::Keep => {
                 let text = value.as_str().map(str::as_bytes);
-                text.is_some_and(|text| member.name.is_some_and(|name| name.hides_member(text)))
+                text.is_some_and(|text| {
+                    member
+                        .name
+                        .is_some_and(|name| name.hides(text, Confidence::Likely))
+                })
             }
         };
         let stored_key = cut_to(&member.key.text, MAX_KEY_BYTES).to_owned();

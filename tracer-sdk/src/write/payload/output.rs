@@ -11,7 +11,7 @@ use super::interrupted::{Interrupted, WriteResult};
 use super::{JsonPlace, WrittenValue, field_names};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 use crate::loops::{self, ValueNumbers};
-use crate::redact::{KeyVerdict, NameMeaning, NameRole, Neighbours, Redactor, prefix};
+use crate::redact::{Confidence, KeyVerdict, NameMeaning, NameRole, Neighbours, Redactor, prefix};
 use crate::write::escape::{push_escaped, push_escaped_twice};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
@@ -72,11 +72,11 @@ impl Hint {
     fn hides(self, text: &str) -> bool {
         let bytes = text.as_bytes();
         match self {
-            Self::Member(name) => name.hides_member(bytes),
+            Self::Member(name) => name.hides(bytes, Confidence::Likely),
             Self::Beside(neighbours, role) => neighbours.hide(role, bytes),
-            Self::Pair(name) => name.hides_neighbour(bytes),
-            Self::List => NameMeaning::hides_in_list(bytes),
-            Self::Argument(name) => !text.starts_with("--") && name.hides_neighbour(bytes),
+            Self::Pair(name) => name.hides(bytes, Confidence::Structured),
+            Self::List => NameMeaning::Key.hides(bytes, Confidence::Likely),
+            Self::Argument(name) => !text.starts_with("--") && name.hides(bytes, Confidence::Structured),
         }
     }
 

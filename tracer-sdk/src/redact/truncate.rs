@@ -4,9 +4,6 @@ use std::borrow::Cow;
 
 use crate::format::names::markers::{REDACTED, TRUNCATED};
 
-/// The marker at the end of what was cut.
-pub(crate) const MARKER: &str = TRUNCATED;
-
 /// `text`, or as much of it as fits into `max_bytes` together with the truncation marker.
 ///
 /// Never cuts through a character or through a redaction marker, and never cuts what fits, so its own result stays.

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::name_words::NameRole;
+use super::keys::NameRole;
 
 /// Longer names are not remembered.
 pub(crate) const MAX_REMEMBERED_BYTES: usize = 30;

@@ -2,8 +2,6 @@
 //!
 //! A value is judged by its beginning ([`MAX_JUDGED`]), so that what it costs to reject one does not grow with its length.
 
-use super::byte_set::ByteSet;
-
 /// How much of a value is looked at to judge it, in bytes: no secret needs more to be recognised.
 pub(super) const MAX_JUDGED: usize = 128;
 
@@ -90,7 +88,6 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 
 /// Whether `value` is empty, masked, or the name of a variable.
 pub(super) fn is_blank(value: &[u8]) -> bool {
-    static MASK: ByteSet = ByteSet::of(b"*xX.-_#?");
     let value = judged(value);
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
         return true;
@@ -103,7 +100,9 @@ pub(super) fn is_blank(value: &[u8]) -> bool {
     let is_variable =
         first == b'$' && (second.is_ascii_alphabetic() || matches!(second, b'{' | b'(' | b'_' | b'$'));
     let is_masked = || {
-        value.iter().all(|byte| MASK.has(*byte))
+        value
+            .iter()
+            .all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.' | b'-' | b'_' | b'#' | b'?'))
             || value.starts_with(b"***")
             || is_ellipsis(value)
             || has_crosses(value)
@@ -185,28 +184,29 @@ pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
 pub(super) fn looks_random(value: &[u8]) -> bool {
     /// The shortest value that is random as a whole, or in a part that is shorter than others.
     const MIN_LONG_BYTES: usize = 24;
-    static OF_PART: ByteSet = ByteSet::alphanumeric_and(b"+/=");
     let value = judged(value);
     if value.len() < MIN_RANDOM_ALONE_BYTES {
         return false;
     }
     let is_long_value = value.len() >= MIN_LONG_BYTES;
-    let has_random_part = value.split(|byte| !OF_PART.has(*byte)).any(|part| {
-        let is_long =
-            part.len() >= MIN_RANDOM_ALONE_BYTES || (part.len() >= MIN_RANDOM_BYTES && is_long_value);
-        if !is_long {
-            return false;
-        }
-        let changes = changes_of_kind(part);
-        let a_change_in = match (part.iter().any(u8::is_ascii_digit), part.len()) {
-            (true, _) => 8,
-            (false, 24..) => 6,
-            (false, _) => 5,
-        };
-        let often_enough = changes >= 3 && changes * a_change_in >= part.len();
-        let is_hex = || part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
-        often_enough || is_hex()
-    });
+    let has_random_part = value
+        .split(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')))
+        .any(|part| {
+            let is_long =
+                part.len() >= MIN_RANDOM_ALONE_BYTES || (part.len() >= MIN_RANDOM_BYTES && is_long_value);
+            if !is_long {
+                return false;
+            }
+            let changes = changes_of_kind(part);
+            let a_change_in = match (part.iter().any(u8::is_ascii_digit), part.len()) {
+                (true, _) => 8,
+                (false, 24..) => 6,
+                (false, _) => 5,
+            };
+            let often_enough = changes >= 3 && changes * a_change_in >= part.len();
+            let is_hex = || part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
+            often_enough || is_hex()
+        });
     has_random_part || (is_long_value && changes_of_kind(value) * 4 >= value.len())
 }
 
@@ -263,29 +263,6 @@ pub(super) fn is_code_number(value: &[u8]) -> bool {
     (4..=10).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
 }
 
-/// The words of a phrase that a wallet is restored from (BIP 39), and how long they are.
-const PHRASE_WORDS: [usize; 5] = [12, 15, 18, 21, 24];
-const MIN_PHRASE_WORD_BYTES: usize = 3;
-pub(super) const MAX_PHRASE_WORD_BYTES: usize = 8;
-
-/// The longest phrase.
-pub(super) const MAX_PHRASE_BYTES: usize = 24 * (MAX_PHRASE_WORD_BYTES + 1);
-
-/// Whether `value` is such a phrase, or the beginning of one that is longer than what is judged.
-pub(super) fn is_phrase(value: &[u8]) -> bool {
-    let is_cut = value.len() >= MAX_JUDGED;
-    let mut words = 0;
-    for word in value.split(|byte| *byte == b' ') {
-        if !(MIN_PHRASE_WORD_BYTES..=MAX_PHRASE_WORD_BYTES).contains(&word.len())
-            || !word.iter().all(u8::is_ascii_lowercase)
-        {
-            return is_cut && words >= PHRASE_WORDS[0] && word.iter().all(u8::is_ascii_lowercase);
-        }
-        words += 1;
-    }
-    PHRASE_WORDS.contains(&words) || (is_cut && words >= PHRASE_WORDS[0])
-}
-
 /// Whether `value` is a UUID or a hexadecimal digest: an identity, seldom a secret.
 fn is_digest(value: &[u8]) -> bool {
     let value = judged(value);
@@ -321,6 +298,10 @@ pub(super) fn is_path(value: &[u8]) -> bool {
 
 /// Whether `value` is a pattern rather than a key: `NAME_PAT = r"[^\\W\\d]\\w*"`.
 pub(super) fn is_pattern(value: &[u8]) -> bool {
-    static OF_PATTERN: ByteSet = ByteSet::of(b"[](){}|\\<>");
-    value.iter().any(|byte| OF_PATTERN.has(*byte))
+    value.iter().any(|byte| {
+        matches!(
+            byte,
+            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'|' | b'\\' | b'<' | b'>'
+        )
+    })
 }

@@ -1,29 +1,26 @@
 //! A program's arguments: the values of secret-like options go (decisions, section 6).
 
 use super::Redactor;
-use super::name_words::NameMeaning;
-use super::names;
+use super::keys::{Confidence, NameMeaning};
 use crate::format::names::markers::REDACTED;
 
 pub(super) fn clean(redactor: &Redactor, argv: impl IntoIterator<Item = String>) -> Vec<String> {
     let class = |option: &str| {
         redactor
             .redact
-            .then(|| names::class(option.as_bytes(), &redactor.keys))
+            .then(|| redactor.keys.meaning(option.as_bytes()))
             .flatten()
     };
     let mut option_before: Option<NameMeaning> = None;
     argv.into_iter()
         .map(|argument| {
             let before = option_before.take();
-            if before.is_some_and(|name| name.hides(argument.as_bytes())) && !is_surely_option(&argument) {
+            if before.is_some_and(|name| hides(name, &argument)) && !is_surely_option(&argument) {
                 return REDACTED.to_owned();
             }
             if let Some(option) = option_name(&argument) {
                 match argument.split_once('=') {
-                    Some((dashed, value))
-                        if class(option).is_some_and(|name| name.hides(value.as_bytes())) =>
-                    {
+                    Some((dashed, value)) if class(option).is_some_and(|name| hides(name, value)) => {
                         return format!("{dashed}={REDACTED}");
                     }
                     Some(_) => {}
@@ -33,6 +30,11 @@ pub(super) fn clean(redactor: &Redactor, argv: impl IntoIterator<Item = String>)
             redactor.text(&argument).into_owned()
         })
         .collect()
+}
+
+/// Whether `value` is a secret as the argument of an option whose name means this.
+fn hides(name: NameMeaning, value: &str) -> bool {
+    name == NameMeaning::Secret || name.hides(value.as_bytes(), Confidence::Explicit)
 }
 
 /// The name in `--name`, `--name=value`, `-name` and `-n`; nothing for a value, `-`, `--` or a negative number.

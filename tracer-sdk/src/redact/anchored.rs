@@ -1,0 +1,331 @@
+//! Secrets that are known by their own form: key formats, private key blocks, tokens of parts, logins in URLs, credentials of a scheme.
+
+use std::ops::Range;
+
+use memchr::{memchr, memmem, memrchr};
+
+use super::place::SecretPlace;
+use super::rules::{Parts, Scheme, TokenFormat, is_url_safe};
+use super::text::{AHEAD, BACK, Text};
+use super::value::{MAX_JUDGED, is_blank, is_code, is_number, is_placeholder, is_plausible, looks_random};
+
+/// A key in a published format.
+pub(super) fn token(text: Text<'_>, anchor: Range<usize>, format: &TokenFormat) -> Option<SecretPlace> {
+    if !text.has(anchor.start, format.prefix) || (format.is_common && !text.is_word_start(anchor.start)) {
+        return None;
+    }
+    let seen = text.run(anchor.end, MAX_JUDGED, format.body);
+    let body = text.slice(anchor.end, seen);
+    let is_key = if format.is_common {
+        looks_random(body)
+    } else {
+        !is_blank(body) && !body.starts_with(b"your")
+    };
+    (is_key && body.len() >= format.shortest)
+        .then(|| SecretPlace::new(anchor.start, text.end_of(seen, format.body)))
+}
+
+/// A private key block, whole or cut short.
+pub(super) fn private_key(text: Text<'_>, anchor: Range<usize>) -> Option<SecretPlace> {
+    /// The longest label: `PGP PRIVATE KEY BLOCK` and the like.
+    const MAX_LABEL_BYTES: usize = 40;
+    const END: &str = "-----END ";
+    let is_label = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ';
+    let label_end = text.run(anchor.end, MAX_LABEL_BYTES, is_label);
+    let is_private = memmem::find(text.slice(anchor.end, label_end), b"PRIVATE KEY").is_some();
+    if !is_private || !text.has(label_end, "-----") {
+        return None;
+    }
+    let body = label_end + 5;
+    // Base64 in lines, which may be escaped, after lines of `Name: value`.
+    let is_body = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'+' | b'/'
+                    | b'='
+                    | b':'
+                    | b','
+                    | b'.'
+                    | b'('
+                    | b')'
+                    | b' '
+                    | b'\t'
+                    | b'\r'
+                    | b'\n'
+                    | b'\\'
+                    | b'-'
+            )
+    };
+    let (mut end, mut is_closed) = (body, false);
+    loop {
+        end = text.end_of(end, |byte| is_body(byte) && byte != b'-');
+        if text.has(end, END) {
+            let label = text.run(end + END.len(), MAX_LABEL_BYTES, is_label);
+            is_closed = text.slice(body, end).iter().any(u8::is_ascii_alphanumeric);
+            end = text.run(label, 5, |byte| byte == b'-');
+            break;
+        }
+        // `DEK-Info: …`, `Proc-Type: …`
+        if text.at(end) != b'-' || text.has(end, "--") {
+            break;
+        }
+        end += 1;
+    }
+    let lines = text.slice(body, end.min(body + AHEAD));
+    let is_line = |word: &[u8]| word.len() >= 16;
+    let has_key = lines
+        .split(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')))
+        .any(is_line);
+    (has_key || is_closed).then(|| {
+        SecretPlace::new(
+            anchor.start,
+            text.run_back(end, AHEAD, |byte| byte.is_ascii_whitespace() || byte == b'\\'),
+        )
+    })
+}
+
+/// A token of parts. `rejected` is where the run ends that the last `eyJ` begins, when that is no token.
+pub(super) fn parts(
+    text: Text<'_>,
+    anchor: Range<usize>,
+    parts: Parts,
+    rejected: &mut usize,
+) -> Option<SecretPlace> {
+    match parts {
+        Parts::WebToken => {
+            if anchor.start < *rejected || !text.has(anchor.start, "eyJ") {
+                return None;
+            }
+            let header = text.run(anchor.start, AHEAD, is_url_safe);
+            let payload = text.run(header + 1, AHEAD, is_url_safe);
+            if header - anchor.start < 10 || text.at(header) != b'.' || payload <= header + 10 {
+                *rejected = header;
+                return None;
+            }
+            let end = text.end_of(payload, |byte| is_url_safe(byte) || byte == b'.');
+            Some(SecretPlace::new(
+                anchor.start,
+                end - usize::from(text.before(end) == b'.'),
+            ))
+        }
+        Parts::Telegram => {
+            let start = text.run_back(anchor.start, 13, |byte| byte.is_ascii_digit());
+            let end = text.run(anchor.start + 1, 41, is_url_safe);
+            let is_token =
+                (8..=12).contains(&(anchor.start - start)) && (34..=41).contains(&(end - anchor.start));
+            is_token.then(|| SecretPlace::new(start, end))
+        }
+        Parts::Discord => {
+            let at = anchor.start;
+            if text.at(at + 7) != b'.' {
+                return None;
+            }
+            let start = text.run_back(at, 30, is_url_safe);
+            let end = text.run(at + 8, 46, is_url_safe);
+            let is_token = (23..=28).contains(&(at - start))
+                && matches!(text.at(start), b'M' | b'N' | b'O')
+                && text.run(at + 1, 7, is_url_safe) == at + 7
+                && (27..=45).contains(&(end - (at + 8)));
+            is_token.then(|| SecretPlace::new(start, end))
+        }
+    }
+}
+
+/// The password in a URL behind `://`, or a user that looks random.
+pub(super) fn login(text: Text<'_>, start: usize) -> Option<SecretPlace> {
+    let is_url = |byte: u8| {
+        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'\0')
+    };
+    let authority = text.run(start, AHEAD, |byte| {
+        is_url(byte) && !matches!(byte, b'/' | b'?' | b'#')
+    });
+    let mut login_end = memrchr(b'@', text.slice(start, authority)).map(|offset| start + offset);
+    if login_end.is_none() {
+        // A password may hold a sign that it should not; then what looks like a port is none.
+        let colon = start + memchr(b':', text.slice(start, authority))?;
+        let port = text.slice(colon + 1, authority);
+        if port.is_empty() || is_number(port) || is_placeholder(port) {
+            return None;
+        }
+        let all = text.run(authority, AHEAD, is_url);
+        // Only a run longer than any login has no end in sight.
+        let sign = memchr(b'@', text.slice(authority, all)).map(|offset| authority + offset);
+        let is_endless = authority - start >= AHEAD;
+        login_end = sign.or_else(|| is_endless.then(|| text.end_of(all, is_url)));
+    }
+    let login_end = login_end?;
+    let judged = |from: usize| text.judged(from, login_end);
+    match memchr(b':', text.slice(start, authority.min(login_end))) {
+        None => (looks_random(judged(start)) && !is_placeholder(judged(start)))
+            .then(|| SecretPlace::new(start, login_end)),
+        Some(colon) => {
+            let password = start + colon + 1;
+            let is_secret = !is_placeholder(judged(password)) && !text.is_marker(password);
+            is_secret.then(|| SecretPlace::new(password, login_end))
+        }
+    }
+}
+
+/// The shortest credentials outside a header: shorter words after `bearer` and `basic` are prose.
+const MIN_BEARER_BYTES: usize = 10;
+const MIN_BASIC_BYTES: usize = 8;
+
+/// Credentials behind the name of their scheme.
+pub(super) fn scheme(text: Text<'_>, end: usize, scheme: Scheme) -> Option<SecretPlace> {
+    let credentials = Credentials::after(text, end)?;
+    let token = credentials.judged(text);
+    let is_secret = match scheme {
+        Scheme::Bearer => is_plausible(token, MIN_BEARER_BYTES),
+        Scheme::Basic => (token.len() >= MIN_BASIC_BYTES && holds_login(token)) || looks_random(token),
+    };
+    is_secret.then(|| credentials.place(text))
+}
+
+/// One word behind the name of a scheme.
+struct Credentials {
+    start: usize,
+    /// As far as they are judged.
+    seen: usize,
+}
+
+impl Credentials {
+    fn after(text: Text<'_>, scheme_end: usize) -> Option<Self> {
+        let start = text.blanks(scheme_end);
+        let seen = text.run(start, MAX_JUDGED, is_token68);
+        let seen = text.run(seen, 4, |byte| byte == b'=');
+        // After `name=` there would be a parameter, not padding.
+        let is_padded = text.before(seen) != b'='
+            || !(text.at(seen).is_ascii_alphanumeric() || matches!(text.at(seen), b'"' | b'\''));
+        (start > scheme_end && seen > start && is_padded).then_some(Self { start, seen })
+    }
+
+    fn judged<'a>(&self, text: Text<'a>) -> &'a [u8] {
+        text.judged(self.start, self.seen)
+    }
+
+    fn place(&self, text: Text<'_>) -> SecretPlace {
+        SecretPlace::new(
+            self.start,
+            text.end_of(text.end_of(self.seen, is_token68), |byte| byte == b'='),
+        )
+    }
+}
+
+/// The signs of credentials in a header (RFC 7235, `token68`).
+fn is_token68(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'|' | b':')
+}
+
+/// Whether base64 `token` decodes to `user:password`.
+fn holds_login(token: &[u8]) -> bool {
+    let (mut bits, mut count, mut has_colon) = (0_u32, 0, false);
+    for &byte in token.iter().take_while(|byte| **byte != b'=') {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return false,
+        };
+        bits = (bits << 6 | u32::from(value)) & 0xff_ffff;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            let decoded = (bits >> count) & 0xff;
+            if decoded < 0x20 {
+                return false;
+            }
+            has_colon |= decoded == u32::from(b':');
+        }
+    }
+    has_colon
+}
+
+/// Schemes of headers whose credentials are one word, and those whose credentials go to the end of the line.
+const SCHEMES: &[&str] = &[
+    "bearer",
+    "basic",
+    "token",
+    "apikey",
+    "api-key",
+    "key",
+    "bot",
+    "negotiate",
+    "ntlm",
+    "dpop",
+    "ssws",
+    "geniekey",
+    "kerberos",
+];
+const SCHEMES_WITH_PARAMETERS: &[&str] = &[
+    "digest",
+    "aws4-hmac-sha256",
+    "hawk",
+    "oauth",
+    "signature",
+    "hmac",
+    "mutual",
+    "hmac-sha256",
+];
+
+/// The credentials of a header `Authorization`, whose value begins at `start`.
+pub(super) fn authorization(text: Text<'_>, start: usize) -> Option<SecretPlace> {
+    let scheme_end = text.run(start, 24, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let scheme = text.slice(start, scheme_end);
+    let is_one_of = |schemes: &[&str]| {
+        schemes
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    if is_one_of(SCHEMES_WITH_PARAMETERS) {
+        let parameters = text.blanks(scheme_end);
+        let seen = end_of_header(text, parameters, MAX_JUDGED);
+        let has_parameters = memchr(b'=', text.slice(parameters, seen)).is_some();
+        return has_parameters
+            .then(|| SecretPlace::new(parameters, end_of_header(text, parameters, usize::MAX)));
+    }
+    if is_one_of(SCHEMES)
+        && let Some(credentials) = Credentials::after(text, scheme_end)
+    {
+        let token = credentials.judged(text);
+        let is_alone =
+            token.len() >= 8 && !matches!(text.at(credentials.seen), b' ' | b'\t') && !is_placeholder(token);
+        return (is_alone || is_plausible(token, 6)).then(|| credentials.place(text));
+    }
+    let is_word = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
+    let seen = text.run(start, MAX_JUDGED, is_word);
+    let value = text.judged(start, seen);
+    let is_expression = is_code(value) || value.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
+    (is_plausible(value, 6) && !is_expression).then(|| SecretPlace::new(start, text.end_of(seen, is_word)))
+}
+
+/// The cookies of a header, whose value begins at `start`.
+pub(super) fn cookies(text: Text<'_>, start: usize) -> Option<SecretPlace> {
+    let name_end = text.run(start, BACK, |byte| !byte.is_ascii_whitespace() && byte != b';');
+    let has_name = memchr(b'=', text.slice(start, name_end)).is_some_and(|length| length > 0);
+    let is_secret = has_name && !is_placeholder(text.judged(start, end_of_header(text, start, MAX_JUDGED)));
+    is_secret.then(|| SecretPlace::new(start, end_of_header(text, start, usize::MAX)))
+}
+
+/// The end of the line, or of the quoted text that the line is in; quotes after `=` belong to the value.
+fn end_of_header(text: Text<'_>, start: usize, most: usize) -> usize {
+    let limit = start.saturating_add(most);
+    let mut end = start;
+    while end < limit {
+        end = text.run(end, limit - end, |byte| {
+            !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\')
+        });
+        let quote = text.at(end);
+        if !matches!(quote, b'"' | b'\'') || text.before(end) != b'=' {
+            break;
+        }
+        let closing = text.run(end + 1, most, |byte| byte != quote && byte != b'\n');
+        if text.at(closing) != quote {
+            break;
+        }
+        end = closing + 1;
+    }
+    text.run_back(end, end - start, |byte| byte == b' ')
+}
