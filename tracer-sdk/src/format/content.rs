@@ -4,7 +4,7 @@ use super::names::{self, Name};
 
 /// Keys whose texts name something or say of what kind it is, beside the format's own. Whatever is not listed is taken for
 /// content: a vocabulary that is not known yet gives nothing away.
-const NAMING_KEYS: [&str; 125] = [
+const NAMING_KEYS: [&str; 129] = [
     "agent.name",
     "agent_name",
     "ai.finishReason",
@@ -70,6 +70,8 @@ const NAMING_KEYS: [&str; 125] = [
     "genkit:metadata:subtype",
     "genkit:name",
     "genkit:type",
+    "haystack.component.type",
+    "haystack.tool.name",
     "http.request.method",
     "langfuse.observation.level",
     "langfuse.observation.model.name",
@@ -81,6 +83,7 @@ const NAMING_KEYS: [&str; 125] = [
     "lk.function_tool.id",
     "lk.function_tool.name",
     "llm.finish_reason",
+    "llm.model",
     "llm.model_name",
     "llm.provider",
     "llm.request.model",
@@ -117,6 +120,7 @@ const NAMING_KEYS: [&str; 125] = [
     "stop_reason",
     "success",
     "thread.name",
+    "tool.call.id",
     "tool.id",
     "tool.name",
     "tool_call.id",

@@ -605,7 +605,7 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) -> bool {
         }
         Value::Array(items) => items.iter().all(|item| collect_texts(item, texts)),
         Value::Object(map) => map.iter().all(|(key, value)| match key.as_str() {
-            "text" | "reasoningText" => collect_texts(value, texts),
+            "text" | "reasoningText" | "reasoning_text" => collect_texts(value, texts),
             // Encrypted.
             "redactedContent" => true,
             key => shapes::is_setting(key, value),

@@ -185,7 +185,7 @@ const MESSAGE_TYPES: [&str; 1] = ["model_output"];
 const TOOL_TYPE_BEGINNING: &str = "tool-";
 
 /// Parts without a `type`, by the key that makes them what they are.
-const PART_KEYS: [(&str, PartShape); 20] = [
+const PART_KEYS: [(&str, PartShape); 23] = [
     ("functionCall", PartShape::Call),
     ("function_call", PartShape::Call),
     ("toolUse", PartShape::Call),
@@ -193,12 +193,15 @@ const PART_KEYS: [(&str, PartShape); 20] = [
     ("executableCode", PartShape::Call),
     ("executable_code", PartShape::Call),
     ("toolCall", PartShape::Call),
+    ("toolRequest", PartShape::Call),
     ("functionResponse", PartShape::Result),
     ("function_response", PartShape::Result),
     ("toolResult", PartShape::Result),
     ("codeExecutionResult", PartShape::Result),
     ("code_execution_result", PartShape::Result),
     ("toolResponse", PartShape::Result),
+    ("tool_call_result", PartShape::Result),
+    ("reasoning", PartShape::Reasoning),
     ("reasoningContent", PartShape::Reasoning),
     ("inlineData", PartShape::Media(MediaKind::File)),
     ("inline_data", PartShape::Media(MediaKind::File)),
@@ -325,7 +328,7 @@ pub(super) const REASONING: [&str; 9] = [
     "value",
 ];
 /// Objects around a call or a result.
-pub(super) const CALL_WRAPPERS: [&str; 16] = [
+pub(super) const CALL_WRAPPERS: [&str; 19] = [
     "function",
     "functionCall",
     "function_call",
@@ -340,16 +343,21 @@ pub(super) const CALL_WRAPPERS: [&str; 16] = [
     "code_execution_result",
     "toolCall",
     "toolResponse",
+    "toolRequest",
+    "tool_call_result",
+    // The call that a result is of.
+    "origin",
     "call",
     "custom",
 ];
 /// The ID that call and result share; an `id` besides is that of the part.
-pub(super) const CALL_ID: [&str; 6] = [
+pub(super) const CALL_ID: [&str; 7] = [
     "call_id",
     "tool_call_id",
     "tool_use_id",
     "toolCallId",
     "toolUseId",
+    "ref",
     "id",
 ];
 pub(super) const TOOL_NAME: [&str; 5] = ["name", "toolName", "tool_name", "tool", "toolType"];
@@ -401,7 +409,7 @@ pub(super) const RESULT: [&str; 10] = [
 ];
 /// What a call brings with it when its part holds the result too.
 pub(super) const RESULT_OF_CALL: [&str; 6] = ["output", "outputs", "result", "results", "errorText", "error"];
-pub(super) const IS_ERROR: [&str; 2] = ["is_error", "isError"];
+pub(super) const IS_ERROR: [&str; 3] = ["is_error", "isError", "error"];
 pub(super) const ERROR_KEYS: [&str; 2] = ["error", "errorText"];
 pub(super) const ERROR_STATES: [&str; 3] = ["error", "output-error", "failed"];
 /// How Gemini says that code could not be run.
@@ -462,11 +470,12 @@ pub(super) const MEDIA_DATA: [&str; 10] = [
 pub(super) const MEDIA_ID: [&str; 3] = ["file_id", "fileId", "id"];
 
 /// Settings and measurements of requests, answers, messages and parts, whatever they hold: nothing that was said.
-const SETTINGS: [&str; 30] = [
+const SETTINGS: [&str; 32] = [
     "additional_kwargs",
     "agent_config",
     "cache_control",
     "cachePoint",
+    "extra",
     "generation_info",
     "generationConfig",
     "generation_config",
@@ -474,6 +483,7 @@ const SETTINGS: [&str; 30] = [
     "llm_output",
     "logit_bias",
     "logprobs",
+    "meta",
     "metadata",
     "metrics",
     "options",

@@ -282,6 +282,37 @@ fn bedrock_converse() {
 }
 
 #[test]
+fn haystack_and_genkit() {
+    assert_prompt(
+        &json!({"value": [
+            {"role": "user", "meta": {}, "name": null, "content": [{"text": "Weather?"}]},
+            {"role": "assistant", "meta": {"model": "m", "usage": {"prompt_tokens": 9}}, "name": null, "content": [
+                {"reasoning": {"reasoning_text": "Ask.", "extra": {}}},
+                {"tool_call": {"tool_name": "get_weather", "arguments": {"city": "Rome"}, "id": "c1", "extra": {"a": 1}}}]},
+            {"role": "tool", "meta": {}, "name": null, "content": [{"tool_call_result": {"result": "no network", "error": true,
+                "origin": {"tool_name": "get_weather", "arguments": {"city": "Rome"}, "id": "c1", "extra": null}}}]},
+        ]}),
+        &[
+            "user: Weather?",
+            "assistant: (Ask.) | get_weather{\"city\":\"Rome\"} #c1",
+            "tool: get_weather != \"no network\" #c1",
+        ],
+    );
+    assert_prompt(
+        &json!({"messages": [
+            {"role": "user", "content": [{"text": "Weather?"}]},
+            {"role": "model", "content": [{"toolRequest": {"name": "get_weather", "ref": "c1", "input": {"city": "Rome"}}}]},
+            {"role": "tool", "content": [{"toolResponse": {"name": "get_weather", "ref": "c1", "output": "Sunny"}}]},
+        ]}),
+        &[
+            "user: Weather?",
+            "assistant: get_weather{\"city\":\"Rome\"} #c1",
+            "tool: get_weather = \"Sunny\" #c1",
+        ],
+    );
+}
+
+#[test]
 fn cohere_and_mistral() {
     assert_prompt(
         &json!({"preamble": "Be kind", "message": "And now?", "chat_history": [

@@ -55,8 +55,10 @@ pub(crate) fn child_type(name: &str, attributes: &impl Lookup) -> EventType {
             return own;
         }
     }
-    // A span that names nothing of another vocabulary is none of its spans.
-    let is_tried = |vocabulary| groups & FOREIGN != 0 || vocabulary == Vocabulary::OtelGenAi;
+    // A span that names nothing of another vocabulary is none of its spans, but for those that have only a name.
+    let is_tried = |vocabulary| {
+        groups & FOREIGN != 0 || matches!(vocabulary, Vocabulary::OtelGenAi | Vocabulary::Haystack)
+    };
     let fitting = KINDS.iter().find(|rule| {
         is_tried(rule.vocabulary) && rule.tests.iter().all(|test| passes(test, name, attributes))
     });
@@ -177,10 +179,11 @@ fn unquoted(text: &str) -> &str {
 /// The first text that one of these sources holds.
 pub(crate) fn source_text<'a>(sources: &[FieldSource], attributes: &'a impl Lookup) -> Option<Cow<'a, str>> {
     sources.iter().find_map(|source| match source.form {
-        SourceForm::Plain | SourceForm::UpToDot => {
+        SourceForm::Plain | SourceForm::UpToDot | SourceForm::AfterSlash => {
             let text = attributes.text_at(source.key).filter(|text| !text.is_empty())?;
             let text = match source.form {
                 SourceForm::UpToDot => text.split('.').next().unwrap_or(text),
+                SourceForm::AfterSlash => text.split_once('/').map_or(text, |(_, behind)| behind),
                 _ => text,
             };
             Some(Cow::Borrowed(text))

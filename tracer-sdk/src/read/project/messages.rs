@@ -84,26 +84,145 @@ pub(super) fn arguments(span: &SpanRecord, attributes: &Map<String, Value>) -> O
             Value::String(text) => structure(text).unwrap_or(arguments),
             _ => arguments,
         })
+        .map(called_with)
+}
+
+/// What reporters put around the arguments of a call: decorators, callbacks, wrappers of methods.
+const CALL_REPORT: [&str; 7] = [
+    "args",
+    "input_str",
+    "inputs",
+    "kwargs",
+    "metadata",
+    "sanitize_inputs_outputs",
+    "tags",
+];
+
+/// The arguments of a call without what was put around them: the call itself as a message, or the report of one.
+fn called_with(arguments: Value) -> Value {
+    let mut map = match in_message(arguments, "tool_call", "arguments") {
+        Value::Object(map) => map,
+        other => return other,
+    };
+    let is_report = map.keys().all(|key| CALL_REPORT.contains(&key.as_str()))
+        && (map.contains_key("input_str") || map.get("kwargs").is_some_and(Value::is_object));
+    if !is_report {
+        return Value::Object(map);
+    }
+    let is_empty = |value: &Value| !says(value) || *value == json!({}) || *value == json!([]);
+    // What a callback has beside the arguments is its own.
+    let places: &[&str] = match map.get("input_str") {
+        Some(_) => &["inputs", "input_str"],
+        None => &["inputs", "kwargs", "args"],
+    };
+    if !map.get("args").is_none_or(is_empty) && !map.get("kwargs").is_none_or(is_empty) {
+        return Value::Object(map);
+    }
+    let given = places
+        .iter()
+        .find_map(|key| map.remove(*key).filter(|value| !is_empty(value)));
+    match given {
+        Some(Value::Array(mut list)) if list.len() == 1 && list.iter().all(Value::is_object) => {
+            list.pop().unwrap_or_default()
+        }
+        Some(Value::String(text)) => structure(&text).unwrap_or(Value::String(text)),
+        given => given.unwrap_or_else(|| json!({})),
+    }
+}
+
+/// The member of the part of a message that is alone in a list, where a library reports a call or its result as one.
+fn in_message(value: Value, part_type: &str, member: &str) -> Value {
+    let part = value.pointer("/0/parts/0");
+    let is_alone = value.get(1).is_none() && value.pointer("/0/parts/1").is_none();
+    match part.and_then(|part| part.get(member)) {
+        Some(inner) if is_alone && value.pointer("/0/parts/0/type") == Some(&json!(part_type)) => {
+            inner.clone()
+        }
+        _ => value,
+    }
 }
 
 /// What a tool gave, where the format's own span event does not say it.
 pub(super) fn result(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<Value> {
-    first(RESULT, attributes)
-        .or_else(|| output_event(span, true))
-        .map(tool_message_content)
+    // Strands gives what the model gets, in blocks.
+    let is_blocks = attributes.contains_key("gen_ai.tool.status");
+    let stored = first(RESULT, attributes).map(|result| (result, is_blocks));
+    let (result, is_blocks) = stored.or_else(|| Some((output_event(span, true)?, true)))?;
+    let result = in_message(result, "tool_call_response", "response");
+    Some(match tool_message_content(&result) {
+        Some(content) => of_blocks(content),
+        None if is_blocks => of_blocks(result),
+        None => result,
+    })
 }
 
-/// The content of a tool's message, where a framework wraps the result in one.
-fn tool_message_content(result: Value) -> Value {
-    let message = result.get("output").unwrap_or(&result);
-    let message = message.get("kwargs").unwrap_or(message);
-    let is_message = ["tool", "ToolMessage"]
+/// The content of a tool's message, where a framework wraps the result in one: as an object, a constructor, or a text of Python.
+fn tool_message_content(result: &Value) -> Option<Value> {
+    let output = result.get("output").unwrap_or(result);
+    let message = output.get("kwargs").unwrap_or(output);
+    let kinds = [
+        message.get("type"),
+        output.pointer("/id").and_then(|path| path.as_array()?.last()),
+    ];
+    let is_message = kinds
         .iter()
-        .any(|kind| message.get("type") == Some(&json!(kind)))
+        .flatten()
+        .any(|kind| *kind == "tool" || *kind == "ToolMessage")
         && message.get("tool_call_id").is_some();
+    let is_callback = || {
+        let keys = result
+            .as_object()
+            .filter(|map| map.len() == 2 && map.contains_key("kwargs"));
+        keys.is_some() && result.get("output").is_some()
+    };
     match message.get("content") {
-        Some(content) if is_message => parsed(content),
-        _ => result,
+        Some(content) if is_message => Some(parsed(content)),
+        _ => match output.as_str().and_then(written_message_content) {
+            Some(content) => Some(content),
+            None => is_callback().then(|| output.clone()),
+        },
+    }
+}
+
+/// The content in what Python writes of a tool's message: `content='12:00' name='clock' tool_call_id='call_1'`.
+fn written_message_content(text: &str) -> Option<Value> {
+    let quoted = text.strip_prefix("content=")?;
+    let quote = quoted
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '\'' | '"'))?;
+    let mut content = String::new();
+    let mut chars = quoted.char_indices().skip(1);
+    while let Some((position, char)) = chars.next() {
+        match char {
+            '\\' => content.push(match chars.next()?.1 {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                other => other,
+            }),
+            _ if char == quote => {
+                let is_message = quoted.get(position..)?.contains(" tool_call_id=");
+                return is_message.then(|| parsed(&Value::String(content)));
+            }
+            _ => content.push(char),
+        }
+    }
+    None
+}
+
+/// The text of a content that is blocks of text alone, or the one value that it has; anything else as it is.
+fn of_blocks(content: Value) -> Value {
+    let blocks = content.as_array().filter(|blocks| !blocks.is_empty());
+    let texts: Option<Vec<&str>> =
+        blocks.and_then(|blocks| blocks.iter().map(|block| block.get("text")?.as_str()).collect());
+    match (texts, blocks.map(Vec::as_slice)) {
+        (Some(texts), _) => {
+            let text = texts.join("\n");
+            structure(&text).unwrap_or(Value::String(text))
+        }
+        (None, Some([block])) => block.get("json").cloned().unwrap_or(content),
+        _ => content,
     }
 }
 

@@ -195,7 +195,7 @@ fn source_value<T>(
     read: impl Fn(&Value) -> Option<T>,
 ) -> Option<T> {
     sources.iter().find_map(|source| match source.form {
-        SourceForm::Plain | SourceForm::UpToDot => read(attributes.get(source.key)?),
+        SourceForm::Plain | SourceForm::UpToDot | SourceForm::AfterSlash => read(attributes.get(source.key)?),
         SourceForm::Within(path) => read(at_path(&*attributes.structure_at(source.key)?, path)?),
     })
 }

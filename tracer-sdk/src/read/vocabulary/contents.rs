@@ -1,8 +1,8 @@
 //! Where prompts, answers, arguments and results are (capture, section 1).
 
 use super::Vocabulary::{
-    self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, LangSmith, Langfuse, LiveKit, Mlflow,
-    OpenInference, OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi, Strands,
+    self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, Haystack, LangSmith, Langfuse, LiveKit,
+    Mastra, Mlflow, OpenInference, OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi, Strands, VoltAgent,
 };
 
 /// A place of a content.
@@ -54,6 +54,10 @@ pub(crate) const PROMPT: &[Content] = contents! {
     LiveKit "lk.chat_ctx";
     OpenInference "input.value", Typed("input.mime_type");
     OpenLlmetry "traceloop.entity.input", Field(&["inputs", "kwargs"]);
+    Haystack "haystack.agent.step.llm.input", Field(&["messages"]);
+    Haystack "haystack.component.input", Field(&["messages"]);
+    VoltAgent "llm.messages";
+    VoltAgent "input";
     ClaudeCode "user_prompt";
     Codex "prompt";
     GeminiCli "request_text";
@@ -68,10 +72,13 @@ pub(crate) const ANSWER: &[Content] = contents! {
     OtelGenAiOld "gen_ai.completion";
     Langfuse "langfuse.observation.output";
     Mlflow "mlflow.spanOutputs";
-    Genkit "genkit:output";
+    Genkit "genkit:output", Field(&["message", "candidates"]);
     LiveKit "lk.response.text";
     OpenInference "output.value", Typed("output.mime_type");
     OpenLlmetry "traceloop.entity.output", Field(&["outputs"]);
+    Haystack "haystack.agent.step.llm.output", Field(&["replies"]);
+    Haystack "haystack.component.output", Field(&["replies"]);
+    VoltAgent "output";
     ClaudeCode "response";
     GeminiCli "response_text";
 };
@@ -97,7 +104,7 @@ pub(crate) const ARGUMENTS: &[Content] = contents! {
     GoogleAdk "tool.args";
     LiveKit "lk.function_tool.arguments";
     OpenInference "input.value", Typed("input.mime_type");
-    OpenLlmetry "traceloop.entity.input", Field(&["kwargs", "inputs", "args"]);
+    OpenLlmetry "traceloop.entity.input";
     Langfuse "langfuse.observation.input";
     Mlflow "mlflow.spanInputs";
     Genkit "genkit:input";
@@ -107,6 +114,9 @@ pub(crate) const ARGUMENTS: &[Content] = contents! {
     ClaudeCode "tool_parameters";
     Codex "arguments";
     GeminiCli "function_args";
+    Haystack "haystack.agent.step.tool.input";
+    Mastra "gen_ai.tool.input";
+    VoltAgent "input";
 };
 
 /// Arguments that are spread over attributes, and the name of each.
@@ -131,6 +141,9 @@ pub(crate) const RESULT: &[Content] = contents! {
     Genkit "genkit:output";
     LangSmith "gen_ai.completion";
     GeminiCli "gen_ai.output.messages";
+    Haystack "haystack.agent.step.tool.output";
+    Mastra "gen_ai.tool.output";
+    // VoltAgent's, too.
     Codex "output";
 };
 

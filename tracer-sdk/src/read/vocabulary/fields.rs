@@ -1,9 +1,9 @@
 //! The sources of each field of a call, in the order in which they are tried (capture, section 1).
 
 use super::Vocabulary::{
-    self, AgentFramework, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, LangSmith, Langfuse,
-    LiveKit, Mcp, Mlflow, OpenInference, OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi, Rig, Strands,
-    Tracer,
+    self, AgentFramework, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, Haystack, LangSmith,
+    Langfuse, LiveKit, Mastra, Mcp, Mlflow, OpenInference, OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi,
+    Rig, Strands, Tracer, VoltAgent,
 };
 use super::kinds::{Pattern, Test};
 use crate::format::names;
@@ -23,6 +23,8 @@ pub(crate) enum SourceForm {
     Plain,
     /// Up to the first dot.
     UpToDot,
+    /// Behind the first slash, if there is one.
+    AfterSlash,
     /// Within the JSON under the key, at this path of keys and places.
     Within(&'static [&'static str]),
 }
@@ -51,7 +53,8 @@ pub(crate) const MODEL: &[FieldSource] = sources! {
     GoogleAdk "gcp.vertex.agent.llm_request", Within(["model"]);
     OpenInference "llm.invocation_parameters", Within(["model"]);
     Mlflow "mlflow.spanInputs", Within(["model"]);
-    Genkit "genkit:name";
+    Genkit "genkit:name", AfterSlash;
+    VoltAgent "llm.model";
     ClaudeCode "model";
 };
 
@@ -62,6 +65,8 @@ pub(crate) const RESPONSE_MODEL: &[FieldSource] = sources! {
     AiSdk "ai.response.model";
     OpenLlmetry "llm.response.model";
     GoogleAdk "gcp.vertex.agent.llm_response", Within(["model_version"]);
+    Haystack "haystack.agent.step.llm.output", Within(["replies", "0", "meta", "model"]);
+    Haystack "haystack.component.output", Within(["replies", "0", "meta", "model"]);
 };
 
 /// The ID that the provider gave the answer.
@@ -93,6 +98,13 @@ pub(crate) const IMPLIED_PROVIDERS: &[(Vocabulary, &[Test], &str)] = implied_pro
     ClaudeCode: Test::Text("event.name", Pattern::Begins("claude_code.")) => "anthropic";
     Codex: Test::Text("event.name", Pattern::Begins("codex.")) => "openai";
     GeminiCli: Test::Text("event.name", Pattern::Begins("gemini_cli.")) => "gcp.gemini";
+    Genkit: Test::Text("genkit:name", Pattern::Begins("googleai/")) => "gcp.gemini";
+    Genkit: Test::Text("genkit:name", Pattern::Begins("vertexai/")) => "gcp.vertex_ai";
+    Genkit: Test::Text("genkit:name", Pattern::Begins("openai/")) => "openai";
+    Genkit: Test::Text("genkit:name", Pattern::Begins("anthropic/")) => "anthropic";
+    Genkit: Test::Text("genkit:name", Pattern::Begins("ollama/")) => "ollama";
+    Genkit: Test::Text("genkit:name", Pattern::Begins("deepseek/")) => "deepseek";
+    Genkit: Test::Text("genkit:name", Pattern::Begins("xai/")) => "x_ai";
 };
 
 /// The sampling temperature.
@@ -126,6 +138,9 @@ pub(crate) const FINISH_REASON: &[FieldSource] = sources! {
     OpenLlmetry "llm.response.stop_reason";
     OpenLlmetry "gen_ai.completion.0.finish_reason";
     GoogleAdk "gcp.vertex.agent.llm_response", Within(["finish_reason"]);
+    Genkit "genkit:output", Within(["finishReason"]);
+    Haystack "haystack.agent.step.llm.output", Within(["replies", "0", "meta", "finish_reason"]);
+    Haystack "haystack.component.output", Within(["replies", "0", "meta", "finish_reason"]);
     ClaudeCode "stop_reason";
     GeminiCli "finish_reasons";
 };
@@ -141,6 +156,7 @@ pub(crate) const TOOL_NAME: &[FieldSource] = sources! {
     LiveKit "lk.function_tool.name";
     OpenLlmetry "traceloop.entity.name";
     Genkit "genkit:name";
+    Haystack "haystack.tool.name";
     ClaudeCode "tool_name";
     GeminiCli "function_name";
 };
@@ -154,6 +170,7 @@ pub(crate) const CALL_ID: &[FieldSource] = sources! {
     AiSdk "ai.toolCall.id";
     GoogleAdk "function_call.id";
     LiveKit "lk.function_tool.id";
+    VoltAgent "tool.call.id";
     ClaudeCode "tool_use_id";
     Codex "call_id";
 };
@@ -167,6 +184,15 @@ pub(crate) const FAILURES: &[(Vocabulary, &[Test])] = &[
     (OtelGenAi, &[Test::Word("otel.status_code", &["error"])]),
     (Rig, &[Test::Word("gen_ai.tool.call.outcome", &["error"])]),
     (Strands, &[Test::Word("gen_ai.tool.status", &["error"])]),
+    (Haystack, &[Test::Word("haystack.tool.error", &["true"])]),
+    (Mastra, &[Test::Word("gen_ai.tool.success", &["false"])]),
+    (
+        OtelGenAi,
+        &[Test::Word(
+            "gen_ai.response.finish_reasons",
+            &["error", r#"["error"]"#],
+        )],
+    ),
     // A call that was refused did not run.
     (
         OtelGenAi,
@@ -252,6 +278,7 @@ pub(crate) const ERROR_MESSAGE: &[FieldSource] = sources! {
     OtelGenAi "otel.status_description";
     AgentFramework "gen_ai.tool.error";
     Langfuse "langfuse.observation.status_message";
+    Haystack "haystack.agent.step.tool.output", Within(["error"]);
     ClaudeCode "error";
 };
 

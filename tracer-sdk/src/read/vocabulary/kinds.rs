@@ -1,8 +1,8 @@
 //! The type of a span: the first rule that fits (capture, section 1).
 
 use super::Vocabulary::{
-    self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, LangSmith, Langfuse, LiveKit, Mcp, Mlflow,
-    OpenInference, OpenLlmetry, OtelGenAi, PydanticAi,
+    self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, Haystack, LangSmith, Langfuse, LiveKit,
+    Mcp, Mlflow, OpenInference, OpenLlmetry, OtelGenAi, PydanticAi, VoltAgent,
 };
 use crate::format::EventType::{self, LlmCall, ToolCall, Unknown};
 
@@ -76,7 +76,7 @@ pub(crate) const SERVICES: &[&str] = &[
     "moderation",
 ];
 
-/// Operations that call a model: OpenTelemetry's, then those of Gemini CLI and `MLflow`.
+/// Operations that call a model: OpenTelemetry's, then those of Gemini CLI, `MLflow` and Mastra.
 const MODEL_OPERATIONS: &[&str] = &[
     "chat",
     "text_completion",
@@ -93,6 +93,7 @@ const MODEL_OPERATIONS: &[&str] = &[
     "realtime_inference",
     "llm_call",
     "response",
+    "tool_selection",
 ];
 
 macro_rules! rules {
@@ -113,7 +114,7 @@ pub(crate) const KINDS: &[KindRule] = rules! {
     OpenInference: [Test::Word("openinference.span.kind",
         &["AGENT", "CHAIN", "RETRIEVER", "RERANKER", "EMBEDDING", "GUARDRAIL", "EVALUATOR", "PROMPT"])] => Unknown;
 
-    OtelGenAi: [Test::Word(OPERATION, &["execute_tool", "tool_call"])] => ToolCall;
+    OtelGenAi: [Test::Word(OPERATION, &["execute_tool", "tool_call", "tool.execute"])] => ToolCall;
     OtelGenAi: [Test::Word(OPERATION, MODEL_OPERATIONS)] => LlmCall;
     // Agents, workflows, embeddings, retrieval, memory, plans: never a model call, though they may repeat its tokens.
     OtelGenAi: [Test::Has(&[OPERATION])] => Unknown;
@@ -175,6 +176,12 @@ pub(crate) const KINDS: &[KindRule] = rules! {
     Genkit: [Test::Word("genkit:metadata:subtype", &["model"])] => LlmCall;
     Genkit: [Test::Word("genkit:metadata:subtype", &["tool", "tool.v2"])] => ToolCall;
     Genkit: [Test::Has(&["genkit:metadata:subtype", "genkit:type"])] => Unknown;
+    VoltAgent: [Test::Word("span.type", &["llm"])] => LlmCall;
+    // Without content, these have nothing but their names.
+    Haystack: [Test::Name(Pattern::Is("haystack.agent.step.llm"))] => LlmCall;
+    Haystack: [Test::Name(Pattern::Is("haystack.agent.step.tool"))] => ToolCall;
+    Haystack: [Test::Name(Pattern::Is("haystack.chat_generator.run"))] => LlmCall;
+    Haystack: [Test::Text("haystack.component.type", Pattern::Word("", "ChatGenerator"))] => LlmCall;
     LiveKit: [Test::Has(&["lk.chat_ctx", "lk.response.text"]), Test::Name(Pattern::Is("llm_node"))] => LlmCall;
     LiveKit: [Test::Has(&["lk.function_tool.name"])] => ToolCall;
 

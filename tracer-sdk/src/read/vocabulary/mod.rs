@@ -71,6 +71,12 @@ pub(crate) enum Vocabulary {
     AgentFramework,
     /// Genkit.
     Genkit,
+    /// Haystack.
+    Haystack,
+    /// `VoltAgent`.
+    VoltAgent,
+    /// Mastra.
+    Mastra,
     /// `LiveKit` agents.
     LiveKit,
     /// `MLflow`.

@@ -49,6 +49,9 @@ impl Vocabulary {
             Self::Strands => "Strands",
             Self::AgentFramework => "Microsoft Agent Framework",
             Self::Genkit => "Genkit",
+            Self::Haystack => "Haystack",
+            Self::VoltAgent => "VoltAgent",
+            Self::Mastra => "Mastra",
             Self::LiveKit => "LiveKit",
             Self::Mlflow => "MLflow",
             Self::Langfuse => "Langfuse",
@@ -115,6 +118,7 @@ impl VocabularyRows {
             let words = match source.form {
                 SourceForm::Plain => code(source.key),
                 SourceForm::UpToDot => format!("{} up to its first dot", code(source.key)),
+                SourceForm::AfterSlash => format!("{} after its first slash", code(source.key)),
                 SourceForm::Within(path) => format!("{} in {}", code(&path.join(".")), code(source.key)),
             };
             self.push(source.vocabulary, field, words);
@@ -204,7 +208,10 @@ impl VocabularyRows {
         for nested in NESTED_USAGES {
             let place = match nested.paths {
                 [[], ..] => code(nested.key),
-                paths => format!("{} in {}", code(&paths.concat().join("` or `")), code(nested.key)),
+                paths => {
+                    let paths: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
+                    format!("{} in {}", code(&paths.join("` or `")), code(nested.key))
+                }
             };
             rows.push(nested.vocabulary, "usage object", place);
         }

@@ -1,8 +1,8 @@
 //! Where tokens are counted (capture, section 1): input includes what the provider had cached, output includes reasoning.
 
 use super::Vocabulary::{
-    self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, LangSmith, Langfuse, LiveKit, Mlflow,
-    OpenInference, OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi, Strands, Tracer,
+    self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, Haystack, LangSmith, Langfuse, LiveKit,
+    Mlflow, OpenInference, OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi, Strands, Tracer,
 };
 use crate::format::Usage;
 
@@ -205,6 +205,8 @@ pub(crate) const NESTED_USAGES: &[NestedUsage] = nested_usages! {
     Langfuse "langfuse.observation.usage_details", [&[]], "";
     Mlflow "mlflow.chat.tokenUsage", [&[]], "";
     Genkit "genkit:output", [&["usage"]], "";
+    Haystack "haystack.agent.step.llm.output", [&["replies", "0", "meta", "usage"]], "";
+    Haystack "haystack.component.output", [&["replies", "0", "meta", "usage"]], "";
     LangSmith "gen_ai.usage.input_token_details", [&[]], "input_token_details";
     LangSmith "gen_ai.usage.output_token_details", [&[]], "output_token_details";
 };

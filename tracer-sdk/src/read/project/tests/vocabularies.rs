@@ -738,6 +738,7 @@ fn tools_of_every_vocabulary_have_name_arguments_and_result() {
             json!({"r": 2}),
         ),
     ];
+    let table = table.into_iter().chain(wrapped_calls());
     for (stored, result) in table {
         let call = payload(unset(child("a span", stored.clone())));
         assert_eq!(
@@ -761,10 +762,7 @@ fn tools_of_every_vocabulary_have_name_arguments_and_result() {
         ],
     );
     let call = payload(strands);
-    assert_eq!(
-        (&call["args"], &call["result"]),
-        (&json!({"a": 1}), &json!({"value": [{"text": "7"}]}))
-    );
+    assert_eq!((&call["args"], &call["result"]), (&json!({"a": 1}), &json!("7")));
     let claude = child_with(
         "claude_code.tool",
         json!({"span.type": "tool", "tool_name": "Bash", "full_command": "ls"}),
@@ -779,6 +777,232 @@ fn tools_of_every_vocabulary_have_name_arguments_and_result() {
     let langchain = json!({"openinference.span.kind": "TOOL", "tool.name": "t", "input.value": "12", "output.value": "Oslo"});
     let call = payload(child("t", langchain));
     assert_eq!((&call["args"], &call["result"]), (&json!("12"), &json!("Oslo")));
+}
+
+/// Calls of a tool `t` with `{"a": 1}`, as libraries wrap them, and what each gave.
+fn wrapped_calls() -> Vec<(Value, Value)> {
+    let of = |attributes: Value, arguments: &str, result: &str, given: Value| {
+        let mut stored = attributes.as_object().unwrap().clone();
+        stored.insert("gen_ai.operation.name".to_owned(), json!("execute_tool"));
+        stored.insert("gen_ai.tool.name".to_owned(), json!("t"));
+        stored.insert("gen_ai.tool.call.arguments".to_owned(), json!(arguments));
+        stored.insert("gen_ai.tool.call.result".to_owned(), json!(result));
+        (Value::Object(stored), given)
+    };
+    let tool = |arguments: &str, result: &str| of(json!({}), arguments, result, json!("12:00"));
+    let message = r#""content": "12:00", "tool_call_id": "c", "name": "t", "status": "success""#;
+    vec![
+        // LangChain's callbacks, as OpenLLMetry has them.
+        tool(
+            r#"{"input_str": "{'a': 1}", "tags": ["x"], "metadata": {"step": 1}, "inputs": {"a": 1}, "kwargs": {"tool_call_id": "c"}}"#,
+            &format!(
+                r#"{{"output": {{"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "ToolMessage"],
+                "kwargs": {{{message}, "type": "tool"}}}}, "kwargs": {{"name": "t"}}}}"#
+            ),
+        ),
+        tool(
+            r#"{"input_str": "{\"a\": 1}", "inputs": null, "kwargs": {}}"#,
+            &format!(
+                r#"{{"lc": 1, "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": {{{message}}}}}"#
+            ),
+        ),
+        tool(r#"{"a": 1}"#, "content='12:00' name='t' tool_call_id='c'"),
+        tool(r#"{"a": 1}"#, r#"{"output": "12:00", "kwargs": {"name": "t"}}"#),
+        // OpenInference: the arguments of a method.
+        tool(
+            r#"{"args": [], "kwargs": {"a": 1}, "sanitize_inputs_outputs": true}"#,
+            "12:00",
+        ),
+        tool(r#"{"args": [{"a": 1}], "kwargs": {}}"#, "12:00"),
+        tool(r#"{"kwargs": {"a": 1}}"#, "12:00"),
+        // Strands.
+        of(
+            json!({"gen_ai.tool.status": "success"}),
+            r#"{"a": 1}"#,
+            r#"[{"text": "12:00"}]"#,
+            json!("12:00"),
+        ),
+        of(
+            json!({"gen_ai.tool.status": "success"}),
+            r#"{"a": 1}"#,
+            r#"[{"json": {"r": 2}}]"#,
+            json!({"r": 2}),
+        ),
+        of(
+            json!({"gen_ai.tool.status": "success"}),
+            r#"[{"role": "tool", "parts": [{"type": "tool_call", "name": "t", "id": "c", "arguments": {"a": 1}}]}]"#,
+            r#"[{"role": "tool", "parts": [{"type": "tool_call_response", "id": "c", "response": [{"text": "12:00"}]}]}]"#,
+            json!("12:00"),
+        ),
+        // A result that only looks like blocks is as the tool gave it.
+        of(
+            json!({}),
+            r#"{"a": 1}"#,
+            r#"[{"text": "12:00"}]"#,
+            json!({"value": [{"text": "12:00"}]}),
+        ),
+    ]
+}
+
+#[test]
+fn an_argument_named_as_a_wrapper_is_an_argument() {
+    for arguments in [
+        json!({"args": ["-l"]}),
+        json!({"kwargs": {"a": 1}, "depth": 2}),
+        json!({"inputs": {"a": 1}}),
+        json!({"args": [1], "kwargs": {"a": 1}}),
+    ] {
+        let stored = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t", "gen_ai.tool.call.arguments": arguments});
+        assert_eq!(payload(child("t", stored))["args"], arguments);
+    }
+}
+
+/// A model call with one question, and an answer that asks for a tool, as each library reports it.
+#[test]
+fn model_calls_of_frameworks_are_read_whole() {
+    let question = json!([{"role": "user", "content": [{"text": "Weather?"}]}]);
+    let replies = json!([{"role": "assistant", "name": null,
+        "meta": {"model": "gpt-4o-2024-08-06", "index": 0, "finish_reason": "tool_calls",
+                 "usage": {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17,
+                           "prompt_tokens_details": {"cached_tokens": 4}}},
+        "content": [{"tool_call": {"tool_name": "get_weather", "arguments": {"city": "Rome"}, "id": "c1", "extra": null}}]}]);
+    let asked = json!({"role": "model", "content": [{"toolRequest": {"name": "get_weather", "ref": "c1", "input": {"city": "Rome"}}}]});
+    for (name, stored, model, provider, reason, prompt, answer, cached) in [
+        (
+            "haystack.agent.step.llm",
+            json!({"haystack.agent.step.llm.input": json!({"messages": question, "tools": []}).to_string(),
+                   "haystack.agent.step.llm.output": json!({"replies": replies}).to_string()}),
+            "gpt-4o-2024-08-06",
+            "unknown",
+            json!("tool_calls"),
+            json!({"value": question}),
+            json!({"value": replies}),
+            Some(4),
+        ),
+        (
+            "haystack.component.run",
+            json!({"haystack.component.type": "OpenAIChatGenerator",
+                   "haystack.component.input": json!({"messages": question}).to_string(),
+                   "haystack.component.output": json!({"replies": replies}).to_string()}),
+            "gpt-4o-2024-08-06",
+            "unknown",
+            json!("tool_calls"),
+            json!({"value": question}),
+            json!({"value": replies}),
+            Some(4),
+        ),
+        (
+            "llm:streamText",
+            json!({"span.type": "llm", "llm.operation": "streamText", "llm.model": "gpt-4o", "llm.provider": "openai", "llm.stream": true,
+                   "llm.messages": question.to_string(), "output": "Sunny", "llm.finish_reason": "stop",
+                   "llm.usage.prompt_tokens": 12, "llm.usage.completion_tokens": 5, "llm.usage.total_tokens": 17,
+                   "llm.usage.cached_tokens": 4}),
+            "gpt-4o",
+            "openai",
+            json!("stop"),
+            json!({"value": question}),
+            json!("Sunny"),
+            Some(4),
+        ),
+        (
+            "gemini-2.5-flash",
+            json!({"genkit:type": "action", "genkit:metadata:subtype": "model", "genkit:name": "googleai/gemini-2.5-flash",
+                   "genkit:input": json!({"messages": question}).to_string(),
+                   "genkit:output": json!({"message": asked, "finishReason": "stop",
+                       "usage": {"inputTokens": 12, "outputTokens": 5, "totalTokens": 17, "cachedContentTokens": 4}}).to_string()}),
+            "gemini-2.5-flash",
+            "gcp.gemini",
+            json!("stop"),
+            json!({"messages": question}),
+            asked,
+            Some(4),
+        ),
+        (
+            "tool selection",
+            json!({"gen_ai.operation.name": "tool_selection", "mastra.span.type": "model_generation", "gen_ai.system": "openai",
+                   "gen_ai.request.model": "gpt-4o", "gen_ai.prompt": question.to_string(), "gen_ai.completion": "Sunny",
+                   "gen_ai.response.finish_reasons": "stop", "gen_ai.usage.input_tokens": 12, "gen_ai.usage.output_tokens": 5,
+                   "gen_ai.usage.total_tokens": 17, "gen_ai.usage.cached_input_tokens": 4}),
+            "gpt-4o",
+            "openai",
+            json!("stop"),
+            json!({"value": question}),
+            json!("Sunny"),
+            Some(4),
+        ),
+    ] {
+        let call = payload(unset(child(name, stored)));
+        assert_eq!(
+            (&call["model"], &call["provider"], &call["stop_reason"]),
+            (&json!(model), &json!(provider), &reason),
+            "{name}"
+        );
+        assert_eq!((&call["prompt"], &call["response"]), (&prompt, &answer), "{name}");
+        let tokens = [
+            "prompt_tokens",
+            "completion_tokens",
+            "total_tokens",
+            "cache_read_tokens",
+        ];
+        let tokens = tokens.map(|key| call["usage"][key].as_u64());
+        assert_eq!(tokens, [Some(12), Some(5), Some(17), cached], "{name}");
+        assert_eq!(
+            (&call["status"], &call["error"]),
+            (&json!("ok"), &json!(null)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn tools_of_frameworks_are_read_whole() {
+    for (name, stored, result, error) in [
+        (
+            "haystack.agent.step.tool",
+            json!({"haystack.tool.name": "t", "haystack.agent.step.tool.input": "{\"a\":1}", "haystack.agent.step.tool.output": "12:00"}),
+            json!("12:00"),
+            json!(null),
+        ),
+        (
+            "haystack.agent.step.tool",
+            json!({"haystack.tool.name": "t", "haystack.tool.error": true, "haystack.agent.step.tool.input": "{\"a\":1}",
+                   "haystack.agent.step.tool.output": "{\"error\": \"no clock\"}"}),
+            json!({"error": "no clock"}),
+            json!("no clock"),
+        ),
+        (
+            "tool.execution:t",
+            json!({"span.type": "tool", "tool.name": "t", "tool.call.id": "c", "tool.parameters": "{\"never\":1}",
+                   "input": "{\"a\":1}", "output": "12:00"}),
+            json!("12:00"),
+            json!(null),
+        ),
+        (
+            "t",
+            json!({"genkit:metadata:subtype": "tool", "genkit:name": "t", "genkit:input": "{\"a\":1}", "genkit:output": "\"12:00\""}),
+            json!("12:00"),
+            json!(null),
+        ),
+        (
+            "tool",
+            json!({"gen_ai.operation.name": "tool.execute", "gen_ai.tool.name": "t", "gen_ai.tool.input": "{\"a\":1}",
+                   "gen_ai.tool.output": "no clock", "gen_ai.tool.success": false}),
+            json!("no clock"),
+            json!("no clock"),
+        ),
+    ] {
+        let call = payload(unset(child(name, stored)));
+        assert_eq!(
+            (&call["tool_name"], &call["args"]),
+            (&json!("t"), &json!({"a": 1})),
+            "{name}"
+        );
+        assert_eq!(
+            (&call["result"], &call["error"]["message"]),
+            (&result, &error),
+            "{name}"
+        );
+    }
 }
 
 #[test]
@@ -808,6 +1032,14 @@ fn failures_are_read_from_the_marks_of_every_vocabulary() {
         error("Error", "no")
     );
     assert_eq!(tool(json!({"success": false})), json!(null));
+    for reasons in [json!("error"), json!("[\"error\"]")] {
+        let stored = json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.finish_reasons": reasons});
+        assert_eq!(
+            payload(unset(child("chat m", stored)))["error"],
+            error("Error", ""),
+            "{reasons}"
+        );
+    }
 
     let span = child_with(
         "chat m",
