@@ -63,6 +63,7 @@ pub fn assemble(api: ModelApi, content_type: &str, bytes: &[u8]) -> Assembled {
         ModelApi::Responses | ModelApi::Compaction => responses(frames.values),
         ModelApi::Interactions => interactions(frames.values),
         ModelApi::Messages => messages(frames.values),
+        ModelApi::Converse => converse(&frames.values),
         ModelApi::GenerateContent => candidates(frames.values),
         ModelApi::OllamaChat | ModelApi::OllamaGenerate => ollama(&frames.values),
         ModelApi::Embeddings
@@ -669,6 +670,47 @@ fn messages(events: Vec<Value>) -> (Value, bool) {
         }
     }
     body.insert("content".to_owned(), into_values(blocks));
+    (Value::Object(body), ended)
+}
+
+/// Bedrock's Converse: events under their names, whose deltas are pieces of blocks by their index.
+fn converse(events: &[Value]) -> (Value, bool) {
+    let mut body = Map::new();
+    let (mut role, mut blocks) = (Value::from("assistant"), Vec::<Map<String, Value>>::new());
+    let mut ended = false;
+    for (name, event) in events.iter().filter_map(Value::as_object).flatten() {
+        match name.as_str() {
+            "messageStart" => role = event.get("role").cloned().unwrap_or(role),
+            "contentBlockStart" | "contentBlockDelta" => {
+                let pieces = ["start", "delta"]
+                    .iter()
+                    .filter_map(|key| event.get(*key)?.as_object());
+                if let Some(block) = item_at(&mut blocks, index_of(event, "contentBlockIndex")) {
+                    pieces.for_each(|piece| append(block, piece));
+                }
+            }
+            "messageStop" | "metadata" => {
+                update(&mut body, event.as_object().unwrap_or(&Map::new()), &[]);
+                ended |= name == "messageStop";
+            }
+            "error" => {
+                body.insert(name.clone(), event.clone());
+                ended = true;
+            }
+            _ => {}
+        }
+    }
+    for call in blocks
+        .iter_mut()
+        .filter_map(|block| block.get_mut("toolUse")?.as_object_mut())
+    {
+        let input = call.entry("input").or_insert_with(|| json!({}));
+        if let Some(text) = input.as_str() {
+            *input = serde_json::from_str(text).unwrap_or_else(|_| text.into());
+        }
+    }
+    let message = json!({"role": role, "content": into_values(blocks)});
+    body.insert("output".to_owned(), json!({ "message": message }));
     (Value::Object(body), ended)
 }
 

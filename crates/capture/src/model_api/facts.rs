@@ -46,19 +46,22 @@ pub struct ResponseFacts {
 }
 
 const REQUEST_MODEL: [&str; 1] = ["/model"];
-const TEMPERATURE: [&str; 4] = [
+const TEMPERATURE: [&str; 5] = [
     "/temperature",
+    "/inferenceConfig/temperature",
     "/generationConfig/temperature",
     "/request/generationConfig/temperature",
     "/options/temperature",
 ];
-const TOP_P: [&str; 4] = [
+const TOP_P: [&str; 5] = [
     "/top_p",
+    "/inferenceConfig/topP",
     "/generationConfig/topP",
     "/request/generationConfig/topP",
     "/options/top_p",
 ];
-const MAX_TOKENS: [&str; 6] = [
+const MAX_TOKENS: [&str; 7] = [
+    "/inferenceConfig/maxTokens",
     "/max_completion_tokens",
     "/max_tokens",
     "/max_output_tokens",
@@ -71,8 +74,9 @@ const RESPONSE_ID: [&str; 2] = ["/id", "/responseId"];
 const RESPONSE_MODEL: [&str; 2] = ["/model", "/modelVersion"];
 /// Of each choice or candidate, and of the whole answer.
 const FINISH_OF_CHOICE: [&str; 2] = ["/finish_reason", "/finishReason"];
-const FINISH: [&str; 4] = [
+const FINISH: [&str; 5] = [
     "/stop_reason",
+    "/stopReason",
     "/incomplete_details/reason",
     "/done_reason",
     "/promptFeedback/blockReason",

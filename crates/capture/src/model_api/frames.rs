@@ -3,6 +3,8 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::event_stream;
+
 /// The JSON values of a response, and whether all of it could be read.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ResponseValues {
@@ -23,8 +25,16 @@ const DONE: &str = "[DONE]";
 /// Divides a response by its content type. What says nothing, or the wrong thing, is divided by what it looks like:
 /// compatible servers are not careful with the type.
 pub(super) fn divide(content_type: &str, bytes: &[u8]) -> ResponseValues {
-    let text = String::from_utf8_lossy(bytes);
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    if media_type.eq_ignore_ascii_case(event_stream::MEDIA_TYPE) {
+        let (values, is_whole) = event_stream::values(bytes);
+        return ResponseValues {
+            values,
+            has_unreadable: !is_whole,
+            ..ResponseValues::default()
+        };
+    }
+    let text = String::from_utf8_lossy(bytes);
     if let Ok(value) = serde_json::from_str::<Value>(&text) {
         return match value {
             // Gemini without `alt=sse` streams an array.

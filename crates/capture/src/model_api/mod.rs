@@ -4,6 +4,7 @@
 mod assemble;
 mod change;
 mod error_body;
+mod event_stream;
 mod facts;
 mod form;
 mod frames;
@@ -56,6 +57,8 @@ pub enum ModelApi {
     Moderation,
     /// Anthropic's messages.
     Messages,
+    /// Amazon Bedrock's Converse.
+    Converse,
     /// Gemini's `generateContent` and `streamGenerateContent`.
     GenerateContent,
     /// Ollama's chat.
@@ -92,8 +95,11 @@ const PATH_ENDINGS: [(&str, ModelApi); 22] = [
 
 /// Endings of Vertex AI and Bedrock that say neither what is asked nor in whose form: the model that stands before them does. The
 /// first part of the path that fits.
-const PREDICTIONS: [(&str, &str, ModelApi); 10] = [
+const PREDICTIONS: [(&str, &str, ModelApi); 13] = [
     ("anthropic.", "/invoke", ModelApi::Messages),
+    ("anthropic.", "/invoke-with-response-stream", ModelApi::Messages),
+    ("/model/", "/converse", ModelApi::Converse),
+    ("/model/", "/converse-stream", ModelApi::Converse),
     ("/publishers/anthropic/", ":rawPredict", ModelApi::Messages),
     ("/publishers/anthropic/", ":streamRawPredict", ModelApi::Messages),
     ("/publishers/", ":rawPredict", ModelApi::ChatCompletions),
@@ -148,7 +154,7 @@ fn list_items(member: Option<&Value>) -> impl Iterator<Item = &Value> {
 }
 
 /// The APIs by the names that files have.
-const NAMES: [(ModelApi, &str); 17] = [
+const NAMES: [(ModelApi, &str); 18] = [
     (ModelApi::ChatCompletions, "openai.chat"),
     (ModelApi::Responses, "openai.responses"),
     (ModelApi::Compaction, "openai.compaction"),
@@ -164,6 +170,7 @@ const NAMES: [(ModelApi, &str); 17] = [
     (ModelApi::ImageEdit, "openai.image_edit"),
     (ModelApi::Moderation, "openai.moderation"),
     (ModelApi::Messages, "anthropic.messages"),
+    (ModelApi::Converse, "bedrock.converse"),
     (ModelApi::GenerateContent, "gemini.generate_content"),
     (ModelApi::OllamaChat, "ollama.chat"),
     (ModelApi::OllamaGenerate, "ollama.generate"),
@@ -226,6 +233,7 @@ impl ModelApi {
             | Self::Responses
             | Self::Compaction
             | Self::Messages
+            | Self::Converse
             | Self::OllamaChat => "chat",
             Self::Interactions => "interactions",
             Self::Completions | Self::OllamaGenerate => "text_completion",
@@ -258,10 +266,16 @@ impl ModelApi {
             | Self::Interactions
             | Self::Completions
             | Self::Messages
+            | Self::Converse
             | Self::GenerateContent
             | Self::OllamaChat
             | Self::OllamaGenerate => false,
         }
+    }
+
+    /// Costs something, and is no model call.
+    pub(crate) const fn is_charged_service(self) -> bool {
+        self.is_service() && !matches!(self, Self::Moderation)
     }
 
     /// Has an answer of numbers, sounds or images, which is not shown as text.

@@ -637,6 +637,15 @@ fn paths_say_the_api() {
             "/model/anthropic.claude-opus-4-5-v1:0/invoke",
             Some(ModelApi::Messages),
         ),
+        (
+            "/model/anthropic.claude-opus-4-5-v1:0/invoke-with-response-stream",
+            Some(ModelApi::Messages),
+        ),
+        ("/model/amazon.nova-pro-v1:0/converse", Some(ModelApi::Converse)),
+        (
+            "/model/amazon.nova-pro-v1:0/converse-stream",
+            Some(ModelApi::Converse),
+        ),
         ("/model/meta.llama3-70b-instruct-v1:0/invoke", None),
         ("/chain/invoke", None),
         ("/v1/models", None),
@@ -657,6 +666,79 @@ fn paths_say_the_api() {
     );
     assert!(is_auxiliary("/v1/messages/count_tokens"));
     assert!(!is_auxiliary("/v1/batches"));
+}
+
+/// The frames of Converse's stream.
+fn converse_stream() -> Vec<u8> {
+    [
+        ("messageStart", json!({"role": "assistant", "p": "ab"})),
+        ("contentBlockDelta", json!({"contentBlockIndex": 0, "delta": {"reasoningContent": {"text": "Ask."}}})),
+        ("contentBlockDelta", json!({"contentBlockIndex": 1, "delta": {"text": "Let me "}})),
+        ("contentBlockDelta", json!({"contentBlockIndex": 1, "delta": {"text": "look."}})),
+        ("contentBlockStop", json!({"contentBlockIndex": 1})),
+        (
+            "contentBlockStart",
+            json!({"contentBlockIndex": 2, "start": {"toolUse": {"toolUseId": "t1", "name": "weather"}}}),
+        ),
+        ("contentBlockDelta", json!({"contentBlockIndex": 2, "delta": {"toolUse": {"input": "{\"city\":"}}})),
+        ("contentBlockDelta", json!({"contentBlockIndex": 2, "delta": {"toolUse": {"input": "\"Oslo\"}"}}})),
+        ("messageStop", json!({"stopReason": "tool_use"})),
+        (
+            "metadata",
+            json!({"usage": {"inputTokens": 10, "outputTokens": 5, "totalTokens": 105, "cacheReadInputTokens": 90},
+                   "metrics": {"latencyMs": 300}}),
+        ),
+    ]
+    .iter()
+    .flat_map(|(name, payload)| event_stream::frame(&[(":event-type", name), (":message-type", "event")], payload))
+    .collect()
+}
+
+#[test]
+fn amazons_frames_are_put_together() {
+    let amazon = "application/vnd.amazon.eventstream";
+    let stream = converse_stream();
+    let answer = assemble(ModelApi::Converse, amazon, &stream);
+    assert_eq!((answer.is_complete, answer.chunks), (true, 10));
+    assert_eq!(
+        answer.body["output"]["message"],
+        json!({"role": "assistant", "content": [
+            {"reasoningContent": {"text": "Ask."}},
+            {"text": "Let me look."},
+            {"toolUse": {"toolUseId": "t1", "name": "weather", "input": {"city": "Oslo"}}},
+        ]})
+    );
+    let facts = ResponseFacts::from_answer(&answer);
+    assert_eq!(facts.finish_reasons, ["tool_use"]);
+    assert_eq!(
+        (
+            facts.usage.prompt_tokens,
+            facts.usage.completion_tokens,
+            facts.usage.cache_read_tokens
+        ),
+        (Some(100), Some(5), Some(90))
+    );
+    let cut = assemble(ModelApi::Converse, amazon, &stream[..stream.len() / 2]);
+    assert!(!cut.is_complete && cut.chunks > 0);
+    // The model's own events, each in an envelope.
+    let events = [
+        json!({"type": "message_start", "message": {"id": "m", "model": "claude", "usage": {"input_tokens": 8, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Sunny"}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+        json!({"type": "message_stop"}),
+    ];
+    let framed = events.iter().flat_map(|event| {
+        let bytes = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, event.to_string());
+        event_stream::frame(&[(":event-type", "chunk")], &json!({ "bytes": bytes }))
+    });
+    let answer = assemble(ModelApi::Messages, amazon, &framed.collect::<Vec<u8>>());
+    assert!(answer.is_complete);
+    assert_eq!(answer.body["content"][0]["text"], "Sunny");
+    assert_eq!(
+        ResponseFacts::from_answer(&answer).usage.completion_tokens,
+        Some(2)
+    );
 }
 
 #[test]
