@@ -68,6 +68,7 @@ impl ReplayedCommand<'_> {
             proxies_models: true,
             per_trace: false,
             keeps_exchanges: true,
+            no_stream_usage: false,
         };
         let recording = Recording::start_with(options, &inherited, hooks).map_err(not_begun)?;
         Ok((recording, replayer))

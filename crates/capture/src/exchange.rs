@@ -37,6 +37,8 @@ pub struct PreparedAnswer {
     pub breaks_off: bool,
     /// Whether it was recorded earlier; an answer of our own, such as an error, was not.
     pub is_replayed: bool,
+    /// Whether the event of a stream with nothing but tokens does not go on to the client, as it did not when recorded.
+    pub hides_usage: bool,
     /// How long nothing comes at all, before even the status does.
     pub delay: Duration,
 }
@@ -110,6 +112,8 @@ pub struct FinishedExchange<'a> {
     pub is_cut: bool,
     /// The answer was a recorded one.
     pub is_replayed: bool,
+    /// The event of a stream with nothing but tokens did not go on to the client.
+    pub hides_usage: bool,
 }
 
 /// What keeps exchanges. Called by the one thread that records, after the client has its answer.

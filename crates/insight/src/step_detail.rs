@@ -84,7 +84,7 @@ impl<'a> StepDetail<'a> {
                     (!provider.is_empty()).then(|| named("provider", provider)),
                     temperature.as_ref().map(|value| format!("temperature {value}")),
                     finish_reason.as_ref().map(|reason| named("stopped for", reason)),
-                    token_words(usage),
+                    token_words(usage).or_else(|| no_tokens(&record.meta, &record.payload)),
                     further_tokens(&record.meta),
                     call_cost,
                     first_chunk(&record.meta).map(|first| format!("first chunk after {first}")),
@@ -207,6 +207,13 @@ fn token_words(usage: &Usage) -> Option<String> {
     Some(match step_summary::token_shares(usage) {
         Some(shares) => format!("{words} ({shares})"),
         None => words,
+    })
+}
+
+/// A sentence for a stream that ended well and brought no tokens.
+fn no_tokens(meta: &Map<String, Value>, payload: &Payload) -> Option<String> {
+    (meta.contains_key(FIRST_CHUNK_MS) && step_summary::failure(payload).is_none()).then(|| {
+        "tokens not known: the stream brought none; stream_options.include_usage asks for them".to_owned()
     })
 }
 

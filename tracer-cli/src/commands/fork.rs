@@ -315,6 +315,7 @@ fn begin(
         proxies_models: true,
         per_trace: false,
         keeps_exchanges: true,
+        no_stream_usage: false,
     };
     Recording::start_with(options, &inherited, hooks).map_err(not_begun)
 }

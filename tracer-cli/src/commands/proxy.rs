@@ -5,7 +5,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use tracer_capture::OtlpSink;
-use tracer_capture::proxy::{self, ModelProxy, ProxyAddress, ProxyError, RunGrouping};
+use tracer_capture::proxy::{self, ModelProxy, ProxyAddress, ProxyError, ProxyHooks, RunGrouping};
 use tracer_capture::record::{ChildEnvironment, Inherited};
 use tracer_capture::runs::{CollectorOptions, RunCollector};
 use tracer_insight::line::{Line, Tone};
@@ -54,6 +54,10 @@ pub struct Args {
     #[arg(long)]
     no_content: bool,
 
+    /// Do not ask the provider for the tokens of a stream where the program does not
+    #[arg(long)]
+    no_stream_usage: bool,
+
     /// Print the variables for --port and --token, and run nothing
     #[arg(long, requires = "port", requires = "token")]
     print_env: bool,
@@ -92,7 +96,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         name: args.name.clone().or_else(|| variable("TRACER_RUN_NAME")),
         idle: args.idle,
     };
-    let proxy = ModelProxy::start_alone(&address, grouping, variable, sink).map_err(not_started)?;
+    let mut hooks = ProxyHooks::default();
+    hooks.no_stream_usage = args.no_stream_usage;
+    let proxy = ModelProxy::start_alone(&address, grouping, variable, sink, hooks).map_err(not_started)?;
     announce(&proxy, &inherited, session)?;
     let store = RunStore::new(session.data_dir()?);
     while let Err(RecvTimeoutError::Timeout) = interrupted.recv_timeout(POLL_INTERVAL) {

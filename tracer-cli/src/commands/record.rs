@@ -72,6 +72,10 @@ pub struct Args {
     #[arg(long)]
     no_exchanges: bool,
 
+    /// Do not ask the provider for the tokens of a stream where the command does not
+    #[arg(long)]
+    no_stream_usage: bool,
+
     /// Print the variables and options that the command would get, and run nothing
     #[arg(long)]
     print_env: bool,
@@ -137,6 +141,7 @@ fn begin(args: &Args, session: &mut Session) -> Result<Recording, CliError> {
         proxies_models: !args.no_proxy,
         per_trace: args.per_trace,
         keeps_exchanges: !args.no_exchanges,
+        no_stream_usage: args.no_stream_usage,
     };
     Recording::start_with(options, &inherited, hooks)
         .map_err(|error| not_begun(error).with_hint("or run the command without tracer record"))

@@ -243,7 +243,11 @@ fn response_text(response: &RecordedResponse) -> String {
             fields.push(("frames", format!("[{}]", frames.join(","))));
         }
     }
-    for (key, is_set) in [("breaks_off", response.breaks_off), ("cut", response.is_cut)] {
+    for (key, is_set) in [
+        ("breaks_off", response.breaks_off),
+        ("cut", response.is_cut),
+        ("hides_usage", response.hides_usage),
+    ] {
         if is_set {
             fields.push((key, "true".to_owned()));
         }
@@ -299,6 +303,7 @@ fn read_response(raw: &RawValue) -> Result<RecordedResponse, FieldProblem> {
         body: read_body(&fields)?,
         breaks_off: fields.flag("breaks_off")?,
         is_cut: fields.flag("cut")?,
+        hides_usage: fields.flag("hides_usage")?,
     })
 }
 

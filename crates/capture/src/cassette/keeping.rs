@@ -345,6 +345,7 @@ fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<Re
             body: RecordedBody::Text(String::new()),
             breaks_off: false,
             is_cut: true,
+            hides_usage: false,
         }
     };
     let replaced = replacing::body(&mut response.body, &scrubbing.redaction);
@@ -388,6 +389,7 @@ fn response(exchange: &FinishedExchange<'_>) -> RecordedResponse {
             body: RecordedBody::Text(body.to_string()),
             breaks_off: false,
             is_cut: false,
+            hides_usage: false,
         };
     };
     RecordedResponse {
@@ -396,6 +398,7 @@ fn response(exchange: &FinishedExchange<'_>) -> RecordedResponse {
         body: body(exchange),
         breaks_off: *exchange.end != ExchangeEnd::Whole,
         is_cut: false,
+        hides_usage: exchange.hides_usage,
     }
 }
 

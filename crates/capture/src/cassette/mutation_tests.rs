@@ -205,6 +205,7 @@ fn cassette(shape: Shape) -> Arc<Cassette> {
             body: RecordedBody::Text(format!("{{\"id\": \"{}\"}}", Shape::id(number))),
             breaks_off: false,
             is_cut: false,
+            hides_usage: false,
         },
         first: std::time::Duration::ZERO,
         total: std::time::Duration::ZERO,

@@ -65,6 +65,8 @@ pub struct RecordedResponse {
     pub breaks_off: bool,
     /// Whether it was not kept whole, so that it cannot be replayed.
     pub is_cut: bool,
+    /// Whether the client did not get the event with nothing but tokens, for which the proxy asked.
+    pub hides_usage: bool,
 }
 
 /// The body of an answer.
@@ -137,6 +139,7 @@ impl RecordedExchange {
             chunks,
             breaks_off: self.response.breaks_off,
             is_replayed: true,
+            hides_usage: self.response.hides_usage,
             delay: Duration::ZERO,
         }
     }

@@ -73,6 +73,7 @@ fn keep(keeper: &mut ExchangeKeeper, request: &str, content_type: &str, response
         end: &ExchangeEnd::Whole,
         is_cut: false,
         is_replayed: false,
+        hides_usage: false,
     });
 }
 
@@ -571,6 +572,7 @@ fn repeated_reads_are_answered_in_order() {
             end: &ExchangeEnd::Whole,
             is_cut: false,
             is_replayed: false,
+            hides_usage: false,
         });
     }
     let replayer = replayer(&path, ReplayOptions::default());

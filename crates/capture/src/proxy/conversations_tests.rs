@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::ProxyContext;
 use super::exchange::{Exchange, ModelCall};
 use super::run_groups::RunGroups;
+use super::stream_usage::StreamUsage;
 use crate::exchange::ExchangeEnd;
 use crate::model_api::ModelApi;
 use crate::runs::random_span_id;
@@ -52,6 +53,7 @@ impl Wire {
             headers: Vec::new(),
             arrivals: Vec::new(),
             is_replayed: false,
+            stream_usage: StreamUsage::default(),
             call_number: None,
             client_model: None,
             span_id: random_span_id(),

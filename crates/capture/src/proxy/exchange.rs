@@ -8,10 +8,11 @@ use opentelemetry_proto::tonic::trace::v1::{Span, Status, span, status};
 use serde_json::Value;
 use tracer_insight::text::counted;
 use tracer_sdk::format::names::{self, event_keys, events};
-use tracer_sdk::format::{SpanId, TraceId};
+use tracer_sdk::format::{SpanId, TraceId, Usage};
 
 use super::ProxyContext;
 use super::history::History;
+use super::stream_usage::StreamUsage;
 use crate::content_encoding::{Unpacked, unpacked};
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
 use crate::model_api::{
@@ -62,6 +63,7 @@ pub(super) struct Exchange {
     pub(super) end: ExchangeEnd,
     /// The answer was a recorded one.
     pub(super) is_replayed: bool,
+    pub(super) stream_usage: StreamUsage,
     /// Its number among the calls of models that are kept beside the run.
     pub(super) call_number: Option<u64>,
 }
@@ -129,6 +131,7 @@ impl Exchange {
             end: &self.end,
             is_cut: self.is_cut || response.as_ref().is_none_or(|response| response.is_cut),
             is_replayed: self.is_replayed,
+            hides_usage: self.stream_usage == StreamUsage::Hidden,
         });
         self.call_number = number;
     }
@@ -151,6 +154,8 @@ const MAX_UNPACKED_BYTES: usize = 128 * 1024 * 1024;
 /// How an answer, or a request, is compressed whose copy could not be read.
 const UNREAD_ENCODING: &str = "tracer.unread_encoding";
 const UNREAD_REQUEST_ENCODING: &str = "tracer.unread_request_encoding";
+/// The one change of a request: the provider was asked for the tokens of a stream in the client's place.
+const ASKED_USAGE: &str = "tracer.asked_usage";
 const UPSTREAM_FAILED: &str = "upstream_failed";
 const CUT_SHORT: &str = "cut_short";
 
@@ -223,6 +228,14 @@ impl ModelCall {
                 .collect(),
             answer,
         }
+    }
+
+    /// True of a stream that came to its end and brought no tokens.
+    pub(super) fn lacks_tokens(&self, exchange: &Exchange) -> bool {
+        self.answer.chunks > 0
+            && self.facts.usage == Usage::default()
+            && failure(exchange, self).is_none()
+            && !self.is_unfinished(exchange)
     }
 
     /// True while the provider still makes the answer in the background, without its client.
@@ -327,6 +340,14 @@ pub(super) fn model_span(
         attributes.push(attribute(names::FINISH_REASONS.written(), reasons));
     }
     push_usage(attributes, facts);
+    // What costs something and counts nothing is charged all the same.
+    if api.is_charged_service()
+        && facts.usage == Usage::default()
+        && facts.usage_not_counted.is_empty()
+        && !is_refused(exchange)
+    {
+        attributes.push(attribute(names::USAGE_NOT_COUNTED.written(), "request"));
+    }
     if call.answer.chunks > 0 {
         attributes.push(attribute(names::CHUNKS.written(), call.answer.chunks));
         let first = exchange
@@ -395,8 +416,14 @@ fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: 
     if exchange.is_cut && exchange.api.is_some() {
         span.attributes.push(attribute("tracer.copy_cut", true));
     }
-    if exchange.is_replayed {
-        span.attributes.push(attribute(names::REPLAYED.written(), true));
+    for (name, is_so) in [
+        (names::REPLAYED.written(), exchange.is_replayed),
+        (
+            ASKED_USAGE,
+            exchange.stream_usage != StreamUsage::Untouched && !exchange.is_replayed,
+        ),
+    ] {
+        span.attributes.extend(is_so.then(|| attribute(name, true)));
     }
     let client_model = exchange.client_model.as_deref();
     span.attributes

@@ -1,4 +1,5 @@
-//! Passing requests on: nothing is changed but what belongs to the connection, and nothing waits for what is recorded.
+//! Passing requests on: nothing is changed but what belongs to the connection and what asks for the tokens of a stream, and
+//! nothing waits for what is recorded.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::stream::{self, Stream, StreamExt};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use subtle::ConstantTimeEq as _;
 
@@ -18,6 +19,7 @@ use tracer_sdk::format::{SpanId, TraceId};
 use super::exchange::Exchange;
 use super::providers::Route;
 use super::recorder::{ExchangeReport, ReportSender};
+use super::stream_usage::{StreamUsage, UsageFilter, UsageQuestion};
 use super::{ProxyCounters, headers};
 use crate::causes::causes;
 use crate::content_encoding::unpacked;
@@ -49,6 +51,7 @@ pub(super) struct Forwarder {
     reports: ReportSender,
     counters: Arc<ProxyCounters>,
     answering: ProxyAnswering,
+    asks_for_usage: bool,
 }
 
 /// What may answer requests instead of the provider, and whether anything else may.
@@ -66,6 +69,7 @@ impl Forwarder {
         reports: ReportSender,
         counters: Arc<ProxyCounters>,
         answering: ProxyAnswering,
+        asks_for_usage: bool,
     ) -> Result<Self, reqwest::Error> {
         // Reading the roots of TLS takes longer than all of a replay.
         let client = (!answering.is_offline).then(new_client).transpose()?;
@@ -77,6 +81,7 @@ impl Forwarder {
             reports,
             counters,
             answering,
+            asks_for_usage,
         })
     }
 
@@ -85,7 +90,7 @@ impl Forwarder {
     }
 
     /// The provider and the rest of the path, if the request may be passed on.
-    fn admit<'a>(&self, request: &'a HeaderMap, path: &'a str) -> Result<(Route, &'a str), ForwardRefusal> {
+    fn admit(&self, request: &HeaderMap, path: &str) -> Result<(Route, String), ForwardRefusal> {
         // A page in a browser can post here: it cannot know the token, and it cannot leave out its origin.
         let host = headers::text(request, "host").unwrap_or_default();
         let is_ours = host.parse() == Ok(self.address)
@@ -94,16 +99,20 @@ impl Forwarder {
         if !is_ours || request.contains_key(header::ORIGIN) {
             return Err(ForwardRefusal::Foreign);
         }
-        let rest = path.strip_prefix("/r/").ok_or(ForwardRefusal::Unknown)?;
-        let (token, rest) = rest.split_once('/').ok_or(ForwardRefusal::Unknown)?;
+        let behind = path.strip_prefix("/r/").and_then(|rest| rest.split_once('/'));
+        let (token, rest) = behind.ok_or_else(|| self.refused_path(path))?;
         // In a time that does not depend on how much is right.
         if !bool::from(token.as_bytes().ct_eq(self.token.as_bytes())) {
             return Err(ForwardRefusal::Foreign);
         }
-        let (segment, _) = rest.split_once('/').unwrap_or((rest, ""));
-        let behind = rest.get(segment.len()..).unwrap_or_default();
-        let route = self.routes.iter().find(|route| route.provider.segment == segment);
-        Ok((route.ok_or(ForwardRefusal::Unknown)?.clone(), behind))
+        let mut routes = self.routes.iter();
+        let found = routes.find_map(|route| Some((route.clone(), route.provider.path_behind(rest)?)));
+        found.ok_or_else(|| self.refused_path(&format!("/{rest}")))
+    }
+
+    fn refused_path(&self, path: &str) -> ForwardRefusal {
+        self.reports.send(ExchangeReport::RefusedPath(path.to_owned()));
+        ForwardRefusal::Unknown
     }
 }
 
@@ -160,6 +169,9 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
     let (route, rest) = forwarder.admit(&head.headers, &path)?;
+    let mut url = route.target(&rest, head.uri.query());
+    // As clients of Bedrock write the version of a model.
+    let rest = &*rest.replace("%3A", ":").replace("%3a", ":");
     if head.headers.contains_key(header::UPGRADE) {
         let path = format!("{}{rest}", route.provider.segment);
         forwarder.reports.send(ExchangeReport::RefusedUpgrade(path));
@@ -175,7 +187,6 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         Err(error) if error.is::<LengthLimitError>() => return Err(ForwardRefusal::TooLarge),
         Err(_) => return Err(ForwardRefusal::Unreadable),
     };
-    let mut url = route.target(rest, head.uri.query());
     let api = (head.method == axum::http::Method::POST)
         .then(|| ModelApi::from_path(rest))
         .flatten();
@@ -191,6 +202,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         counters: Arc::clone(&forwarder.counters),
         reports: forwarder.reports.clone(),
         left: None,
+        filter: None,
         exchange: Some(Box::new(Exchange {
             span_id: random_span_id(),
             sent_context: sent_context(&head.headers),
@@ -219,6 +231,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             ended: arrived,
             end: ExchangeEnd::ClientGone,
             is_replayed: false,
+            stream_usage: StreamUsage::default(),
             call_number: None,
             client_model: None,
         })),
@@ -256,6 +269,16 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         copy.end(ExchangeEnd::BrokenOff(reason.to_owned()));
         return Ok(bad_gateway(reason));
     };
+    let question = forwarder
+        .asks_for_usage
+        .then(|| UsageQuestion::new(api, &url, &passed, &body));
+    let body = match question.flatten() {
+        Some(question) => {
+            copy.set_usage(question.usage);
+            question.body
+        }
+        None => body,
+    };
     let request = client.request(head.method, url).headers(passed).body(body);
     // From here to the end of the answer a client that hangs up drops this future or the body: the upstream request is
     // dropped with it, and so is the copy, which reports what came until then.
@@ -268,7 +291,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         }
     };
     let status = answer.status();
-    let answered_headers = headers::to_client(answer.headers());
+    let mut answered_headers = headers::to_client(answer.headers());
     let is_empty = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     copy.begin(
         status.as_u16(),
@@ -280,69 +303,67 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             answer.content_length()
         },
     );
-    let chunks = stream::unfold((answer, copy), |(mut answer, mut copy)| async move {
-        match answer.chunk().await {
-            Ok(Some(chunk)) => {
-                copy.add(&chunk);
-                Some((Ok(chunk), (answer, copy)))
-            }
-            Ok(None) => {
-                copy.end(ExchangeEnd::Whole);
-                None
-            }
-            // A broken answer is passed on as a broken one: a clean end would be taken for a whole answer.
-            Err(error) => {
-                let reason = reason(&error);
-                copy.end(ExchangeEnd::BrokenOff(reason.clone()));
-                // So that what came before is written out first.
-                tokio::task::yield_now().await;
-                Some((Err::<Bytes, _>(std::io::Error::other(reason)), (answer, copy)))
-            }
-        }
+    if copy.filter.is_some() {
+        answered_headers.remove(header::CONTENT_LENGTH);
+    }
+    let chunks = stream::unfold(answer, |mut answer| async move {
+        let chunk = answer.chunk().await.map_err(|error| reason(&error)).transpose()?;
+        Some((chunk, answer))
     });
-    let mut response = Response::new(Body::from_stream(chunks));
+    let mut response = Response::new(recorded_body(chunks, copy));
     *response.status_mut() = status;
     *response.headers_mut() = answered_headers;
     Ok(response)
+}
+
+/// The body that a client gets of these chunks, and the copy of it. A broken answer is passed on as a broken one: a clean end
+/// would be taken for a whole answer.
+fn recorded_body(
+    chunks: impl Stream<Item = Result<Bytes, String>> + Send + 'static,
+    copy: ExchangeCopy,
+) -> Body {
+    let state = (Box::pin(chunks.fuse()), copy, None::<String>);
+    Body::from_stream(stream::unfold(
+        state,
+        |(mut chunks, mut copy, broken)| async move {
+            if let Some(reason) = broken {
+                // So that what came before is written out first.
+                tokio::task::yield_now().await;
+                return Some((Err(std::io::Error::other(reason)), (chunks, copy, None)));
+            }
+            let (passed, broken) = match chunks.next().await {
+                Some(Ok(chunk)) => (copy.add(chunk), None),
+                Some(Err(reason)) => {
+                    copy.end(ExchangeEnd::BrokenOff(reason.clone()));
+                    (copy.rest(), Some(reason))
+                }
+                None => {
+                    copy.end(ExchangeEnd::Whole);
+                    let rest = copy.rest();
+                    return (!rest.is_empty()).then_some((Ok(rest), (chunks, copy, None)));
+                }
+            };
+            Some((Ok(passed), (chunks, copy, broken)))
+        },
+    ))
 }
 
 /// An answer that was prepared, and the copy of it.
 fn answered(answer: PreparedAnswer, mut copy: ExchangeCopy) -> Response {
     let length =
         (!answer.breaks_off).then(|| answer.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum());
+    copy.replays(&answer);
     copy.begin(answer.status, answer.headers.clone(), "", length);
-    copy.is_replayed(answer.is_replayed);
-    let breaks_off = answer.breaks_off;
-    let chunks = answer.chunks.into_iter();
-    let chunks = stream::unfold(
-        (chunks, copy, breaks_off),
-        |(mut chunks, mut copy, breaks_off)| async move {
-            match chunks.next() {
-                Some(AnswerChunk { wait, bytes }) => {
-                    if !wait.is_zero() {
-                        tokio::time::sleep(wait).await;
-                    }
-                    copy.add(&bytes);
-                    Some((Ok(bytes), (chunks, copy, breaks_off)))
-                }
-                None if breaks_off => {
-                    let reason = "the answer broke off, as the recorded one did";
-                    copy.end(ExchangeEnd::BrokenOff(reason.to_owned()));
-                    // So that what came before is written out first.
-                    tokio::task::yield_now().await;
-                    Some((
-                        Err::<Bytes, _>(std::io::Error::other(reason)),
-                        (chunks, copy, false),
-                    ))
-                }
-                None => {
-                    copy.end(ExchangeEnd::Whole);
-                    None
-                }
-            }
-        },
-    );
-    let mut response = Response::new(Body::from_stream(chunks));
+    let waiting = stream::iter(answer.chunks).then(|AnswerChunk { wait, bytes }| async move {
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+        Ok(bytes)
+    });
+    let broken = answer
+        .breaks_off
+        .then(|| Err("the answer broke off, as the recorded one did".to_owned()));
+    let mut response = Response::new(recorded_body(waiting.chain(stream::iter(broken)), copy));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
     for (name, value) in answer.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
@@ -386,6 +407,8 @@ struct ExchangeCopy {
     counters: Arc<ProxyCounters>,
     reports: ReportSender,
     exchange: Option<Box<Exchange>>,
+    /// What takes out of the answer what its client does not expect.
+    filter: Option<UsageFilter>,
     /// How many bytes of the answer are missing, where its length is known.
     left: Option<u64>,
 }
@@ -405,6 +428,20 @@ impl ExchangeCopy {
             let content_type = headers.iter().find(|(name, _)| name == "content-type");
             exchange.content_type = content_type.map(|(_, value)| value.clone()).unwrap_or_default();
             exchange.headers = headers;
+            if exchange.stream_usage == StreamUsage::Hidden {
+                let is_stream = exchange.content_type.contains("event-stream") && content_encoding.is_empty();
+                if is_stream && status < 300 {
+                    self.filter = Some(UsageFilter::default());
+                } else {
+                    exchange.stream_usage = StreamUsage::Asked;
+                }
+            }
+        }
+    }
+
+    fn set_usage(&mut self, usage: StreamUsage) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.stream_usage = usage;
         }
     }
 
@@ -415,13 +452,30 @@ impl ExchangeCopy {
         }
     }
 
-    fn is_replayed(&mut self, is_replayed: bool) {
+    fn replays(&mut self, answer: &PreparedAnswer) {
         if let Some(exchange) = &mut self.exchange {
-            exchange.is_replayed = is_replayed;
+            exchange.is_replayed = answer.is_replayed;
+            if answer.hides_usage {
+                exchange.stream_usage = StreamUsage::Hidden;
+            }
         }
     }
 
-    fn add(&mut self, chunk: &[u8]) {
+    /// Copies a chunk, and gives the part of it that goes on to the client.
+    fn add(&mut self, chunk: Bytes) -> Bytes {
+        self.copy(&chunk);
+        match &mut self.filter {
+            Some(filter) => filter.pass(&chunk),
+            None => chunk,
+        }
+    }
+
+    /// The part of the answer that still goes on to the client when it has ended.
+    fn rest(&mut self) -> Bytes {
+        self.filter.as_mut().map(UsageFilter::rest).unwrap_or_default()
+    }
+
+    fn copy(&mut self, chunk: &[u8]) {
         self.left = self.left.map(|left| left.saturating_sub(chunk.len() as u64));
         let Some(exchange) = &mut self.exchange else {
             return;

@@ -1,5 +1,5 @@
-//! The recording proxy for model APIs: requests go on to the provider byte for byte, answers come back chunk by chunk as
-//! they arrive, and a copy of both becomes a span (capture, section 5).
+//! The recording proxy for model APIs: requests go on to the provider byte for byte, but for the tokens of a stream, answers
+//! come back chunk by chunk as they arrive, and a copy of both becomes a span (capture, section 5).
 //!
 //! Clients find it by the base URL that their SDK reads from the environment. A random token in the path keeps other users
 //! of the machine from spending the key.
@@ -13,6 +13,7 @@ mod providers;
 mod proxied_run;
 mod recorder;
 mod run_groups;
+mod stream_usage;
 mod tools;
 
 #[cfg(test)]
@@ -141,6 +142,10 @@ pub struct ProxyHooks {
     pub responder: Option<Arc<dyn Responder>>,
     /// Whether no provider is ever asked; every provider has a path then, whatever the environment names.
     pub is_offline: bool,
+    /// Whether requests for streamed chat completions stay as they are, also where the provider then brings no tokens.
+    pub no_stream_usage: bool,
+    /// The random part of its address, where that is known before it starts.
+    pub token: Option<String>,
 }
 
 impl std::fmt::Debug for ProxyHooks {
@@ -150,7 +155,7 @@ impl std::fmt::Debug for ProxyHooks {
             .field("exchanges", &self.exchanges.is_some())
             .field("responder", &self.responder.is_some())
             .field("is_offline", &self.is_offline)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -235,13 +240,11 @@ impl ModelProxy {
         sink: Arc<dyn OtlpSink>,
         hooks: ProxyHooks,
     ) -> Result<Self, ProxyError> {
-        Self::launch(
-            &ProxyAddress::default(),
-            RunGroups::one(context),
-            variable,
-            sink,
-            hooks,
-        )
+        let address = ProxyAddress {
+            port: 0,
+            token: hooks.token.clone(),
+        };
+        Self::launch(&address, RunGroups::one(context), variable, sink, hooks)
     }
 
     /// Starts a proxy that makes a run of each agent that uses it. The spans of a run are of one trace, which ends with its
@@ -255,8 +258,8 @@ impl ModelProxy {
         grouping: RunGrouping,
         variable: impl Fn(&str) -> Option<String>,
         sink: Arc<dyn OtlpSink>,
+        hooks: ProxyHooks,
     ) -> Result<Self, ProxyError> {
-        let hooks = ProxyHooks::default();
         Self::launch(address, RunGroups::per_agent(grouping), variable, sink, hooks)
     }
 
@@ -300,6 +303,7 @@ impl ModelProxy {
                 responder: hooks.responder,
                 is_offline: hooks.is_offline,
             },
+            !hooks.no_stream_usage,
         )
         .map_err(ProxyError::Client)?;
         let (stop, stopped) = oneshot::channel();

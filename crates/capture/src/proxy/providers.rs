@@ -3,6 +3,8 @@
 
 use reqwest::Url;
 
+use crate::model_api::{ModelApi, is_auxiliary};
+
 /// A provider whose clients take their base URL from the environment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Provider {
@@ -148,6 +150,20 @@ const fn provider(
         key_variables,
         base_path,
         vendor,
+    }
+}
+
+impl Provider {
+    /// The path of a request behind the provider's segment, if it leads to this provider. Clients join a base URL and a path in
+    /// their own ways: some put no slash between them, some put two, and some put the path in the place of the base URL's last
+    /// part, which is recognised where the path is Ollama's.
+    pub(super) fn path_behind(&self, path: &str) -> Option<String> {
+        let is_ollamas = self.segment == "ollama" && path.starts_with("api/");
+        let behind = path.strip_prefix(self.segment).or(is_ollamas.then_some(path))?;
+        let joined = format!("/{}", behind.trim_start_matches('/'));
+        let is_separate = behind.is_empty() || behind.starts_with('/');
+        let is_path = is_separate || ModelApi::from_path(&joined).is_some() || is_auxiliary(&joined);
+        is_path.then_some(if behind.is_empty() { String::new() } else { joined })
     }
 }
 
@@ -342,6 +358,24 @@ mod tests {
             assert_eq!(route.target(path, None).as_str(), target, "{segment} {path}");
         }
         assert_eq!(route("azure", &[]), None);
+    }
+
+    #[test]
+    fn clients_join_paths_either_way() {
+        for (segment, path, behind) in [
+            ("ollama", "ollama/api/chat", Some("/api/chat")),
+            ("ollama", "ollama//api/chat", Some("/api/chat")),
+            ("ollama", "ollamaapi/chat", Some("/api/chat")),
+            ("ollama", "ollamaapi/tags", Some("/api/tags")),
+            ("ollama", "api/generate", Some("/api/generate")),
+            ("ollama", "ollama", Some("")),
+            ("ollama", "ollama-elsewhere/x", None),
+            ("anthropic", "anthropicv1/messages", Some("/v1/messages")),
+            ("anthropic", "api/chat", None),
+        ] {
+            let found = of_segment(segment).unwrap().path_behind(path);
+            assert_eq!(found.as_deref(), behind, "{segment} {path}");
+        }
     }
 
     #[test]

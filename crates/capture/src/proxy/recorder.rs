@@ -39,6 +39,12 @@ pub struct ProxySummary {
     pub refused_upgrades: u64,
     /// Requests that are signed for the provider's address, such as Bedrock's, which were refused.
     pub refused_signed: u64,
+    /// Requests with a path that no provider has, which were refused.
+    pub refused_paths: u64,
+    /// Their paths, each once; the first few.
+    pub refused_routes: Vec<String>,
+    /// Streamed answers that brought no tokens.
+    pub without_tokens: u64,
     /// Spans that could not be written.
     pub lost: u64,
 }
@@ -76,6 +82,20 @@ impl ProxySummary {
                 self.unknown_routes.join(", ")
             ),
         );
+        note(
+            self.refused_paths,
+            "request",
+            &format!(
+                "refused with 404: no provider has the path {}",
+                self.refused_routes.join(", ")
+            ),
+        );
+        note(
+            self.without_tokens,
+            "model call",
+            "whose tokens are not known: the stream brought none; ask for them in the program: stream_options={\"include_usage\": \
+             true}, in LangChain stream_usage=True",
+        );
         note(self.lost, "model or tool call", "could not be written");
         notes
     }
@@ -101,6 +121,8 @@ pub(super) enum ExchangeReport {
     /// Of the path with the provider's segment before it.
     RefusedUpgrade(String),
     RefusedSigned,
+    /// The path, without the token.
+    RefusedPath(String),
     /// Nothing comes any more.
     End,
 }
@@ -265,6 +287,10 @@ impl ExchangeRecorderState {
                     *self.refused_upgrades.entry(path).or_default() += 1;
                 }
                 Ok(ExchangeReport::RefusedSigned) => self.summary.refused_signed += 1,
+                Ok(ExchangeReport::RefusedPath(path)) => {
+                    self.summary.refused_paths += 1;
+                    add_route(&mut self.summary.refused_routes, &path);
+                }
                 Ok(ExchangeReport::End) | Err(RecvTimeoutError::Disconnected) => break,
                 // As long as an answer is on its way, nothing is idle.
                 Err(RecvTimeoutError::Timeout) if counters.read().open_requests == 0 => {
@@ -292,6 +318,7 @@ impl ExchangeRecorderState {
         if !exchange.asked_again.as_ref().is_some_and(is_known) {
             self.summary.model_calls += 1;
             self.summary.counted_calls += u64::from(!api.is_service());
+            self.summary.without_tokens += u64::from(!api.is_service() && call.lacks_tokens(exchange));
         }
         // A client that was refused a WebSocket for this has lost nothing.
         self.refused_upgrades
@@ -308,9 +335,8 @@ impl ExchangeRecorderState {
         }
         let is_unknown = exchange.method == "POST" && !is_auxiliary(&exchange.path);
         self.summary.unknown_requests += u64::from(is_unknown);
-        let routes = &mut self.summary.unknown_routes;
-        if is_unknown && routes.len() < MAX_ROUTES && !routes.contains(&exchange.path) {
-            routes.push(exchange.path.clone());
+        if is_unknown {
+            add_route(&mut self.summary.unknown_routes, &exchange.path);
         }
         let spans = self.runs.spans(exchange, None);
         self.write(spans);
@@ -344,6 +370,13 @@ impl ExchangeRecorderState {
             }
         }
         self.summary.lost += count;
+    }
+}
+
+/// Names a path once, among the first few.
+fn add_route(routes: &mut Vec<String>, path: &str) {
+    if routes.len() < MAX_ROUTES && !routes.iter().any(|known| known == path) {
+        routes.push(path.to_owned());
     }
 }
 

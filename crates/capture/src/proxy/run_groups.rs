@@ -227,6 +227,7 @@ mod tests {
 
     use super::*;
     use crate::exchange::ExchangeEnd;
+    use crate::proxy::stream_usage::StreamUsage;
 
     /// An exchange of a chat that takes a second, `at` seconds after the first one.
     fn exchange(at: u64, messages: &Value, answer: &Value) -> Exchange {
@@ -237,6 +238,7 @@ mod tests {
             headers: Vec::new(),
             arrivals: Vec::new(),
             is_replayed: false,
+            stream_usage: StreamUsage::default(),
             call_number: None,
             client_model: None,
             span_id: random_span_id(),

@@ -69,7 +69,11 @@ impl ModelSource {
 
     /// What leads the command here.
     pub(super) fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
-        ChildEnvironment::of_models(inherited, self.base_urls.clone())
+        let mut environment = ChildEnvironment::of_models(inherited, self.base_urls.clone());
+        // By its name a secret, whose value programs with tracer's SDK record nowhere.
+        let token = self.proxy.base().rsplit('/').next();
+        environment.set("TRACER_PROXY_TOKEN", token.unwrap_or_default());
+        environment
     }
 
     /// The variables that lead the command here, with their values.

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
+use tracer_sdk::format::names::markers;
 
 use super::environment::{ChildEnvironment, Inherited, NamedEndpoints, OtlpEndpoints};
 use crate::otlp::Repairs;
@@ -44,7 +46,11 @@ pub(super) struct OtlpSource {
 
 impl OtlpSource {
     /// Starts it. Where the environment names an endpoint already, that is the upstream.
-    pub(super) fn start(sink: Arc<dyn OtlpSink>, inherited: &Inherited) -> Result<Self, ServerError> {
+    pub(super) fn start(
+        sink: Arc<dyn OtlpSink>,
+        inherited: &Inherited,
+        proxy_token: &str,
+    ) -> Result<Self, ServerError> {
         let counts = Arc::new(ReceivedCounts::default());
         let named = NamedEndpoints::of(inherited);
         let mut options = ServerOptions::default();
@@ -54,6 +60,7 @@ impl OtlpSource {
         let counting = CountingSink {
             sink,
             counts: Arc::clone(&counts),
+            proxy_token: proxy_token.to_owned(),
         };
         let server = OtlpServer::start(options, Arc::new(counting))?;
         let http = server.http_endpoint();
@@ -127,14 +134,40 @@ struct ReceivedCounts {
     logs: AtomicU64,
 }
 
-/// Counts what arrives on its way to the run.
+/// Counts what arrives on its way to the run, and takes the random part of the proxy's address out of spans, where libraries
+/// record which address they asked.
 struct CountingSink {
     sink: Arc<dyn OtlpSink>,
     counts: Arc<ReceivedCounts>,
+    proxy_token: String,
+}
+
+impl CountingSink {
+    fn without_token(&self, attributes: &mut [KeyValue]) {
+        for value in attributes
+            .iter_mut()
+            .filter_map(|attribute| attribute.value.as_mut())
+        {
+            match &mut value.value {
+                Some(any_value::Value::StringValue(text)) if text.contains(&self.proxy_token) => {
+                    *text = text.replace(&self.proxy_token, markers::REDACTED);
+                }
+                Some(any_value::Value::KvlistValue(list)) => self.without_token(&mut list.values),
+                _ => {}
+            }
+        }
+    }
 }
 
 impl OtlpSink for CountingSink {
-    fn accept_spans(&self, spans: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
+    fn accept_spans(&self, mut spans: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
+        let scopes = spans.iter_mut().flat_map(|resource| &mut resource.scope_spans);
+        for span in scopes.flat_map(|scope| &mut scope.spans) {
+            self.without_token(&mut span.attributes);
+            for event in &mut span.events {
+                self.without_token(&mut event.attributes);
+            }
+        }
         let scopes = spans.iter().flat_map(|resource| &resource.scope_spans);
         let count = scopes.map(|scope| scope.spans.len() as u64).sum();
         let accepted = self.sink.accept_spans(spans)?;
@@ -152,5 +185,60 @@ impl OtlpSink for CountingSink {
 
     fn note_repairs(&self, repairs: &Repairs) {
         self.sink.note_repairs(repairs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opentelemetry_proto::tonic::trace::v1::{ScopeSpans, Span};
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::otlp::encode::attribute;
+
+    #[derive(Default)]
+    struct TakenSpans(Mutex<Vec<ResourceSpans>>);
+
+    impl OtlpSink for TakenSpans {
+        fn accept_spans(&self, spans: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
+            self.0.lock().extend(spans);
+            Ok(Accepted::default())
+        }
+
+        fn accept_logs(&self, _: Vec<ResourceLogs>) -> Result<Accepted, Refused> {
+            Ok(Accepted::default())
+        }
+    }
+
+    #[test]
+    fn the_proxys_random_part_is_not_recorded() {
+        let taken = Arc::new(TakenSpans::default());
+        let sink = CountingSink {
+            sink: Arc::clone(&taken) as Arc<dyn OtlpSink>,
+            counts: Arc::default(),
+            proxy_token: "0123456789abcdef".to_owned(),
+        };
+        let address = "http://127.0.0.1:1/r/0123456789abcdef/openai/v1/";
+        let span = Span {
+            attributes: vec![attribute("server.address", address), attribute("server.port", 1)],
+            ..Span::default()
+        };
+        let scope_spans = vec![ScopeSpans {
+            spans: vec![span],
+            ..ScopeSpans::default()
+        }];
+        let sent = ResourceSpans {
+            scope_spans,
+            ..ResourceSpans::default()
+        };
+        sink.accept_spans(vec![sent]).unwrap();
+        let spans = taken.0.lock();
+        assert_eq!(
+            spans[0].scope_spans[0].spans[0].attributes,
+            [
+                attribute("server.address", "http://127.0.0.1:1/r/__REDACTED__/openai/v1/"),
+                attribute("server.port", 1)
+            ]
+        );
     }
 }

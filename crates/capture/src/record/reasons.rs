@@ -23,6 +23,8 @@ pub struct Observation<'a> {
     pub service_calls: u64,
     /// The routes of those of an API that is not known.
     pub unknown_routes: &'a [String],
+    /// The paths that no provider has, whose requests were refused.
+    pub refused_routes: &'a [String],
     /// Connections that the receiver took.
     pub connections: u64,
     /// Spans that arrived.
@@ -55,6 +57,7 @@ pub struct Observation<'a> {
 ///     proxied_requests: 0,
 ///     service_calls: 0,
 ///     unknown_routes: &[],
+///     refused_routes: &[],
 ///     connections: 0,
 ///     spans: 0,
 ///     logs: 0,
@@ -146,6 +149,13 @@ fn of_proxy(observed: &Observation<'_>) -> Option<String> {
         return Some(format!(
             "{} went to a provider, none to an API for models that is known here",
             counted(observed.proxied_requests, "request")
+        ));
+    }
+    if !observed.refused_routes.is_empty() {
+        return Some(format!(
+            "the proxy refused what it asked (404), as no provider has the path {}: look how the program joins its base URL and \
+             the path",
+            observed.refused_routes.join(", ")
         ));
     }
     Some(
@@ -290,6 +300,7 @@ mod tests {
             proxied_requests: 0,
             service_calls: 0,
             unknown_routes: &[],
+            refused_routes: &[],
             connections: 0,
             spans: 0,
             logs: 0,
@@ -334,6 +345,22 @@ mod tests {
                 "2 requests asked a model for something else than an answer, such as embeddings",
                 "what it asked is of no API for models that is known here: POST /v1/realtime/sessions",
             ]
+        );
+    }
+
+    #[test]
+    fn a_refused_request_is_named_as_the_reason() {
+        let program = program(ProgramKind::Native);
+        let environment = EnvironmentFindings::default();
+        let seen = Observation {
+            proxies_models: true,
+            refused_routes: &["/olama/api/chat".to_owned()],
+            ..observed(&program, &environment)
+        };
+        assert_eq!(
+            likely_reasons(&seen)[0],
+            "the proxy refused what it asked (404), as no provider has the path /olama/api/chat: look how the program joins its \
+             base URL and the path"
         );
     }
 

@@ -68,6 +68,8 @@ pub struct RecordOptions {
     pub per_trace: bool,
     /// Whether the calls that go through the proxy are kept beside the run's log, so that it can be replayed.
     pub keeps_exchanges: bool,
+    /// Whether the proxy leaves requests for streams as they are, also where they then bring no tokens.
+    pub no_stream_usage: bool,
 }
 
 /// What takes part in a recording beside the run.
@@ -132,6 +134,7 @@ pub enum RecordingError {
 ///         proxies_models: true,
 ///         per_trace: false,
 ///         keeps_exchanges: true,
+///         no_stream_usage: false,
 ///     },
 ///     &Inherited::default(),
 /// )?;
@@ -257,6 +260,7 @@ impl Recording {
         }
         let collector = RunCollector::open(into_options)?;
         let sink = || Arc::clone(&collector) as Arc<dyn OtlpSink>;
+        let proxy_token = uuid::Uuid::new_v4().simple().to_string();
         let mut receiver = None;
         if options.receives_otlp {
             let upstreams = if hooks.offline.is_some() {
@@ -264,7 +268,7 @@ impl Recording {
             } else {
                 inherited
             };
-            receiver = Some(OtlpSource::start(sink(), upstreams)?);
+            receiver = Some(OtlpSource::start(sink(), upstreams, &proxy_token)?);
         }
         let (mut models, mut kept) = (None, None);
         let data_dir = &options.settings.data_dir;
@@ -287,6 +291,8 @@ impl Recording {
             }
             proxy_hooks.responder = hooks.responder;
             proxy_hooks.is_offline = hooks.offline.is_some();
+            proxy_hooks.no_stream_usage = options.no_stream_usage;
+            proxy_hooks.token = Some(proxy_token);
             let context = ProxyContext {
                 trace_id: identity.trace_id,
                 root_span_id: identity.root_span_id,
@@ -421,6 +427,7 @@ impl Recording {
             proxied_requests: proxied.requests,
             service_calls: went_through.model_calls - went_through.counted_calls,
             unknown_routes: &went_through.unknown_routes,
+            refused_routes: &went_through.refused_routes,
             connections: received.connections,
             spans: received.spans,
             logs: received.logs,

@@ -1,8 +1,13 @@
 //! Where exchanges are kept: beside the run's log, and in the cassette that was asked for.
 
 use std::fs;
+use std::io::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tracer_sdk::format::EventType;
+
+use tracer_tests::ModelServer;
+use tracer_tests::model_server::{chunk, chunked_head};
 
 use super::{Provider, conversation, recorded_conversation, replay, request, script};
 use crate::record::{EXPORTER, Recorder};
@@ -25,6 +30,86 @@ fn a_run_keeps_its_exchanges_beside_its_log() {
             .mode();
         assert_eq!(mode & 0o777, 0o600);
     }
+}
+
+/// A provider that streams an answer, with its tokens where it is asked for them, under the name of a host that takes the
+/// question: it is reached as the proxy of the network.
+fn streaming_provider() -> (ModelServer, Recorder) {
+    let server = ModelServer::start(|request, connection| {
+        let is_asked = String::from_utf8_lossy(&request.body).contains("include_usage");
+        let usage =
+            r#"{"id":"1","choices":[],"usage":{"prompt_tokens":8,"completion_tokens":2,"total_tokens":10}}"#;
+        let said =
+            [r#"{"id":"1","choices":[{"index":0,"delta":{"content":"Shipped."},"finish_reason":"stop"}]}"#];
+        let values = said
+            .iter()
+            .copied()
+            .chain(is_asked.then_some(usage))
+            .chain(["[DONE]"]);
+        let body: Vec<String> = values.map(|value| format!("data: {value}\n\n")).collect();
+        let body = body.concat();
+        connection.write_all(&chunked_head("text/event-stream")).unwrap();
+        for piece in body.as_bytes().chunks(17) {
+            connection.write_all(&chunk(piece)).unwrap();
+        }
+        connection.write_all(&chunk(b"")).unwrap();
+    });
+    let recorder = Recorder::new()
+        .env("OPENAI_BASE_URL", "http://api.openai.com/v1")
+        .env("HTTP_PROXY", &server.base())
+        .env("OPENAI_API_KEY", "sk-not-recorded-0123456789");
+    let body = json!({"model": "gpt-5", "stream": true, "messages": [{"role": "user", "content": "Where is order 7?"}]});
+    script(
+        &recorder,
+        &[request("OPENAI_BASE_URL", "/chat/completions", body)],
+    );
+    (server, recorder)
+}
+
+#[test]
+fn tokens_of_streams_are_asked_for_and_hidden() {
+    let (server, recorder) = streaming_provider();
+    let outcome = recorder.record_with(&["--cassette", "agent.jsonl"], &[EXPORTER, "ask-script"]);
+    outcome.says("1 model call, 0 tool calls, 10 tokens");
+    assert!(outcome.stdout.contains("Shipped.") && !outcome.stdout.contains("prompt_tokens"));
+    let sent: Value = serde_json::from_slice(&server.requests()[0].body).unwrap();
+    assert_eq!(sent["stream_options"], json!({"include_usage": true}));
+    // What the client sent is what is kept.
+    let cassette = fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
+    assert!(cassette.contains("\"hides_usage\":true") && !cassette.contains("stream_options"));
+    let replayed = replay(&recorder, &[]);
+    assert_eq!(
+        (replayed.code, server.requests().len()),
+        (Some(0), 1),
+        "{replayed:#?}"
+    );
+    assert_eq!(replayed.stdout, outcome.stdout);
+    let tokens = recorder
+        .data
+        .finished_runs()
+        .iter()
+        .map(|run| run.payload(EventType::LlmCall)["usage"]["total_tokens"].clone())
+        .collect::<Vec<_>>();
+    assert_eq!(tokens, [10, 10]);
+}
+
+#[test]
+fn requests_stay_as_they_are_on_demand() {
+    let (server, recorder) = streaming_provider();
+    let outcome = recorder.record_with(&["--no-stream-usage"], &[EXPORTER, "ask-script"]);
+    outcome.says("1 model call whose tokens are not known: the stream brought none");
+    assert!(!String::from_utf8_lossy(&server.requests()[0].body).contains("stream_options"));
+    let run = recorder.data.run_dirs()[0].clone();
+    let shown = recorder
+        .tracer()
+        .args(["show", run.file_name().unwrap().to_str().unwrap(), "--step", "1"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.contains("tokens not known: the stream brought none"),
+        "{shown}"
+    );
 }
 
 #[test]

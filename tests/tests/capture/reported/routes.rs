@@ -43,6 +43,127 @@ fn anthropics_models_on_vertex_are_called_by_their_path() {
     );
 }
 
+/// The events of a stream as a reply in one piece.
+fn streamed(events: &[Value]) -> Value {
+    let event = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+    json!([events.iter().map(event).collect::<String>()])
+}
+
+#[test]
+fn less_usual_routes_are_streamed_too() {
+    let question = json!([{"role": "user", "content": "Which ferry leaves first?"}]);
+    let vertex =
+        "/v1/projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4-5@20250929:streamRawPredict";
+    let of_anthropic = streamed(&[
+        json!({"type": "message_start", "message": {"id": "m1", "type": "message", "role": "assistant", "content": [],
+            "model": "claude-sonnet-4-5-20250929", "usage": {"input_tokens": 10, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "The 6:40."}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}}),
+        json!({"type": "message_stop"}),
+    ]);
+    let compacted = json!({"id": "resp_1", "object": "response.compaction", "model": "gpt-5", "status": "completed",
+        "output": [{"type": "compaction", "id": "c", "encrypted_content": "The 6:40."}],
+        "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}});
+    let of_openai = streamed(&[
+        json!({"type": "response.created", "response": {"id": "resp_1", "model": "gpt-5", "output": []}}),
+        json!({"type": "response.completed", "response": compacted}),
+    ]);
+    for (api, path, request, reply, model) in [
+        (
+            "anthropic",
+            vertex,
+            json!({"anthropic_version": "vertex-2023-10-16", "max_tokens": 10, "stream": true, "messages": question}),
+            of_anthropic,
+            "claude-sonnet-4-5@20250929",
+        ),
+        (
+            "openai",
+            "/responses/compact",
+            json!({"model": "gpt-5", "stream": true, "input": question}),
+            of_openai,
+            "gpt-5",
+        ),
+    ] {
+        let played = turn(api, path, &request, &reply);
+        let (called, usage) = call(&played);
+        assert_eq!(called, model);
+        assert_eq!(
+            (usage.prompt_tokens, usage.completion_tokens),
+            (Some(10), Some(5)),
+            "{path}"
+        );
+        let record = played.run.only(EventType::LlmCall);
+        assert_eq!(record.outcome(), Outcome::Ok, "{path}");
+        assert!(
+            played.run.payload(EventType::LlmCall)["response"]
+                .to_string()
+                .contains("6:40"),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn amazons_models_are_called_by_their_path() {
+    let reply = json!({"output": {"message": {"role": "assistant", "content": [{"text": "The 6:40."}]}}, "stopReason": "end_turn",
+        "usage": {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}, "metrics": {"latencyMs": 300}});
+    let request = json!({"system": [{"text": "Be brief."}], "inferenceConfig": {"temperature": 0.5, "maxTokens": 9},
+        "messages": [{"role": "user", "content": [{"text": "Which ferry leaves first?"}]}]});
+    let played = turn(
+        "anthropic",
+        "/model/amazon.nova-pro-v1%3A0/converse",
+        &request,
+        &reply,
+    );
+    let (model, usage) = call(&played);
+    assert_eq!(model, "amazon.nova-pro-v1:0");
+    assert_eq!(
+        (usage.prompt_tokens, usage.completion_tokens),
+        (Some(10), Some(5))
+    );
+    let payload = played.run.payload(EventType::LlmCall);
+    assert_eq!(
+        (&payload["temperature"], &payload["stop_reason"]),
+        (&json!(0.5), &json!("end_turn"))
+    );
+}
+
+#[test]
+fn what_counts_nothing_is_charged_all_the_same() {
+    let embedded = json!({"embedding": {"values": [0.1]}});
+    let judged = json!({"id": "modr", "model": "omni-moderation-latest", "results": [{"flagged": false}]});
+    for (api, path, request, reply, is_charged) in [
+        (
+            "gemini",
+            "/v1beta/models/gemini-embedding-001:embedContent",
+            json!({"content": {"parts": [{"text": "ferry"}]}}),
+            &embedded,
+            true,
+        ),
+        (
+            "openai",
+            "/audio/speech",
+            json!({"model": "gpt-4o-mini-tts", "input": "ferry", "voice": "alloy"}),
+            &embedded,
+            true,
+        ),
+        (
+            "openai",
+            "/moderations",
+            json!({"model": "omni-moderation-latest", "input": "ferry"}),
+            &judged,
+            false,
+        ),
+    ] {
+        let played = turn(api, path, &request, reply);
+        let listed: Value = serde_json::from_str(&played.tracer(&["list", "--json"])).unwrap();
+        let unpriced = &listed["runs"][0]["cost"]["unpriced_calls"];
+        assert_eq!(*unpriced, u64::from(is_charged), "{path} {listed}");
+    }
+}
+
 #[test]
 fn embeddings_are_a_kind_of_their_own() {
     let cases = [

@@ -90,6 +90,7 @@ impl TrialEnvironment for CapturedEnvironment {
             proxies_models: true,
             per_trace: false,
             keeps_exchanges: true,
+            no_stream_usage: false,
         };
         let recording =
             Recording::start_with(options, &Inherited::of_process(), hooks).map_err(io::Error::other)?;
