@@ -11,10 +11,10 @@ use tracer_sdk::format::TraceId;
 use crate::database_file::{self, CACHE_FOLDER, DatabaseError, DatabaseFormat, as_id};
 
 /// The version of what is in the file, stored in it and in its name: an older and a newer `tracer` each have their own.
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 
 const FORMAT: DatabaseFormat = DatabaseFormat {
-    name: "facts-6.sqlite",
+    name: "facts-7.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // Facts quote traces: of a run that was deleted nothing may stay in free pages.

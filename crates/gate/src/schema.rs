@@ -295,7 +295,7 @@ fn extension() -> Value {
                 "description": "More numeric metrics.",
                 "type": "object",
                 "properties": {
-                    "llm_call_count": numeric, "error_count": numeric, "failed_call_count": numeric, "loop_warning_count": numeric,
+                    "llm_call_count": numeric, "error_count": numeric, "failed_call_count": numeric, "not_run_call_count": numeric, "loop_warning_count": numeric,
                     "cost_usd": numeric,
                 },
                 "patternProperties": {"^tool_calls\\..": numeric},

@@ -21,6 +21,7 @@ pub mod loops;
 pub mod markdown;
 pub mod marked_text;
 pub mod metric_words;
+pub mod not_run;
 pub mod outline;
 pub mod profile;
 mod repeats;

@@ -21,6 +21,7 @@ pub fn label(metric: &str) -> &str {
         "latency_ms" => "duration",
         "error_count" => "errors",
         "failed_call_count" => "failed calls",
+        "not_run_call_count" => "calls asked for, not run",
         "loop_warning_count" => "loop warnings",
         "repeated_calls" => "repeated calls",
         "guardrail_stops" => "guardrail stops",

@@ -6,6 +6,7 @@ use tracer_sdk::read::{InvalidRun, RecordError, RunDirectory, RunReader, Started
 
 use crate::in_flight;
 use crate::key_steps;
+use crate::not_run::{NotRun, NotRunReader};
 use crate::run_head::{RunHead, guess_remark};
 use crate::status::RunStatus;
 use crate::step_filter::StepFilter;
@@ -26,6 +27,8 @@ pub struct RunSteps {
     prices: Prices,
     /// Where each step comes from; its number is its place here, from 1.
     steps: Vec<StepPlace>,
+    /// The calls that were asked for and never ran, of a run that is short enough to know.
+    not_run: Vec<NotRun>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +64,17 @@ impl RunSteps {
         steps
             .extend(numbered(records, in_flight).filter_map(|(number, place)| (number > 0).then_some(place)));
         let tags = run.read_tags();
+        let mut asked = NotRunReader::default();
+        if steps.len() <= key_steps::MAX_STEPS {
+            for number in 0..run.records.record_count() {
+                if let Ok(Some(record)) = run.records.read_record(number) {
+                    asked.take(&record);
+                }
+            }
+        }
+        let is_whole = !status.is_open() && run.in_flight.is_empty();
         Ok(Self {
+            not_run: asked.finish(is_whole).unwrap_or_default(),
             run,
             status,
             tags,
@@ -131,6 +144,7 @@ impl RunSteps {
             tool_calls: counts.tool_calls + self.started_as(EventType::ToolCall),
             failed_calls: self.run.failed_calls,
             unknown_calls: self.run.unknown_calls,
+            not_run_calls: self.not_run.len() as u64,
             in_flight: self.run.in_flight.len() as u64,
             errors: counts.errors,
             loop_warnings: counts.loop_warnings,
@@ -227,7 +241,8 @@ impl RunSteps {
             }
             Some(StepPlace::Record(place)) => {
                 let read = self.run.records.read_record_with_span(place)?;
-                Ok(read.map(|(record, span)| {
+                Ok(read.map(|(mut record, span)| {
+                    NotRun::mark(&self.not_run, &mut record);
                     let source = StepSource::read(number, record, span.as_ref()).priced(&self.prices);
                     (source, span)
                 }))

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::not_run::NOT_RUN;
 use crate::text;
 use crate::value_summary::label;
 
@@ -11,7 +12,8 @@ const MAX_SHOWN: usize = 6;
 /// The remarks on a step by the metadata of its record, each in a few words: `relevance 0.9 (good)`, `guardrail pii:
 /// triggered`, `decision: deny by user`, `handed over to billing`.
 pub fn remarks(meta: &Map<String, Value>) -> Vec<String> {
-    let kinds: [(&str, RemarkWords); 4] = [
+    let kinds: [(&str, RemarkWords); 5] = [
+        (NOT_RUN, not_run),
         ("evaluations", evaluation),
         ("guardrails", guardrail),
         ("decisions", decision),
@@ -82,6 +84,17 @@ fn decision(fields: &Map<String, Value>) -> String {
     )
 }
 
+fn not_run(fields: &Map<String, Value>) -> String {
+    let tool = field(fields, "tool").unwrap_or_else(|| "a tool".to_owned());
+    let arguments = field(fields, "arguments").map(|arguments| format!(" {arguments}"));
+    let told = field(fields, "told").map(|told| format!("; the model was told: {told}"));
+    format!(
+        "asked for, not run: {tool}{}{}",
+        arguments.unwrap_or_default(),
+        told.unwrap_or_default()
+    )
+}
+
 fn hand_over(fields: &Map<String, Value>) -> String {
     let from = field(fields, "from").map(|from| format!(" from {from}"));
     let to = field(fields, "to").map_or_else(|| " to another agent".to_owned(), |to| format!(" to {to}"));
@@ -116,9 +129,11 @@ mod tests {
         assert_eq!(
             words(json!({
                 "decisions": [{"decision": "deny", "by": "user", "tool": "rm"}, {}],
+                "not_run": [{"tool": "rm", "arguments": "{}", "told": "no"}],
                 "hand_overs": [{"to": "billing"}, {"from": "triage", "to": "sales"}, {"to": null}],
             })),
             [
+                "asked for, not run: rm {}; the model was told: no",
                 "decision on rm: deny by user",
                 "decision: unknown",
                 "handed over to billing",

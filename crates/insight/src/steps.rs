@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tracer_sdk::format::{Outcome, Payload, Record, SpanRecord, Timestamp};
+use tracer_sdk::format::{ErrorPayload, Outcome, Payload, Record, SpanRecord, Timestamp};
 use tracer_sdk::prices::{CallCost, Prices};
 
 use crate::line::Tone;
@@ -11,6 +11,7 @@ use crate::step_order::{NONE, for_each_nested};
 use crate::step_summary;
 use crate::step_summary::StepSummary;
 pub use crate::step_summary::end_word;
+use crate::summary;
 use crate::text;
 use crate::value_summary;
 
@@ -36,6 +37,8 @@ pub struct Step<'a> {
     pub attempts: usize,
     /// Set for an attempt at a call that follows; holds its number, where it is among the steps.
     pub attempt_of: Option<Option<usize>>,
+    /// The number of the step within it whose failure it only passed on.
+    pub failed_by: Option<usize>,
     /// What it costs, where it is a model call that has a price or lacks one.
     pub cost: Option<CallCost>,
     /// The record.
@@ -53,7 +56,16 @@ impl Step<'_> {
 
     /// Its summary, after the number of attempts; of a call without a result it says so.
     pub fn summary(&self) -> StepSummary {
-        StepSummary::from_record(self.record, self.in_flight).preceded_by(self.attempt_words())
+        let mut summary = StepSummary::from_record(self.record, self.in_flight);
+        if let Some(origin) = self.failed_by {
+            summary.output = Some(format!("✗ failed by #{origin}"));
+        }
+        summary.preceded_by(self.attempt_words())
+    }
+
+    /// What failed in it, where the failure arose in it and was not passed on.
+    pub fn own_failure(&self) -> Option<&'_ ErrorPayload> {
+        step_summary::failure(&self.record.payload).filter(|_| self.failed_by.is_none())
     }
 
     /// How it ended.
@@ -209,14 +221,17 @@ pub fn steps(sources: &[StepSource], started: Option<Timestamp>) -> Vec<Step<'_>
             in_flight: source.in_flight,
             attempts: 1,
             attempt_of: None,
+            failed_by: None,
             cost: source.cost,
             record: &source.record,
         })
         .collect();
     mark_attempts(&mut steps);
+    let parents = parents(sources);
+    mark_passed_on(&mut steps, &parents);
     let mut nested = Vec::with_capacity(steps.len());
     for_each_nested(
-        &parents(sources),
+        &parents,
         |_| false,
         |place| {
             if let Some(step) = steps.get(place.item as usize) {
@@ -249,6 +264,54 @@ fn mark_attempts(steps: &mut [Step<'_>]) {
     for step in steps {
         step.attempts += attempts.get(step.record.event_id.as_str()).copied().unwrap_or(0);
         step.attempt_of = attempt_of(step.record).map(|call| numbers.get(call).copied());
+    }
+}
+
+/// Failed steps of a run that are compared with each other; of further ones each shows its own error.
+const MAX_FAILED: usize = 500;
+
+/// Gives each failed step the number of the step in which its failure arose: the deepest within it with the same error. The error of
+/// the run itself is within nothing, and arose in any.
+fn mark_passed_on(steps: &mut [Step<'_>], parents: &[u32]) {
+    let parent_of = |index: usize| parents.get(index).copied().filter(|parent| *parent != NONE);
+    let depth = |index: usize| {
+        std::iter::successors(parent_of(index), |at| parent_of(*at as usize))
+            .take(MAX_FAILED)
+            .count()
+    };
+    let is_within = |inner: usize, outer: usize| {
+        let above = std::iter::successors(parent_of(inner), |at| parent_of(*at as usize));
+        above.take(MAX_FAILED).any(|at| at as usize == outer)
+    };
+    let failed: Vec<usize> = (0..steps.len())
+        .filter(|index| {
+            steps
+                .get(*index)
+                .is_some_and(|step| step.failed() && step.attempt_of.is_none())
+        })
+        .take(MAX_FAILED)
+        .collect();
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for outer in failed.iter().copied() {
+        let Some(step) = steps.get(outer) else { continue };
+        let Some(error) = step_summary::failure(&step.record.payload) else {
+            continue;
+        };
+        let is_of_run = summary::is_of_run(step);
+        let arose = failed.iter().copied().filter(|inner| {
+            *inner != outer
+                && (is_within(*inner, outer) || is_of_run)
+                && steps
+                    .get(*inner)
+                    .is_some_and(|inner| summary::caused(inner, error))
+        });
+        let deepest = arose.max_by_key(|inner| (depth(*inner), *inner));
+        found.extend(deepest.and_then(|inner| Some((outer, steps.get(inner)?.number))));
+    }
+    for (outer, origin) in found {
+        if let Some(step) = steps.get_mut(outer) {
+            step.failed_by = Some(origin);
+        }
     }
 }
 

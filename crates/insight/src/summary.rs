@@ -294,12 +294,14 @@ pub(crate) fn error_of<'a>(step: &Step<'a>) -> Option<&'a ErrorPayload> {
     }
 }
 
+/// The step is the error that the run itself ended with.
+pub(crate) fn is_of_run(step: &Step<'_>) -> bool {
+    error_of(step).is_some() && step.record.event_id.contains('.')
+}
+
 /// The step with the error that ended the run.
 pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
-    last(steps, |step| {
-        error_of(step).is_some() && step.record.event_id.contains('.')
-    })
-    .or_else(|| last(steps, |step| error_of(step).is_some()))
+    last(steps, is_of_run).or_else(|| last(steps, |step| error_of(step).is_some()))
 }
 
 /// The error of the run is the failure of this call, passed on.

@@ -20,6 +20,8 @@ pub struct Totals {
     pub failed_calls: u64,
     /// Model and tool calls of which no end was seen.
     pub unknown_calls: u64,
+    /// Tool calls that were asked for and never ran; none where the run is too long to know.
+    pub not_run_calls: u64,
     /// Calls that have begun and not ended.
     pub in_flight: u64,
     /// Errors that were recorded for themselves.
@@ -69,6 +71,7 @@ impl Totals {
         self.tool_calls += other.tool_calls;
         self.failed_calls += other.failed_calls;
         self.unknown_calls += other.unknown_calls;
+        self.not_run_calls += other.not_run_calls;
         self.in_flight += other.in_flight;
         self.errors += other.errors;
         self.loop_warnings += other.loop_warnings;
@@ -93,6 +96,9 @@ impl Totals {
         }
         if self.unknown_calls > 0 {
             words.push(text::counted(self.unknown_calls, "call") + " of unknown outcome");
+        }
+        if self.not_run_calls > 0 {
+            words.push(text::counted(self.not_run_calls, "call") + " asked for, not run");
         }
         if self.in_flight > 0 {
             words.push(format!("{} in flight", self.in_flight));

@@ -62,7 +62,7 @@ fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
             Guardrails::new().max_llm_calls(1),
             MaxLlmCalls,
             start_llm,
-            EventType::LlmCall,
+            EventType::Unknown,
         ),
         (
             Guardrails::new().max_tool_calls(1),
@@ -74,7 +74,7 @@ fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
             Guardrails::new().max_tool_calls(1),
             MaxToolCalls,
             start_tool,
-            EventType::ToolCall,
+            EventType::Unknown,
         ),
         (
             Guardrails::new().max_events(1),
@@ -86,10 +86,10 @@ fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
             Guardrails::new().max_events(1),
             MaxEvents,
             start_llm,
-            EventType::LlmCall,
+            EventType::Unknown,
         ),
     ];
-    for (limits, guardrail, call, event_type) in cases {
+    for (limits, guardrail, call, crossing) in cases {
         let mut reported = None;
         let finished = careless(limits, || {
             assert_eq!(call(), Ok(()), "{guardrail}");
@@ -100,17 +100,15 @@ fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
             (reported.guardrail, reported.threshold, reported.actual),
             (guardrail, Amount::Count(1), Amount::Count(2))
         );
-        let expected = [
-            EventType::RunStart,
-            event_type,
-            event_type,
-            EventType::Error,
-            EventType::RunEnd,
-        ];
+        let types = finished.types();
+        assert!(matches!(types[1], EventType::LlmCall | EventType::ToolCall));
         assert_eq!(
-            finished.types(),
-            expected,
-            "the record that crossed the limit, then the error, then the end"
+            (types[0], &types[2..]),
+            (
+                EventType::RunStart,
+                &[crossing, EventType::Error, EventType::RunEnd][..]
+            ),
+            "what crossed the limit, a call where it was made, then the error, then the end"
         );
         let error = finished.payload(EventType::Error);
         assert_eq!(
@@ -264,12 +262,15 @@ fn only_the_first_refused_call_is_recorded() {
             assert!(tool_call("delete").args(&json!({"path": "a"})).start().is_err());
         }
     });
-    let refused = finished.payload(EventType::ToolCall);
+    let refused = finished.only(EventType::Unknown);
     assert_eq!(
-        (&refused["status"], &refused["args"]),
-        (&json!("error"), &json!({"path": "a"}))
+        (refused.name.as_str(), refused.outcome()),
+        ("delete", tracer_sdk::format::Outcome::Failed)
     );
-    assert_eq!(refused["error"]["error_type"], "GuardrailExceeded");
+    let span = finished.span(refused);
+    assert_eq!(span.events[0].attributes["args"], r#"{"path":"a"}"#);
+    assert_eq!(span.attributes["tracer.error_type"], "GuardrailExceeded");
+    assert_eq!(finished.run.meta.counts.tool_calls, 0, "it was never made");
 }
 
 #[test]
@@ -340,8 +341,8 @@ fn threads_that_start_at_once_cannot_overshoot() {
         .count();
     assert_eq!(
         (finished.run.meta.counts.llm_calls, failed),
-        (11, 1),
-        "those granted, and the first one refused"
+        (10, 0),
+        "those granted, and none that was refused"
     );
 }
 
@@ -393,8 +394,8 @@ fn a_cost_stops_the_call_that_would_start_past_it() {
     let failed = calls.iter().filter(|call| payload(call)["status"] == "error");
     assert_eq!(
         (calls.len(), failed.count()),
-        (5, 1),
-        "four calls, and the refused one"
+        (4, 0),
+        "the refused one was never made"
     );
     let root = finished.span(finished.only(EventType::RunStart));
     let error = &root.events[0].attributes;
@@ -504,7 +505,7 @@ fn threads_start_no_call_once_finished_ones_have_cost_the_limit() {
     let exceeded = run.check().unwrap_err();
     assert_eq!(exceeded.guardrail, Guardrail::MaxCost);
     run.finish();
-    assert_eq!(data.finished().run.meta.counts.llm_calls, granted as u64 + 1);
+    assert_eq!(data.finished().run.meta.counts.llm_calls, granted as u64);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -43,7 +43,7 @@ pub fn lines(steps: &[Step<'_>], numbers: &StepNumbers, width: usize) -> Vec<Lin
         match row {
             StepRow::Step(step) => {
                 lines.push(arranged.line(cells, summary_line(step, room, Some(numbers))));
-                if let Some(failure) = step_summary::failure(&step.record.payload) {
+                if let Some(failure) = step.own_failure() {
                     lines.extend(details(failure, indent, width));
                 }
             }

@@ -92,6 +92,12 @@ impl ErrorInfo {
     }
 }
 
+/// The type of an error without a telling name.
+pub(crate) const UNNAMED: &str = "Error";
+/// A chain longer than this is not a chain but a circle.
+const MAX_CAUSES: usize = 32;
+/// The longest debug text in which a type is looked for, in bytes.
+const MAX_TYPE_BYTES: usize = 200;
 /// The longest text that is taken of a value, in bytes: no line holds more, and redaction sees what lies past the cut.
 const MAX_TEXT_BYTES: usize = MAX_LINE_BYTES + SEEN_PAST_THE_CUT;
 
@@ -133,8 +139,6 @@ fn printed(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, String
 
 /// The texts of the errors behind an error, one a line.
 pub(crate) fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
-    /// A chain longer than this is not a chain but a circle.
-    const MAX_CAUSES: usize = 32;
     let _recording = RecordingGuard::mark();
     let chain = catch_unwind(AssertUnwindSafe(|| {
         let mut text = String::new();
@@ -158,6 +162,33 @@ pub(crate) fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String>
     chain.ok().filter(|text| !text.is_empty())
 }
 
+/// The type of the innermost error behind one whose own type says nothing, as far as its debug text names it.
+pub(crate) fn root_type<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
+    let _recording = RecordingGuard::mark();
+    catch_unwind(AssertUnwindSafe(|| {
+        let causes = std::iter::successors(error.source(), |cause| cause.source());
+        let text = match causes.take(MAX_CAUSES).last() {
+            Some(root) => printed(format_args!("{root:?}"), MAX_TYPE_BYTES),
+            None => printed(format_args!("{error:?}"), MAX_TYPE_BYTES),
+        };
+        let text = text.ok()?;
+        let end = text.find([' ', '(', '{']).unwrap_or(text.len());
+        let (name, rest) = text.split_at(end);
+        let last = name.rsplit("::").next().unwrap_or(name);
+        let is_name = last.starts_with(|first: char| first.is_ascii_uppercase())
+            && name
+                .chars()
+                .all(|char| char.is_alphanumeric() || matches!(char, '_' | ':'));
+        let is_structure = rest.is_empty() || rest.starts_with(['(', '{']) || rest.starts_with(" {");
+        let is_error = ["Error", "Exceeded", "Elapsed"]
+            .iter()
+            .any(|end| last.ends_with(end));
+        (is_name && is_structure && is_error && last != "Error").then(|| last.to_owned())
+    }))
+    .ok()
+    .flatten()
+}
+
 /// The type's name without its path and its parameters: `ParseIntError`. What has no telling name is an `Error`.
 pub(crate) fn short_type_name<T: ?Sized>() -> String {
     let full = std::any::type_name::<T>().trim_start_matches('&');
@@ -170,7 +201,7 @@ pub(crate) fn short_type_name<T: ?Sized>() -> String {
         .unwrap_or(without_parameters)
         .trim();
     if last.is_empty() || full.starts_with("dyn ") || matches!(last, "str" | "String" | "Arguments") {
-        "Error".to_owned()
+        UNNAMED.to_owned()
     } else {
         last.to_owned()
     }

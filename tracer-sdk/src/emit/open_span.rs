@@ -421,7 +421,11 @@ impl OpenSpan {
                 id: place.id,
                 parent: place.context.span,
                 name: &content.name,
-                event_type: place.recorded_type(),
+                event_type: if time.is_refused() {
+                    EventType::Unknown
+                } else {
+                    place.recorded_type()
+                },
                 kind: content.kind(),
                 start: content
                     .start

@@ -9,7 +9,7 @@ use std::fmt::{Debug, Display};
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::emit::error::{ErrorInfo, causes, debug_text, short_type_name};
+use crate::emit::error::{ErrorInfo, UNNAMED, causes, debug_text, root_type, short_type_name};
 
 /// A returned value, to be asked for its error.
 pub struct Outcome<'a, T>(pub &'a T);
@@ -44,10 +44,15 @@ where
         let error = self.0.as_ref().err()?;
         // A `Deref` belongs to the user, too.
         let stack = catch_unwind(AssertUnwindSafe(|| causes(&**error))).unwrap_or_default();
-        let info = ErrorInfo {
+        let mut info = ErrorInfo {
             stack,
             ..ErrorInfo::of(error)
         };
+        if info.error_type == UNNAMED
+            && let Ok(Some(known)) = catch_unwind(AssertUnwindSafe(|| root_type(&**error)))
+        {
+            info.error_type = known;
+        }
         Some(info.at(place))
     }
 }

@@ -1,13 +1,11 @@
-//! What has a price: what was asked of a model, but for calls that a guardrail refused before they were made, which are
-//! recorded so that a run shows what was stopped, and free.
+//! What has a price: what was asked of a model, but for calls that the provider refused, which are free.
 
-use crate::format::error_type::is_guardrail;
+use crate::format::error_type;
 use crate::format::{Payload, Record, Usage};
 
-/// Whether a guardrail refused a model call before it was made, so that it cost nothing: it is recorded at one instant, with
-/// the guardrail's error, and no tokens.
-pub(crate) fn is_refusal(error_type: Option<&str>, duration_ms: Option<u64>, usage: &Usage) -> bool {
-    error_type.is_some_and(is_guardrail) && duration_ms == Some(0) && *usage == Usage::default()
+/// Whether the provider refused a model call, so that it cost nothing: its error says so, and it reports no tokens.
+pub(crate) fn is_refusal(error_type: Option<&str>, usage: &Usage) -> bool {
+    *usage == Usage::default() && error_type.is_some_and(error_type::is_refusal)
 }
 
 /// The same of a record.
@@ -16,7 +14,7 @@ pub(super) fn is_refused(record: &Record) -> bool {
         return false;
     };
     let error_type = error.as_ref().map(|error| error.error_type.as_str());
-    is_refusal(error_type, record.duration_ms, usage)
+    is_refusal(error_type, usage)
 }
 
 /// The provider of what was asked of a model, the model, and the one that answered; `None` of a record of anything else.

@@ -251,7 +251,8 @@ fn a_call_that_a_guardrail_refused_cost_nothing() {
 
     let prices = Prices::default();
     let mut run = RunReader::open(&directory, Strictness::Strict).unwrap();
-    assert_eq!(run.counts().llm_calls, 2, "what was asked for is recorded");
+    assert_eq!(run.counts().llm_calls, 1, "the other was never made");
+    assert_eq!(run.records.record_count(), 5, "what was asked for is recorded");
     let records: Vec<_> = (0..run.records.record_count())
         .map(|number| run.records.read_record(number).unwrap().unwrap())
         .collect();

@@ -81,6 +81,8 @@ tracer_sdk::words! {
         Failures = "failures",
         /// Model and tool calls of which no end was seen.
         UnknownCalls = "unknown_calls",
+        /// Tool calls that a model asked for and that never ran.
+        NotRunCalls = "not_run_calls",
         /// Failed calls that were tried again.
         Retries = "retries",
     }

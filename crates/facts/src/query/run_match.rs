@@ -185,6 +185,7 @@ impl FactsCondition {
                     NumberField::Errors => Some(facts.errors),
                     NumberField::Failures => Some(facts.failed_calls),
                     NumberField::UnknownCalls => Some(facts.unknown_calls),
+                    NumberField::NotRunCalls => facts.not_run_calls,
                     NumberField::Retries => Some(facts.retries),
                 };
                 value.map(|value| comparison.holds(value, *number)).into()

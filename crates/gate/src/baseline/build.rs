@@ -141,8 +141,7 @@ impl Baseline {
         };
         // Baselines of earlier versions do not know which calls failed.
         let is_known = |metric: &&Metric| {
-            **metric != Metric::FailedCallCount
-                || (self.sample(metric).is_some() && other.sample(metric).is_some())
+            !metric.is_newer() || (self.sample(metric).is_some() && other.sample(metric).is_some())
         };
         let mut numbers = numbers
             .filter(is_known)

@@ -103,7 +103,9 @@ impl Baseline {
             Metric::LoopWarningCount => summary.loop_warnings,
             Metric::LatencyMs => summary.duration_ms,
             Metric::CostTokens => summary.total_tokens,
-            Metric::FailedCallCount | Metric::CostUsd | Metric::ToolCalls(_) => None,
+            Metric::FailedCallCount | Metric::NotRunCallCount | Metric::CostUsd | Metric::ToolCalls(_) => {
+                None
+            }
         }
     }
 

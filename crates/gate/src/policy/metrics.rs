@@ -29,6 +29,7 @@ const MORE_NUMBERS: &[&str] = &[
     "llm_call_count",
     "error_count",
     "failed_call_count",
+    "not_run_call_count",
     "loop_warning_count",
     "cost_usd",
 ];

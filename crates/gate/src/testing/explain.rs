@@ -7,6 +7,7 @@ use crate::policy::PolicyError;
 use crate::words::changes::change_phrases_without_time;
 use crate::words::checks::{CheckOutcome, CheckRow, check_rows};
 use crate::{Baseline, Report, Verdict};
+use tracer_insight::profile::RunProfile;
 use tracer_insight::text;
 
 pub(super) fn unusable_policy(name: &str, error: &PolicyError) -> String {
@@ -28,10 +29,43 @@ pub(super) fn foreign_baseline(name: &str, agent: &str) -> String {
     )
 }
 
-pub(super) fn no_baseline(name: &str, trials: usize) -> String {
-    format!(
+pub(super) fn no_baseline(name: &str, runs: &[RunProfile]) -> String {
+    let mut message = format!(
         "`{name}` has no baseline yet; it ran {} to make one",
-        times(trials)
+        times(runs.len())
+    );
+    if let Some(run) = runs.first() {
+        let counted = |counts: u64, what| text::counted(counts, what);
+        let tools: Vec<String> = run
+            .signature
+            .tool_path
+            .iter()
+            .map(|tool| text::printable(tool))
+            .collect();
+        let tokens = match run.cost_tokens {
+            Some(tokens) => counted(tokens, "token"),
+            None => "tokens not known".to_owned(),
+        };
+        let _infallible = write!(
+            message,
+            "\nseen: {}, {}, {}, {tokens}",
+            counted(run.step_count, "step"),
+            counted(run.counts.llm_calls, "model call"),
+            counted(run.counts.tool_calls, "tool call"),
+        );
+        if !tools.is_empty() {
+            let _infallible = write!(message, "\ntools: {}", tools.join(", "));
+        }
+    }
+    message
+}
+
+/// Calls that were made, and that no run has.
+pub(super) fn unattached(name: &str, records: u64) -> String {
+    format!(
+        "`{name}` has no tool call, and {} found no run: a spawned task or thread takes its run along with \
+         `.in_current_run()`, or by entering its context",
+        text::counted(records, "record")
     )
 }
 

@@ -141,7 +141,13 @@ impl BaselineTest {
             .transpose();
         let gate = gate.map_err(|error| explain::unusable_policy(&self.name, &error))?;
 
+        let unattached = tracer_sdk::unattached_records();
         let runs: Vec<RunProfile> = (0..policy.trials).map(|_| self.captured(&mut agent)).collect();
+        let unattached = tracer_sdk::unattached_records().saturating_sub(unattached);
+        // Other tests of the process may record outside of runs: that says nothing of an agent whose tools are here.
+        if unattached > 0 && runs.iter().all(|run| run.counts.tool_calls == 0) {
+            return Err(explain::unattached(&self.name, unattached));
+        }
         let trials: Vec<Trial> = (1..)
             .zip(&runs)
             .map(|(number, run)| Trial::of_run(number, run.clone()))
@@ -168,7 +174,7 @@ impl BaselineTest {
                 );
                 explain::mismatch(&self.name, &report, baseline)
             }
-            _ => explain::no_baseline(&self.name, trials.len()),
+            _ => explain::no_baseline(&self.name, &runs),
         };
         let pending = Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), &moment(units::now()));
         let accepting = match pending {

@@ -41,6 +41,7 @@ fn without_a_baseline_what_was_seen_waits_to_be_accepted() {
         message,
         format!(
             "`support agent` has no baseline yet; it ran 3 times to make one\n\
+             seen: 2 steps, 1 model call, 1 tool call, 46 tokens\ntools: search\n\
              what was seen is in {new}; when it is right, check it in:\n  mv '{new}' '{path}'"
         )
     );
@@ -87,6 +88,22 @@ what was seen is in {new}; when it is right:
     assert_eq!(crate::Baseline::parse(&text).unwrap().trials(), 3);
     // What is checked in is never touched.
     test(package.path()).outcome_where(good, false).unwrap();
+}
+
+#[test]
+fn calls_that_found_no_run_are_no_baseline() {
+    let package = tempfile::tempdir().unwrap();
+    let detached = || {
+        let tool = std::thread::spawn(|| tool_call("search").record().is_ok());
+        tool.join().unwrap() && llm_call("gpt-5").usage(Usage::new(40, 6)).record().is_ok()
+    };
+    let message = test(package.path()).outcome_where(detached, false).unwrap_err();
+    assert!(
+        message.starts_with("`support agent` has no tool call, and "),
+        "{message}"
+    );
+    assert!(message.contains(".in_current_run()"), "{message}");
+    assert!(!pending(package.path()).exists(), "nothing to accept");
 }
 
 #[test]

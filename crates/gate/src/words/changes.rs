@@ -230,7 +230,7 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         let name = metric.to_string();
         let of = |baseline: &Baseline| aggregate(&baseline.sample(metric)?, Aggregate::Median);
         let (before, after) = (of(old), of(new));
-        if before.is_none() && *metric == Metric::FailedCallCount {
+        if before.is_none() && metric.is_newer() {
             // Baselines of earlier versions do not know it.
             continue;
         }

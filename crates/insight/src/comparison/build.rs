@@ -103,9 +103,8 @@ impl Comparison {
             .find(|signature| ***signature == after.signature);
         let reference = same.copied().unwrap_or(&usual.first);
         // Older baselines do not know this number: that it is known now is no change.
-        let is_known = |metric: &&Metric| {
-            **metric != Metric::FailedCallCount || usual.values.contains_key(&metric.to_string())
-        };
+        let is_known =
+            |metric: &&Metric| !metric.is_newer() || usual.values.contains_key(&metric.to_string());
         let metrics = Metric::RECORDED
             .iter()
             .filter(is_known)

@@ -10,6 +10,7 @@ use crate::cause_kind::CauseKind;
 use crate::last_answer::{self, AnswerProblem};
 use crate::loops;
 use crate::marked_text::MarkedText;
+use crate::not_run::NOT_RUN;
 use crate::run_head::RunHead;
 use crate::status::RunStatus;
 use crate::steps::Step;
@@ -66,7 +67,7 @@ pub(crate) fn explain(head: &RunHead, meta: Option<&RunMeta>, steps: &[Step<'_>]
 pub(crate) fn despite_a_good_end(head: &RunHead, steps: &[Step<'_>]) -> Option<MarkedText> {
     let totals = &head.totals;
     let waiting = summary::waiting_step(steps);
-    if waiting.is_none() && totals.failed_calls == 0 && totals.unknown_calls == 0 {
+    if waiting.is_none() && totals.failed_calls + totals.unknown_calls + totals.not_run_calls == 0 {
         return None;
     }
     let mut found = match waiting {
@@ -92,6 +93,14 @@ pub(crate) fn despite_a_good_end(head: &RunHead, steps: &[Step<'_>]) -> Option<M
     if totals.unknown_calls > 0 {
         let calls = text::counted(totals.unknown_calls, "call");
         found = found.with(format!("; {calls} of unknown outcome"));
+    }
+    if totals.not_run_calls > 0 {
+        let calls = text::counted(totals.not_run_calls, "call");
+        found = found.with(format!("; {calls} asked for, not run"));
+        let asking = summary::last(steps, |step| step.record.meta.contains_key(NOT_RUN));
+        if let Some(step) = asking {
+            found = found.with(", the last by ").and(reference(step));
+        }
     }
     Some(found)
 }

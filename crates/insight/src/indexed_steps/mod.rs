@@ -14,6 +14,7 @@ use tracer_sdk::read::{
     LogIndex, PromotedRecord, RecordError, RunDirectory, StartedSpan, read_live_file, spans_to_events,
 };
 
+use crate::not_run::{NotRun, NotRunReader};
 use crate::steps::StepSource;
 use crate::totals::Totals;
 use crate::{in_flight, key_steps, steps};
@@ -46,6 +47,8 @@ pub struct IndexedSteps {
     run_id: TraceId,
     /// What model calls cost.
     prices: Prices,
+    /// The calls that were asked for and never ran, of a run that has ended and is short enough to know.
+    not_run: Vec<NotRun>,
     /// The spans, and the IDs of other records, that loop warnings rest on.
     evidence: (HashSet<SpanId>, HashSet<String>),
 }
@@ -82,6 +85,7 @@ impl IndexedSteps {
             live_tags: Tags::default(),
             run_id: directory.trace_id,
             prices,
+            not_run: Vec::new(),
             evidence: (HashSet::new(), HashSet::new()),
         };
         steps.arrange(directory, is_open);
@@ -113,6 +117,16 @@ impl IndexedSteps {
             .retain(|started| self.index.find(started.span_id).is_none());
         self.timeline = Timeline::new(&self.index, &self.in_flight, is_open);
         self.evidence = self.find_evidence();
+        self.not_run = if is_open { Vec::new() } else { self.find_not_run() };
+    }
+
+    fn find_not_run(&self) -> Vec<NotRun> {
+        let mut asked = NotRunReader::default();
+        let steps = Some(self.timeline.step_count()).filter(|steps| *steps <= key_steps::MAX_STEPS);
+        for source in self.read_steps(1..=steps.unwrap_or(0)).unwrap_or_default() {
+            asked.take(&source.record);
+        }
+        asked.finish(self.in_flight.is_empty()).unwrap_or_default()
     }
 
     fn read_unfinished(&self) -> Vec<StartedSpan> {
@@ -215,6 +229,7 @@ impl IndexedSteps {
                     return Ok(None);
                 };
                 self.mark_attempt(row, &mut record);
+                NotRun::mark(&self.not_run, &mut record);
                 Ok(Some(ReadRow {
                     record,
                     in_flight: span.end_time.is_none(),
@@ -408,6 +423,7 @@ impl IndexedSteps {
                 RowSource::Run | RowSource::Promoted(_) => {}
             }
         }
+        totals.not_run_calls = self.not_run.len() as u64;
         totals
             .cost
             .extend(self.index.costs(&self.prices).map(|(_, cost)| cost));

@@ -14,6 +14,18 @@ use crate::{step_summary, text, units, value_differences, value_summary};
 const INDENT: usize = 15;
 /// More differing fields are counted instead of listed.
 const MAX_DIFFERENCES: usize = 3;
+/// Loops that have a card; more are counted.
+const MAX_CARDS: usize = 2;
+/// The facts of a card; the page of the warning has all.
+const CARD: [&str; 7] = [
+    "evidence",
+    "repeated on",
+    "judged",
+    "arguments",
+    "prompts",
+    "results",
+    "cost",
+];
 /// More values of a field are left out.
 const MAX_VALUES: usize = 4;
 
@@ -53,9 +65,21 @@ impl LoopFact {
     }
 }
 
-/// A card for each loop that the run was warned about, each after an empty line.
+/// A card for each loop that the run was warned about, each after an empty line: the first ones, without what the steps themselves
+/// show. What was judged to be no loop has none.
 pub fn card_lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
-    find(steps).iter().flat_map(|found| card(found, width)).collect()
+    let mut loops = find(steps);
+    loops.retain(|found| found.likeness.is_loop());
+    let mut lines: Vec<Line> = loops
+        .iter()
+        .take(MAX_CARDS)
+        .flat_map(|found| card(found, width))
+        .collect();
+    if let Some(more) = loops.len().checked_sub(MAX_CARDS).filter(|more| *more > 0) {
+        let more = format!("  … and {}", text::counted(more as u64, "more loop"));
+        lines.push(Line::of(more, Tone::Muted).fitted(width));
+    }
+    lines
 }
 
 fn card(found: &Loop<'_>, width: usize) -> Vec<Line> {
@@ -63,7 +87,7 @@ fn card(found: &Loop<'_>, width: usize) -> Vec<Line> {
         .with(found.title(), Tone::Strong)
         .with(format!("  warned at #{}", found.warning.number), Tone::Muted);
     let mut lines = vec![Line::new(), title.fitted(width)];
-    for fact in found.facts() {
+    for fact in found.facts().iter().filter(|fact| CARD.contains(&fact.label)) {
         let parts = text::wrap(&fact.line(), width.saturating_sub(INDENT));
         for (index, part) in parts.iter().enumerate() {
             let label = if index == 0 { fact.label } else { "" };

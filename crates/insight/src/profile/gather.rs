@@ -11,6 +11,7 @@ use super::missing::MissingSpanSigns;
 use super::{CountMismatch, GuardrailStop, RunProfile};
 use crate::calls::CallList;
 use crate::digest::Hashing;
+use crate::not_run::NotRunReader;
 use crate::repeats;
 use crate::signature::Signature;
 use crate::step_kind::StepKind;
@@ -82,6 +83,7 @@ struct Gathered {
     possible_tools: BTreeMap<String, u64>,
     failed_calls: u64,
     unknown_calls: u64,
+    asked: NotRunReader,
     losses: MissingSpanSigns,
     content: Hashing,
     tokens: u64,
@@ -112,6 +114,7 @@ struct RootEnd {
 impl Gathered {
     fn take(&mut self, mut record: Record) {
         self.hash(&record);
+        self.asked.take(&record);
         // Before its marks are taken, which say that it is unknown.
         let outcome = record.outcome();
         // Before its marks are taken: a replayed call costs nothing.
@@ -293,6 +296,8 @@ impl Gathered {
         let repeats = repeats::find(&self.calls, &self.trail);
         let looped = || read::has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
         let run_status = RunStatus::recorded(meta, || false, looped);
+        let is_whole = status != RecordedStatus::Running && meta.unfinished_spans() == 0;
+        let not_run = self.asked.finish(is_whole);
         let profile = RunProfile {
             trace_id: meta.trace_id,
             run_name: meta.run_name.clone(),
@@ -305,11 +310,13 @@ impl Gathered {
             tokens: self.usage,
             model_calls: self.model_calls,
             cost: CostSum::default(),
+            also_llm_calls: self.also_llm_calls,
             latency_ms,
             started_at: self.start,
             possible_tools: self.possible_tools,
             failed_calls: self.failed_calls,
             unknown_calls: self.unknown_calls,
+            not_run_calls: not_run.map(|calls| calls.len() as u64),
             missing,
             content: self.content.first_bits(),
             mismatches,

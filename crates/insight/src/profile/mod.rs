@@ -61,6 +61,8 @@ pub struct RunProfile {
     pub model_calls: CallGroups,
     /// What its model calls cost: with the release's prices, unless [`RunProfile::priced`] took others.
     pub cost: CostSum,
+    /// Model calls that only a strict reading finds.
+    pub(crate) also_llm_calls: u64,
     /// How long it took, in milliseconds, by the timestamps of its start and end; unknown when a `duration_ms` differs
     /// from that by more than a millisecond.
     pub latency_ms: Option<u64>,
@@ -77,6 +79,8 @@ pub struct RunProfile {
     pub failed_calls: u64,
     /// Model and tool calls of which no end was seen: none of them counts as failed.
     pub unknown_calls: u64,
+    /// Tool calls that a model asked for and that never ran; `None` where that is not known.
+    pub not_run_calls: Option<u64>,
     /// The spans that the trace has lost; `None` when there is no sign of any. What it does not hold is not known then.
     pub missing: Option<MissingSpans>,
     /// Tells a trace from every other one, and not from its copies: the instants, durations and types of its records.
@@ -132,9 +136,8 @@ impl RunProfile {
     #[must_use]
     pub fn priced(mut self, prices: &Prices) -> Self {
         self.cost = self.model_calls.cost(prices);
-        // Calls that only a strict reading finds: what they were given is known, not who was asked.
-        let others = self.counts.llm_calls.saturating_sub(self.cost.calls());
-        self.cost.unpriced = self.cost.unpriced.saturating_add(others);
+        // What they were given is known, not who was asked.
+        self.cost.unpriced = self.cost.unpriced.saturating_add(self.also_llm_calls);
         self
     }
 
@@ -178,6 +181,7 @@ impl RunProfile {
             Metric::LlmCallCount => self.counts.llm_calls,
             Metric::ErrorCount => self.counts.errors,
             Metric::FailedCallCount => self.failed_calls,
+            Metric::NotRunCallCount => self.not_run_calls?,
             Metric::LoopWarningCount => self.counts.loop_warnings,
             Metric::ToolCalls(tool) => {
                 let counts = [&self.signature.tool_call_counts, &self.possible_tools];

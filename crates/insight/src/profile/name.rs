@@ -28,6 +28,8 @@ pub enum Metric {
     ErrorCount,
     /// Model and tool calls that failed; those of unknown outcome are none.
     FailedCallCount,
+    /// Tool calls that a model asked for and that never ran.
+    NotRunCallCount,
     /// `LOOP_WARNING` records.
     LoopWarningCount,
     /// Calls of one tool.
@@ -39,7 +41,7 @@ const TOOL_CALLS: &str = "tool_calls.";
 
 impl Metric {
     /// The metrics that every report and baseline holds, in the order in which they are written.
-    pub const RECORDED: [Self; 9] = [
+    pub const RECORDED: [Self; 10] = [
         Self::StepCount,
         Self::ToolCallCount,
         Self::CostTokens,
@@ -48,6 +50,7 @@ impl Metric {
         Self::LlmCallCount,
         Self::ErrorCount,
         Self::FailedCallCount,
+        Self::NotRunCallCount,
         Self::LoopWarningCount,
     ];
 
@@ -68,6 +71,18 @@ impl Metric {
         })
     }
 
+    /// Baselines of earlier versions do not know it: that it is known now is no change.
+    ///
+    /// ```
+    /// use tracer_insight::profile::Metric;
+    ///
+    /// assert!(Metric::FailedCallCount.is_newer() && !Metric::ErrorCount.is_newer());
+    /// ```
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::FailedCallCount | Self::NotRunCallCount)
+    }
+
     fn word(&self) -> &str {
         match self {
             Self::StepCount => "step_count",
@@ -78,6 +93,7 @@ impl Metric {
             Self::LlmCallCount => "llm_call_count",
             Self::ErrorCount => "error_count",
             Self::FailedCallCount => "failed_call_count",
+            Self::NotRunCallCount => "not_run_call_count",
             Self::LoopWarningCount => "loop_warning_count",
             Self::ToolCalls(tool) => tool,
         }

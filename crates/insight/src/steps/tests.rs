@@ -5,7 +5,7 @@ use tracer_sdk::format::{EventType, Payload, TraceId};
 
 use super::*;
 use crate::in_flight;
-use crate::sample_run::{Sample, span_id, structural, tool};
+use crate::sample_run::{Sample, error, failed_tool, span_id, structural, tool};
 use tracer_sdk::read::StartedSpan;
 
 fn call(name: &str) -> Payload {
@@ -82,4 +82,31 @@ fn what_is_in_flight_is_a_step_of_which_only_the_name_is_known() {
     assert_eq!(rows(&sources), ["1:0:before", "2:0:research", "3:1:inner"]);
     let open: Vec<bool> = steps(&sources, None).iter().map(|step| step.in_flight).collect();
     assert_eq!(open, [false, true, false]);
+}
+
+#[test]
+fn an_error_stands_where_it_arose_and_what_it_passed_through_names_that() {
+    let failed = |mut payload: Payload, message: &str| {
+        if let Payload::Unknown {
+            status,
+            error: stored,
+            ..
+        } = &mut payload
+        {
+            *status = tracer_sdk::format::RecordedStatus::Error;
+            *stored = Some(error("Outer", message));
+        }
+        payload
+    };
+    let sources = Sample::new()
+        .step(failed(structural(), "cannot plan: no index"))
+        .within(1, failed_tool("search", &json!({}), error("Missing", "no index")))
+        .step(failed_tool("read", &json!({}), error("Missing", "no file")))
+        .on_root(Payload::Error(error("Outer", "cannot plan: no index")))
+        .sources();
+    let steps = steps(&sources, None);
+    let origins: Vec<_> = steps.iter().map(|step| (step.number, step.failed_by)).collect();
+    assert_eq!(origins, [(1, Some(2)), (2, None), (3, None), (4, Some(2))]);
+    assert_eq!(steps[0].summary().output.as_deref(), Some("✗ failed by #2"));
+    assert!(steps[3].own_failure().is_none());
 }

@@ -74,7 +74,7 @@ fn an_error_records_type_message_and_place() {
 fn an_anyhow_error_records_its_chain() {
     let recording = recorded(|| assert!(read_port("x").is_err()));
     let error = error(&recording, "read_port");
-    assert_eq!(error["error_type"], "Error");
+    assert_eq!(error["error_type"], "ParseIntError", "that of the innermost");
     assert_eq!(
         error["message"],
         "cannot read the port: invalid digit found in string"

@@ -99,6 +99,16 @@ fn a_holder_of_errors_is_recorded_with_its_chain_and_no_backtrace() {
 }
 
 #[test]
+fn the_innermost_error_names_what_has_no_type_of_its_own() {
+    let known = |error: &dyn Error| root_type(error);
+    let parsed = "x".parse::<u8>().unwrap_err();
+    assert_eq!(known(&parsed).as_deref(), Some("ParseIntError"));
+    let text: Box<dyn Error> = "TimeoutError: late".into();
+    assert_eq!(known(&*text), None, "a text is no type");
+    assert_eq!(known(&fmt::Error), None);
+}
+
+#[test]
 fn texts_and_boxed_errors_are_of_the_type_error() {
     let text: Result<(), String> = Err("boom".to_owned());
     let borrowed: Result<(), &str> = Err("boom");

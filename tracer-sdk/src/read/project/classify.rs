@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use crate::format::EventType;
+use crate::format::error_type::is_guardrail;
 use crate::format::names::{self, Name, events, span_names};
 use crate::read::vocabulary::{
     ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, CONTENT_EVENTS, Content, ContentForm, FETCH_RESPONSE,
@@ -40,10 +41,19 @@ pub(super) fn tool_in_name(name: &str) -> Option<&str> {
 /// The event type of a span's own record.
 pub(crate) fn span_type<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> EventType {
     if span.is_root() {
-        EventType::RunStart
-    } else {
-        child_type(span.name(), facts)
+        return EventType::RunStart;
     }
+    match child_type(span.name(), facts) {
+        call @ (EventType::LlmCall | EventType::ToolCall) if !is_refused(span, facts) => call,
+        EventType::LlmCall | EventType::ToolCall => EventType::Unknown,
+        event_type => event_type,
+    }
+}
+
+/// Whether a guardrail refused a call before it was made: it is recorded at one instant, so that a run shows what was stopped.
+pub(super) fn is_refused<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
+    let (start, end) = span.times();
+    end == Some(start) && text(names::ERROR_TYPE, facts).is_some_and(is_guardrail)
 }
 
 /// The event type of a span that has a parent.

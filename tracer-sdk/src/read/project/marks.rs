@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::classify::{TOOL_OPERATION, repeats_a_call, tool_in_name};
+use super::classify::{TOOL_OPERATION, is_refused, repeats_a_call, tool_in_name};
 use super::correlate::PROXY;
 use super::outcome::{SpanOutcome, span_outcome};
 use super::payload::{model, provider, response_model};
@@ -28,7 +28,7 @@ pub(super) fn other_marks(
         is_waiting,
         ..OtherMarks::default()
     };
-    if repeats_a_call(&span.name, attributes) {
+    if repeats_a_call(&span.name, attributes) || is_refused(span, facts) {
         return boxed(of_outcome);
     }
     let own = match payload {

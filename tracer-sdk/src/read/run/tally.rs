@@ -110,10 +110,10 @@ pub(crate) fn price_key(span: &impl SpanView) -> CallPriceKey {
     )
 }
 
-/// Whether a guardrail refused a model call before it was made.
+/// Whether the provider refused a model call.
 #[cfg(feature = "prices")]
 pub(crate) fn is_refused<A: Lookup>(span: &ParsedSpan<'_, A>, usage: &Usage) -> bool {
-    is_refusal(text(names::ERROR_TYPE, &span.attributes), span.duration_ms, usage)
+    is_refusal(text(names::ERROR_TYPE, &span.attributes), usage)
 }
 
 /// How a record ended that a root gives besides its own.
