@@ -40,7 +40,7 @@ pub(super) fn no_baseline(name: &str, runs: &[RunProfile]) -> String {
             .signature
             .tool_path
             .iter()
-            .map(|tool| text::printable(tool))
+            .map(|tool| text::printable(tool).into_owned())
             .collect();
         let tokens = match run.cost_tokens {
             Some(tokens) => counted(tokens, "token"),

@@ -66,26 +66,28 @@ impl LoopFact {
 }
 
 /// A card for each loop that the run was warned about, each after an empty line: the first ones, without what the steps themselves
-/// show. What was judged to be no loop has none.
+/// show. What was judged to be no loop has its title alone.
 pub fn card_lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
     let mut loops = find(steps);
-    loops.retain(|found| found.likeness.is_loop());
-    let mut lines: Vec<Line> = loops
-        .iter()
-        .take(MAX_CARDS)
-        .flat_map(|found| card(found, width))
-        .collect();
+    loops.sort_by_key(|found| !found.likeness.is_loop());
+    let cards = loops.iter().take(MAX_CARDS).flat_map(|found| card(found, width));
+    let mut lines: Vec<Line> = cards.collect();
     if let Some(more) = loops.len().checked_sub(MAX_CARDS).filter(|more| *more > 0) {
-        let more = format!("  … and {}", text::counted(more as u64, "more loop"));
+        let more = format!("  … and {}", text::counted(more as u64, "more loop warning"));
         lines.push(Line::of(more, Tone::Muted).fitted(width));
     }
     lines
 }
 
 fn card(found: &Loop<'_>, width: usize) -> Vec<Line> {
+    let warned = format!("  warned at #{}", found.warning.number);
+    if !found.likeness.is_loop() {
+        let title = format!("  {}{warned}", found.title());
+        return vec![Line::of(title, Tone::Muted).fitted(width)];
+    }
     let title = Line::of("  ⟳ ", Tone::Warning)
         .with(found.title(), Tone::Strong)
-        .with(format!("  warned at #{}", found.warning.number), Tone::Muted);
+        .with(warned, Tone::Muted);
     let mut lines = vec![Line::new(), title.fitted(width)];
     for fact in found.facts().iter().filter(|fact| CARD.contains(&fact.label)) {
         let parts = text::wrap(&fact.line(), width.saturating_sub(INDENT));
