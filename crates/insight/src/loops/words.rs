@@ -17,12 +17,13 @@ const MAX_DIFFERENCES: usize = 3;
 /// Loops that have a card; more are counted.
 const MAX_CARDS: usize = 2;
 /// The facts of a card; the page of the warning has all.
-const CARD: [&str; 7] = [
+const CARD: [&str; 8] = [
     "evidence",
     "repeated on",
     "judged",
     "arguments",
     "prompts",
+    "answers",
     "results",
     "cost",
 ];
