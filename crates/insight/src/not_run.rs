@@ -52,15 +52,15 @@ pub struct NotRun {
     /// Its arguments, on one line.
     pub arguments: String,
     /// The answer that the model was given in a later request, on one line.
-    pub told: Option<String>,
+    pub reply: Option<String>,
 }
 
 impl NotRun {
     /// It as an object of the list in the metadata of its model call.
     pub fn as_meta(&self) -> Value {
         let mut meta = json!({"tool": self.tool, "arguments": self.arguments});
-        if let (Some(told), Some(meta)) = (&self.told, meta.as_object_mut()) {
-            meta.insert("told".to_owned(), Value::from(told.as_str()));
+        if let (Some(reply), Some(meta)) = (&self.reply, meta.as_object_mut()) {
+            meta.insert("reply".to_owned(), Value::from(reply.as_str()));
         }
         meta
     }
@@ -83,22 +83,22 @@ impl NotRun {
 
 /// A call that an answer asks for.
 #[derive(Debug, Clone)]
-struct Asked {
+struct RequestedTool {
     event_id: String,
     id: Option<String>,
     name: String,
     arguments: String,
     fingerprint: u64,
-    /// Its arguments can be read, and its tool was offered as far as the request says.
+    /// Its arguments can be read, and its tool was offered, if the request names tools.
     is_runnable: bool,
     has_run: bool,
-    told: Option<String>,
+    reply: Option<String>,
 }
 
 /// Finds the calls that never ran while the records of a run go by, in the order of time.
 #[derive(Debug, Clone, Default)]
 pub struct NotRunReader {
-    asked: Vec<Asked>,
+    asked: Vec<RequestedTool>,
     /// The names of the tools and agents that ran, letters and digits alone.
     ran: HashSet<String>,
     /// The records of tools: a tool within another one was not asked for.
@@ -151,11 +151,11 @@ impl NotRunReader {
             ..
         } = self;
         let has_tools = !ran.is_empty();
-        let is_one = |call: &Asked| {
+        let is_one = |call: &RequestedTool| {
             let is_recorded = ran.contains(&letters(&call.name));
-            match &call.told {
+            match &call.reply {
                 _ if call.has_run => false,
-                Some(told) => !call.is_runnable || is_recorded || has_tools && says_not_run(told),
+                Some(reply) => !call.is_runnable || is_recorded || has_tools && says_not_run(reply),
                 None => is_whole && (!call.is_runnable || is_recorded),
             }
         };
@@ -163,14 +163,14 @@ impl NotRunReader {
             event_id: call.event_id,
             tool: call.name,
             arguments: call.arguments,
-            told: call.told,
+            reply: call.reply,
         });
         (!is_too_long).then(|| found.collect())
     }
 
     /// Takes the results at the end of a request.
     fn answered(&mut self, prompt: &Value) {
-        if self.asked.iter().all(|call| call.told.is_some()) {
+        if self.asked.iter().all(|call| call.reply.is_some()) {
             return;
         }
         let messages = prompt_messages(prompt);
@@ -184,15 +184,15 @@ impl NotRunReader {
             let MessagePart::ToolResult { id, name, value, .. } = part else {
                 continue;
             };
-            let is_it = |call: &&mut Asked| {
-                call.told.is_none()
+            let is_it = |call: &&mut RequestedTool| {
+                call.reply.is_none()
                     && match (id, &call.id) {
                         (Some(id), Some(known)) => id == known,
                         _ => name.as_ref().is_none_or(|name| *name == call.name),
                     }
             };
             if let Some(call) = self.asked.iter_mut().find(is_it) {
-                call.told = Some(one_line(unwrapped(value)));
+                call.reply = Some(one_line(unwrapped(value)));
             }
         }
     }
@@ -206,7 +206,7 @@ impl NotRunReader {
             match part {
                 MessagePart::ToolCall { id, name, arguments } => {
                     let offered = offered.get_or_insert_with(|| offered_tools(prompt, None));
-                    self.asked.push(Asked {
+                    self.asked.push(RequestedTool {
                         event_id: record.event_id.clone(),
                         id: id.clone(),
                         name: name.clone(),
@@ -214,12 +214,12 @@ impl NotRunReader {
                         arguments: one_line(arguments),
                         fingerprint: fingerprint_of(arguments),
                         has_run: false,
-                        told: None,
+                        reply: None,
                     });
                 }
                 MessagePart::ToolResult { id, name, .. } => {
                     let of_answer = self.asked.get_mut(first..).unwrap_or_default();
-                    let is_it = |call: &&mut Asked| {
+                    let is_it = |call: &&mut RequestedTool| {
                         !call.has_run && (*id == call.id || name.as_ref() == Some(&call.name))
                     };
                     if let Some(call) = of_answer.iter_mut().find(is_it) {
@@ -234,19 +234,19 @@ impl NotRunReader {
     /// Finds the call that ran: one without a result before one with a result, with the same arguments before others.
     fn run(&mut self, name: &str, args: &Value, is_named: bool) -> bool {
         let args = fingerprint_of(args);
-        let fits = |call: &&mut Asked| {
+        let fits = |call: &&mut RequestedTool| {
             !call.has_run
                 && if is_named {
                     names_one(name, &call.name)
                 } else {
-                    call.told.is_none()
+                    call.reply.is_none()
                 }
         };
         let fitting = self.asked.iter_mut().filter(fits);
         // Of equals the first, which is the last from the end.
         let likest = fitting
             .rev()
-            .max_by_key(|call| (call.told.is_none(), call.fingerprint == args, call.is_runnable));
+            .max_by_key(|call| (call.reply.is_none(), call.fingerprint == args, call.is_runnable));
         let found = likest.map(|call| {
             call.has_run = true;
             letters(&call.name)
@@ -277,9 +277,9 @@ pub fn is_offered(offered: &[OfferedTool], name: &str) -> bool {
     !is_only_functions || offered.is_empty() || offered.iter().any(|tool| names_one(&tool.name, name))
 }
 
-fn says_not_run(told: &str) -> bool {
-    let told = told.to_lowercase();
-    REFUSALS.iter().any(|words| told.contains(words))
+fn says_not_run(reply: &str) -> bool {
+    let reply = reply.to_lowercase();
+    REFUSALS.iter().any(|words| reply.contains(words))
 }
 
 /// True if two names are of one tool: there may be a class, a module or a server before it.
@@ -320,13 +320,13 @@ mod tests {
 
     use super::*;
 
-    /// What never ran of a run that a closure records, as `tool`, or `tool: told`.
+    /// The calls that never ran of a run that a closure records, as `tool`, or `tool: reply`.
     fn found(record: impl FnOnce()) -> Vec<String> {
         let run = capture(record);
         let mut reader = NotRunReader::default();
         run.records.iter().for_each(|record| reader.take(record));
-        let words = |call: NotRun| match call.told {
-            Some(told) => format!("{}: {told}", call.tool),
+        let words = |call: NotRun| match call.reply {
+            Some(reply) => format!("{}: {reply}", call.tool),
             None => call.tool,
         };
         reader.finish(true).unwrap().into_iter().map(words).collect()

@@ -87,11 +87,11 @@ fn decision(fields: &Map<String, Value>) -> String {
 fn not_run(fields: &Map<String, Value>) -> String {
     let tool = field(fields, "tool").unwrap_or_else(|| "a tool".to_owned());
     let arguments = field(fields, "arguments").map(|arguments| format!(" {arguments}"));
-    let told = field(fields, "told").map(|told| format!("; the model was told: {told}"));
+    let reply = field(fields, "reply").map(|reply| format!("; the model was answered: {reply}"));
     format!(
         "asked for, not run: {tool}{}{}",
         arguments.unwrap_or_default(),
-        told.unwrap_or_default()
+        reply.unwrap_or_default()
     )
 }
 
@@ -129,11 +129,11 @@ mod tests {
         assert_eq!(
             words(json!({
                 "decisions": [{"decision": "deny", "by": "user", "tool": "rm"}, {}],
-                "not_run": [{"tool": "rm", "arguments": "{}", "told": "no"}],
+                "not_run": [{"tool": "rm", "arguments": "{}", "reply": "no"}],
                 "hand_overs": [{"to": "billing"}, {"from": "triage", "to": "sales"}, {"to": null}],
             })),
             [
-                "asked for, not run: rm {}; the model was told: no",
+                "asked for, not run: rm {}; the model was answered: no",
                 "decision on rm: deny by user",
                 "decision: unknown",
                 "handed over to billing",

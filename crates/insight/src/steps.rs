@@ -11,7 +11,6 @@ use crate::step_order::{NONE, for_each_nested};
 use crate::step_summary;
 use crate::step_summary::StepSummary;
 pub use crate::step_summary::end_word;
-use crate::summary;
 use crate::text;
 use crate::value_summary;
 
@@ -63,7 +62,21 @@ impl Step<'_> {
         summary.preceded_by(self.attempt_words())
     }
 
-    /// What failed in it, where the failure arose in it and was not passed on.
+    /// Its failure is the cause of an error further out, which passes on its message.
+    pub(crate) fn caused(&self, error: &ErrorPayload) -> bool {
+        step_summary::failure(&self.record.payload).is_some_and(|failure| {
+            let (inner, outer) = (failure.message.trim(), error.message.trim());
+            failure.error_type == error.error_type && inner == outer
+                || (!inner.is_empty() && outer.contains(inner))
+        })
+    }
+
+    /// The error that the run itself ended with.
+    pub(crate) fn is_of_run(&self) -> bool {
+        matches!(self.record.payload, Payload::Error(_)) && self.record.event_id.contains('.')
+    }
+
+    /// The failure that arose in it; none where it was passed on.
     pub fn own_failure(&self) -> Option<&'_ ErrorPayload> {
         step_summary::failure(&self.record.payload).filter(|_| self.failed_by.is_none())
     }
@@ -297,13 +310,11 @@ fn mark_passed_on(steps: &mut [Step<'_>], parents: &[u32]) {
         let Some(error) = step_summary::failure(&step.record.payload) else {
             continue;
         };
-        let is_of_run = summary::is_of_run(step);
+        let is_of_run = step.is_of_run();
         let arose = failed.iter().copied().filter(|inner| {
             *inner != outer
                 && (is_within(*inner, outer) || is_of_run)
-                && steps
-                    .get(*inner)
-                    .is_some_and(|inner| summary::caused(inner, error))
+                && steps.get(*inner).is_some_and(|inner| inner.caused(error))
         });
         let deepest = arose.max_by_key(|inner| (depth(*inner), *inner));
         found.extend(deepest.and_then(|inner| Some((outer, steps.get(inner)?.number))));

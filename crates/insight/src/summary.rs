@@ -294,23 +294,14 @@ pub(crate) fn error_of<'a>(step: &Step<'a>) -> Option<&'a ErrorPayload> {
     }
 }
 
-/// The step is the error that the run itself ended with.
-pub(crate) fn is_of_run(step: &Step<'_>) -> bool {
-    error_of(step).is_some() && step.record.event_id.contains('.')
-}
-
 /// The step with the error that ended the run.
 pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
-    last(steps, is_of_run).or_else(|| last(steps, |step| error_of(step).is_some()))
+    last(steps, Step::is_of_run).or_else(|| last(steps, |step| error_of(step).is_some()))
 }
 
 /// The error of the run is the failure of this call, passed on.
 pub(crate) fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
-    step_summary::failure(&call.record.payload).is_some_and(|failure| {
-        let (inner, outer) = (failure.message.trim(), error.message.trim());
-        failure.error_type == error.error_type && inner == outer
-            || (!inner.is_empty() && outer.contains(inner))
-    })
+    call.caused(error)
 }
 
 /// The step that the run was in when it was cancelled or panicked.

@@ -162,7 +162,7 @@ pub(crate) fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String>
     chain.ok().filter(|text| !text.is_empty())
 }
 
-/// The type of the innermost error behind one whose own type says nothing, as far as its debug text names it.
+/// The type of the innermost error behind one whose own type says nothing, if its debug text names it.
 pub(crate) fn root_type<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
     let _recording = RecordingGuard::mark();
     catch_unwind(AssertUnwindSafe(|| {
