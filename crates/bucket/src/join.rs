@@ -50,7 +50,7 @@ pub struct JoinSummary {
 
 /// Objects that become one.
 #[derive(Default)]
-struct Group {
+struct JoinGroup {
     sources: Vec<Path>,
     lines: BTreeSet<Vec<u8>>,
     bytes: usize,
@@ -133,7 +133,7 @@ impl OpenBucket {
         observe: &SharedObserver<'_>,
         summary: &mut JoinSummary,
     ) -> Result<(), Halt> {
-        let mut group = Group::default();
+        let mut group = JoinGroup::default();
         for object in objects {
             let path = &object.location;
             let get = || async { if_there(self.get(path, MAX_FACTS_BYTES).await) };
@@ -154,7 +154,7 @@ impl OpenBucket {
     async fn write_group(
         &self,
         partition: &str,
-        group: Group,
+        group: JoinGroup,
         patience: &Patience,
         observe: &SharedObserver<'_>,
         summary: &mut JoinSummary,
@@ -190,7 +190,7 @@ impl OpenBucket {
     }
 }
 
-impl Group {
+impl JoinGroup {
     /// Adds the lines of an object. One that cannot be unpacked is no source, and stays as it is.
     fn add(&mut self, path: &Path, content: &[u8]) {
         let mut unpacked = Vec::new();
