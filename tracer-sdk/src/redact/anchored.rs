@@ -217,7 +217,7 @@ fn is_token68(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'|' | b':')
 }
 
-/// Whether base64 `token` decodes to `user:password`.
+/// Says whether base64 `token` decodes to `user:password`.
 fn holds_login(token: &[u8]) -> bool {
     let (mut bits, mut count, mut has_colon) = (0_u32, 0, false);
     for &byte in token.iter().take_while(|byte| **byte != b'=') {

@@ -32,7 +32,7 @@ pub(super) fn clean(redactor: &Redactor, argv: impl IntoIterator<Item = String>)
         .collect()
 }
 
-/// Whether `value` is a secret as the argument of an option whose name means this.
+/// Says whether `value` is a secret as the argument of an option whose name means this.
 fn hides(name: NameMeaning, value: &str) -> bool {
     name == NameMeaning::Secret || name.hides(value.as_bytes(), Confidence::Explicit)
 }
@@ -47,7 +47,7 @@ fn option_name(argument: &str) -> Option<&str> {
         .then_some(name)
 }
 
-/// Whether an argument after a secret-like option is another option and not a value that begins with a dash.
+/// Says whether an argument after a secret-like option is another option and not a value that begins with a dash.
 fn is_surely_option(argument: &str) -> bool {
     argument.starts_with("--") || (argument.starts_with('-') && argument.len() == 2)
 }

@@ -21,7 +21,7 @@ use super::value::{
 /// The longest type between a name and its value, and the longest name of a function there.
 const MAX_TYPE_BYTES: usize = 32;
 
-/// Where the value of a name begins.
+/// Beginning of the value of a name, and the gap before it.
 #[derive(Debug, Clone, Copy)]
 struct Assigned {
     value: usize,
@@ -299,7 +299,7 @@ impl Named<'_> {
     }
 }
 
-/// Whether a bare value is code: `config.token`, `!secret`, or the function of a call that continues behind it.
+/// Says whether a bare value is code: `config.token`, `!secret`, or the function of a call that continues behind it.
 fn is_expression(value: &[u8], continues: bool, is_meant: bool) -> bool {
     let is_path_of_names = || {
         value
@@ -312,12 +312,12 @@ fn is_expression(value: &[u8], continues: bool, is_meant: bool) -> bool {
     (is_code(value) || is_negated() || (continues && is_path_of_names())) && !looks_random(value)
 }
 
-/// Whether the value of a variable such as `SERVICE_KEY` is one.
+/// Says whether the value of a variable such as `SERVICE_KEY` is one.
 pub(super) fn is_key_of_variable(value: &[u8]) -> bool {
     is_plausible(value, 8) && (looks_random(value) || !is_pattern(value))
 }
 
-/// Where a text in quotes is.
+/// Place of a text in quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Literal {
     /// Behind the separator.
@@ -340,7 +340,7 @@ impl Quoted {
     }
 }
 
-/// Whether the word at `start` is behind an account in the name of a resource: `arn:aws:secretsmanager:…:123456789012:secret:…`.
+/// Says whether the word at `start` is behind an account in the name of a resource: `arn:aws:secretsmanager:…:123456789012:secret:…`.
 fn is_in_resource_name(text: Text<'_>, start: usize) -> bool {
     const ACCOUNT_BYTES: usize = 12;
     let account = text.slice(start.saturating_sub(ACCOUNT_BYTES + 1), start.saturating_sub(1));
@@ -380,13 +380,13 @@ fn without_full_stop(text: Text<'_>, start: usize, end: usize) -> usize {
     end - usize::from(end > start && text.before(end) == b'.')
 }
 
-/// Whether a name is written as environment variables are.
+/// Says whether a name is written as environment variables are.
 fn is_screaming(name: &[u8]) -> bool {
     name.iter().any(u8::is_ascii_uppercase)
         && !name.iter().any(|byte| byte.is_ascii_lowercase() || *byte == b'-')
 }
 
-/// Whether a name begins its line, or follows `export`.
+/// Says whether a name begins its line, or follows `export`.
 fn begins_line(text: Text<'_>, start: usize) -> bool {
     matches!(text.before(start), 0 | b'\n') || text.ends_with_ignoring_case(start, "export ")
 }

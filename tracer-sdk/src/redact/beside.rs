@@ -8,10 +8,10 @@ use super::place::{SecretPlace, SecretPlaces};
 use super::text::{AHEAD, BACK, Text, is_quote};
 use super::value::{MAX_JUDGED, is_number, is_plausible};
 
-/// How many members behind the one with the name are looked at.
+/// Most members behind the one with the name that are examined.
 const MAX_MEMBERS: usize = 4;
 
-/// How much between two members is passed.
+/// Longest gap between two members.
 const MAX_BETWEEN: usize = 64;
 
 /// Elements of configurations, whose text is what an attribute names.
@@ -203,13 +203,13 @@ fn content(text: Text<'_>, start: usize) -> Option<SecretPlace> {
     (is_closed && !is_blank).then(|| SecretPlace::new(start, end))
 }
 
-/// Whether a value beside its name is one, as [`NameRole::holds_secret`] says, or a number that a token never is.
+/// Says whether a value beside its name is one, as [`NameRole::holds_secret`] says, or a number that a token never is.
 fn is_beside(value: &[u8], role: NameRole, naming: (NameRole, NameMeaning)) -> bool {
     let is_number = naming.1 == NameMeaning::Token && is_number(value);
     !is_number && role.holds_secret(value, naming.0, naming.1)
 }
 
-/// Whether the text of an element is a secret, surely when its tag says that it is a property.
+/// Says whether the text of an element is a secret, surely when its tag says that it is a property.
 fn is_content(value: &[u8], meaning: NameMeaning, is_property: bool) -> bool {
     let confidence = if is_property {
         Confidence::Structured

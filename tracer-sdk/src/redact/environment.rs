@@ -71,7 +71,7 @@ impl EnvironmentSecrets {
             .map(|value| value.as_bytes().get(..MOST).unwrap_or(value.as_bytes()))
     }
 
-    /// Where the value that begins at `start` ends.
+    /// Finds where the value that begins at `start` ends.
     pub(super) fn find(&self, bytes: &[u8], start: usize) -> Option<usize> {
         let rest = bytes.get(start..)?;
         self.0
@@ -81,7 +81,7 @@ impl EnvironmentSecrets {
     }
 }
 
-/// Whether a variable with this name holds a secret, by the redact keys of the settings or by the default ones.
+/// Says whether a variable with this name holds a secret, by the redact keys of the settings or by the default ones.
 fn is_secret(name: &str, value: &str, keys: &RedactKeys) -> bool {
     let by = |keys: &RedactKeys| keys.meaning(name.as_bytes());
     let Some(class) = by(keys).or_else(|| by(&DEFAULTS)) else {
@@ -95,7 +95,7 @@ fn is_secret(name: &str, value: &str, keys: &RedactKeys) -> bool {
     !(is_harmless || is_no_code || is_number_of(class, value) || (class == NameMeaning::Token && is_word()))
 }
 
-/// Whether the value is a number under a name that says that a token is meant: `AUTH_TOKEN=12345678` is a secret,
+/// Says whether the value is a number under a name that says that a token is meant: `AUTH_TOKEN=12345678` is a secret,
 /// `MAX_PASS=100000000` is none. Long numbers are seldom counts.
 fn is_number_of(class: NameMeaning, value: &str) -> bool {
     class == NameMeaning::Token

@@ -1,6 +1,6 @@
 //! Names as they are compared: letters and digits in lower case, without separators, full-width forms as the plain ones.
 
-/// How many bytes at the end of a name are compared; no redact key is longer.
+/// Most bytes at the end of a name that are compared; no redact key is longer.
 const MAX_LETTERS: usize = 64;
 
 /// The end of a name, folded once and compared with many words.
@@ -32,7 +32,7 @@ impl FoldKind {
         }
     }
 
-    /// Whether a word begins at a letter of this kind: after a separator, at a case change (`authToken`, `oauth2Token`), or at
+    /// Says whether a word begins at a letter of this kind: after a separator, at a case change (`authToken`, `oauth2Token`), or at
     /// the last capital before lower case (`APIKey`).
     fn begins_word(self, before: Self, next: Self) -> bool {
         matches!(before, Self::Separator | Self::Other)
@@ -112,7 +112,7 @@ impl FoldedName {
         self.letters.get(start..end).unwrap_or_default()
     }
 
-    /// Where `word` begins when the words before `end` spell it.
+    /// Finds where `word` begins when the words before `end` spell it.
     pub(super) fn spelled(&self, end: usize, word: &str) -> Option<usize> {
         let start = self.before(end).strip_suffix(word.as_bytes())?.len();
         self.begins_word(start).then_some(start)

@@ -12,7 +12,7 @@ use super::keys::NameRole;
 /// Longer names are not remembered.
 pub(crate) const MAX_REMEMBERED_BYTES: usize = 30;
 
-/// How many names are remembered, each in the one place that it may have.
+/// Number of names that are remembered, each in the one place that it may have.
 const PLACES: usize = 256;
 
 /// Tells one redactor, with the secrets that it knows, from another for as long as the process lives.
@@ -20,7 +20,7 @@ const PLACES: usize = 256;
 pub(crate) struct RedactorId(u64);
 
 impl RedactorId {
-    /// That of no redactor.
+    /// ID of no redactor.
     pub(crate) const NONE: Self = Self(0);
 
     pub(crate) fn new() -> Self {
@@ -33,7 +33,7 @@ impl RedactorId {
 #[derive(Debug, Clone, Copy)]
 struct Remembered {
     length: u8,
-    /// What the name says of a neighbour, as a name of a member.
+    /// Role of the name, as that of a member.
     role: NameRole,
     bytes: [u8; MAX_REMEMBERED_BYTES],
 }
@@ -56,7 +56,7 @@ thread_local! {
     };
 }
 
-/// What a thread knows of a name.
+/// Knowledge of a thread about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameVerdict {
     /// The redactor found it harmless before; as a name of a member it has this role.
@@ -67,7 +67,7 @@ pub(super) enum NameVerdict {
     Another,
 }
 
-/// What this thread knows of `name` from this redactor.
+/// Knowledge of this thread about `name` from this redactor.
 #[inline]
 pub(super) fn look(redactor: RedactorId, name: &str) -> NameVerdict {
     let known = HARMLESS.try_with(|harmless| {
@@ -87,7 +87,7 @@ pub(super) fn look(redactor: RedactorId, name: &str) -> NameVerdict {
     known.unwrap_or(NameVerdict::Another)
 }
 
-/// Whether `redactor` found `name`, of whatever length, harmless before.
+/// Says whether `redactor` found `name`, of whatever length, harmless before.
 pub(super) fn is_harmless(redactor: RedactorId, name: &str) -> bool {
     name.len() <= MAX_REMEMBERED_BYTES && matches!(look(redactor, name), NameVerdict::Harmless(_))
 }

@@ -9,7 +9,7 @@ use crate::settings::DEFAULT_REDACT_KEYS;
 use super::fold::FoldedName;
 use super::value::{is_code_number, is_number, is_placeholder, is_plausible, looks_random, looks_secret};
 
-/// What a key says about the value under it.
+/// Verdict of a key on the value under it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) enum KeyVerdict {
     /// Nothing: the value stays.
@@ -21,7 +21,7 @@ pub(crate) enum KeyVerdict {
     SecretUnlessNumber,
 }
 
-/// How much a name says, the most first.
+/// Meaning of a name, the surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NameMeaning {
     /// It names a secret.
@@ -36,7 +36,7 @@ pub(crate) enum NameMeaning {
     Word,
 }
 
-/// How surely a place holds the value of its name.
+/// Confidence that a place holds the value of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confidence {
     /// An argument behind its option.
@@ -48,7 +48,7 @@ pub(crate) enum Confidence {
 }
 
 impl NameMeaning {
-    /// Whether `value` is a secret under a name that says this.
+    /// Says whether `value` is a secret under a name that says this.
     pub(crate) fn hides(self, value: &[u8], confidence: Confidence) -> bool {
         match (self, confidence) {
             (Self::Secret, Confidence::Likely) | (Self::Word, _) => is_plausible(value, 6),
@@ -209,7 +209,7 @@ const LAST_WORDS: &[LastWord] = {
     ]
 };
 
-/// Whether the words before `start`, where the word for a secret begins, make the name harmless.
+/// Says whether the words before `start`, where the word for a secret begins, make the name harmless.
 fn is_harmless_before(name: &FoldedName, start: usize, last_word: &str) -> bool {
     let more: &[&str] = match last_word {
         "token" => &HARMLESS_TOKENS,
@@ -306,7 +306,7 @@ impl RedactKeys {
         Self(redact_keys.iter().filter_map(|key| RedactKey::new(key)).collect())
     }
 
-    /// What is left of each key as letters that a name in a text contains together.
+    /// Letters of each key, as a name in a text contains them.
     pub(super) fn letters(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(|key| key.letters.as_slice())
     }
@@ -414,17 +414,17 @@ impl NameRole {
         }
     }
 
-    /// Whether the text of such a member may name what a neighbour holds.
+    /// Says whether the text of such a member may name what a neighbour holds.
     pub(crate) fn is_name(self) -> bool {
         matches!(self, Self::Name | Self::Label)
     }
 
-    /// Whether such a member may hold what a neighbour names.
+    /// Says whether such a member may hold what a neighbour names.
     pub(crate) fn is_value(self) -> bool {
         matches!(self, Self::Value | Self::Default)
     }
 
-    /// Whether `value` in a member with this role is a secret beside one with the role `naming` whose text means this.
+    /// Says whether `value` in a member with this role is a secret beside one with the role `naming` whose text means this.
     pub(super) fn holds_secret(self, value: &[u8], naming: Self, meaning: NameMeaning) -> bool {
         // Labels and defaults are as often read by people.
         let confidence = if (self, naming) == (Self::Value, Self::Name) {
@@ -454,7 +454,7 @@ impl Neighbours {
         *known = Some(known.map_or(meaning, |known| known.min(meaning)));
     }
 
-    /// Whether a string is a secret in a member with this role.
+    /// Says whether a string is a secret in a member with this role.
     pub(crate) fn hide(self, role: NameRole, value: &[u8]) -> bool {
         let says = |naming, meaning: Option<NameMeaning>| {
             meaning.is_some_and(|meaning| role.holds_secret(value, naming, meaning))
@@ -462,13 +462,13 @@ impl Neighbours {
         says(NameRole::Name, self.named) || says(NameRole::Label, self.labelled)
     }
 
-    /// Whether an array or object is one there as a whole.
+    /// Says whether an array or object is one there as a whole.
     pub(crate) fn hide_container(self, role: NameRole) -> bool {
         role == NameRole::Value && matches!(self.named, Some(NameMeaning::Secret | NameMeaning::Token))
     }
 }
 
-/// Whether the function `name` takes the name of a secret: `get_secret("…")`. The argument of `find_by_key("…")` is an identity, that
+/// Says whether the function `name` takes the name of a secret: `get_secret("…")`. The argument of `find_by_key("…")` is an identity, that
 /// of `find_user_by_token("…")` a token.
 pub(super) fn looks_up(name: &[u8], meaning: NameMeaning) -> bool {
     const VERBS: [&[u8]; 9] = [
@@ -494,7 +494,7 @@ pub(super) fn looks_up(name: &[u8], meaning: NameMeaning) -> bool {
     }
 }
 
-/// Whether the first word of `name` is `word`, which is in lower case.
+/// Says whether the first word of `name` is `word`, which is in lower case.
 pub(super) fn begins_with(name: &[u8], word: &[u8]) -> bool {
     name.split_at_checked(word.len()).is_some_and(|(first, rest)| {
         let ends_word = match rest.first() {

@@ -43,16 +43,16 @@ pub(crate) use key_cache::{MAX_REMEMBERED_BYTES, RedactorId};
 use keys::RedactKeys;
 use scan::Scanner;
 
-/// How much of a text past its cut is enough to know a secret across the cut.
+/// Length of a text past its cut that shows a secret across the cut.
 pub(crate) const SEEN_PAST_THE_CUT: usize = 2 * text::AHEAD;
 
 /// Longer texts name nothing.
 const MAX_NAME_BYTES: usize = 64;
 
-/// What to redact and where to cut.
+/// Settings of redaction and of the cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RedactionSettings {
-    /// Whether secrets are replaced. Cutting goes on without it.
+    /// Replaces secrets. The cut is made without it, too.
     pub(crate) redact: bool,
     /// Keys whose values are secrets, compared word by word.
     pub(crate) redact_keys: Vec<String>,
@@ -85,7 +85,7 @@ pub(crate) struct Redactor {
     redact: bool,
     max_field_bytes: usize,
     keys: RedactKeys,
-    /// What knows the secrets of the environment.
+    /// Scanner with the secrets of the environment.
     scanner: Scanner,
     id: RedactorId,
 }
@@ -97,11 +97,11 @@ pub(crate) struct Member<'a> {
     pub(crate) key: Cleaned<'a>,
     /// The key is written as it is: it is known to need no escape.
     pub(crate) is_plain: bool,
-    /// What the key rule says.
+    /// Verdict of the key rule.
     pub(crate) verdict: KeyVerdict,
-    /// What the key says about a string although the rule says nothing: `service_key`.
+    /// Meaning of the key for a string although the rule says nothing: `service_key`.
     pub(crate) name: Option<NameMeaning>,
-    /// What the key says about a neighbour: `name` beside `value`.
+    /// Role of the key among its neighbours: `name` beside `value`.
     pub(crate) role: NameRole,
 }
 
@@ -120,11 +120,11 @@ impl<'a> Member<'a> {
 /// A string after redaction and cutting.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Cleaned<'a> {
-    /// What is left.
+    /// Text that is left.
     pub(crate) text: Cow<'a, str>,
-    /// How many secrets were replaced.
+    /// Number of secrets that were replaced.
     pub(crate) redacted: u32,
-    /// Whether it was cut.
+    /// Set when it was cut.
     pub(crate) truncated: bool,
 }
 
@@ -164,14 +164,14 @@ impl Redactor {
         shared::redactor(&settings.into(), environment::variables())
     }
 
-    /// Whether a redactor that is made with these settings in this environment would do the same.
+    /// Says whether a redactor that is made with these settings in this environment would do the same.
     fn suits(&self, settings: &RedactionSettings, environment: &[(String, String)]) -> bool {
         let variables = environment.iter().map(|(name, value)| (name, value));
         self.settings == *settings
             && *self.scanner.environment() == EnvironmentSecrets::of(settings, variables, &self.keys)
     }
 
-    /// What `key` says about the value under it.
+    /// Verdict of `key` on the value under it.
     pub(crate) fn key(&self, key: &str) -> KeyVerdict {
         if self.redact {
             self.keys.verdict(&FoldedName::new(key.as_bytes()))
@@ -253,7 +253,7 @@ impl Redactor {
         member
     }
 
-    /// What a text says that names a value beside it, in a list or in another member.
+    /// Meaning of a text that names a value beside it, in a list or in another member.
     pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<NameMeaning> {
         if !self.redact || text.len() > MAX_NAME_BYTES || key_cache::is_harmless(self.id, text) {
             return None;
@@ -293,7 +293,7 @@ impl Redactor {
     }
 }
 
-/// Whether `text` is the same as part of a JSON string.
+/// Says whether `text` is the same as part of a JSON string.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| !matches!(byte, ..0x20 | b'"' | b'\\'))
 }

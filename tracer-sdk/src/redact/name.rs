@@ -10,7 +10,7 @@ use super::text::{BACK, Text, count};
 pub(super) struct AssignedName {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Where it begins with its quote, and the position behind the quote that closes it.
+    /// Its beginning with its quote, and the position behind the quote that closes it.
     pub(super) outer: (usize, usize),
     pub(super) is_quoted: bool,
 }

@@ -106,7 +106,7 @@ fn yaml_items(text: Text<'_>, start: usize, places: &mut SecretPlaces) {
     }
 }
 
-/// Where the value at `start` begins, with quotes or without, and where what it is judged by ends.
+/// Finds where the value at `start` begins, with quotes or without, and where what it is judged by ends.
 fn yaml_value(text: Text<'_>, start: usize) -> (usize, usize) {
     match text.quoted(start) {
         Some(quoted) => (quoted.start, quoted.end(text, MAX_JUDGED)),

@@ -27,7 +27,7 @@ impl SecretPlace {
 #[derive(Debug, Default)]
 pub(super) struct SecretPlaces {
     pub(super) all: Vec<SecretPlace>,
-    /// How much shorter the text is with markers in their places.
+    /// Bytes that markers in their places save.
     pub(super) saved: usize,
     /// The one that ends last.
     pub(super) covered: Range<usize>,

@@ -3,7 +3,7 @@
 /// A set of bytes.
 pub(super) type Alphabet = fn(u8) -> bool;
 
-/// What an anchor begins, ends or is part of. Anchors are found without regard to case.
+/// Rule of an anchor. Anchors are found without regard to case.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum AnchorRule {
     /// A published key format: its prefix, and a body.
@@ -51,7 +51,7 @@ pub(super) struct TokenFormat {
     pub(super) body: Alphabet,
     /// The shortest body.
     pub(super) shortest: usize,
-    /// Whether the prefix is so common that it must begin a word, and the body must look random.
+    /// Marks a prefix so common that it must begin a word, and the body must look random.
     pub(super) is_common: bool,
 }
 
@@ -161,7 +161,7 @@ const OTHERS: &[(&str, AnchorRule)] = &[
     ("identified", AnchorRule::Identified),
 ];
 
-/// How many letters of a redact key of the user's own are its anchor: the last, which no separator divides.
+/// Number of letters of a redact key of the user's own that are its anchor: the last, which no separator divides.
 const LETTERS_OF_KEY: usize = 3;
 
 /// The anchors of secrets in a text, each with its rule. `keys` are the letters of the redact keys.

@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use super::{RedactionSettings, Redactor};
 
-/// How many settings are remembered; a program has one, a test suite a few.
+/// Number of settings that are remembered; a program has one, a test suite a few.
 const MAX_SETTINGS: usize = 8;
 
-/// How often a lock is tried that is held for some instructions only.
+/// Most tries for a lock that is held for some instructions only.
 const MAX_TRIES: usize = 10_000;
 
 static REDACTORS: Mutex<Vec<Arc<Redactor>>> = Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! What is taken out of keys, strings and arguments, and what is left alone.
+//! Tests of keys, strings and arguments: secrets that go, and texts that stay.
 
 mod corpus;
 mod fake_secrets;

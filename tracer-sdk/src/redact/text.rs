@@ -6,7 +6,7 @@
 use super::value::MAX_JUDGED;
 use crate::format::names::markers::{REDACTED, TRUNCATED};
 
-/// How far ahead of an anchor a rule looks, and how far back.
+/// Most bytes that a rule examines ahead of an anchor, and back.
 pub(super) const AHEAD: usize = 512;
 pub(super) const BACK: usize = 64;
 
@@ -71,7 +71,7 @@ impl<'a> Text<'a> {
         judged
     }
 
-    /// Where the run of bytes that `belongs` accepts, from `start` on, ends: at the latest after `most` bytes, or before a marker.
+    /// Finds where the run of bytes that `belongs` accepts, from `start` on, ends: at the latest after `most` bytes, or before a marker.
     pub(super) fn run(self, start: usize, most: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let rest = self.slice(start, start.saturating_add(most));
         let ends = |(offset, byte): (usize, &u8)| {
@@ -86,12 +86,12 @@ impl<'a> Text<'a> {
         start + length
     }
 
-    /// Where the run that `belongs` accepts ends, however long it is.
+    /// Finds where the run that `belongs` accepts ends, however long it is.
     pub(super) fn end_of(self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
         self.run(start, usize::MAX, belongs)
     }
 
-    /// Where the run that ends at `end` begins: of at most `most` bytes.
+    /// Finds where the run that ends at `end` begins: of at most `most` bytes.
     pub(super) fn run_back(self, end: usize, most: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let part = self.slice(end.saturating_sub(most), end);
         let length = part.iter().rev().take_while(|byte| belongs(**byte)).count();
@@ -103,7 +103,7 @@ impl<'a> Text<'a> {
         self.has(position, REDACTED) || self.has(position, TRUNCATED)
     }
 
-    /// Whether a word may begin at `position`: not after a letter, digit, `_` or `-`, unless that is an escape like `\n`.
+    /// Says whether a word may begin at `position`: not after a letter, digit, `_` or `-`, unless that is an escape like `\n`.
     pub(super) fn is_word_start(self, position: usize) -> bool {
         let before = self.before(position);
         let is_escape =
@@ -209,7 +209,7 @@ pub(super) const fn is_quote(byte: u8) -> bool {
 }
 
 impl Quoted {
-    /// Where its text ends: before the quote that closes it, before a marker, at the end of the line, or after `most` bytes.
+    /// Finds where its text ends: before the quote that closes it, before a marker, at the end of the line, or after `most` bytes.
     pub(super) fn end(self, text: Text<'_>, most: usize) -> usize {
         let limit = self.start.saturating_add(most);
         let mut position = self.start;
@@ -285,7 +285,7 @@ pub(super) mod looked {
         BYTES.set(BYTES.get() + bytes);
     }
 
-    /// How many bytes `run` looks at on this thread.
+    /// Counts the bytes that `run` examines on this thread.
     pub(crate) fn during(run: impl FnOnce()) -> usize {
         let before = BYTES.get();
         run();

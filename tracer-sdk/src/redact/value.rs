@@ -1,8 +1,8 @@
-//! What a value looks like: a placeholder, a plausible secret, something random, an expression of code.
+//! Judgement of a value: a placeholder, a plausible secret, something random, an expression of code.
 //!
 //! A value is judged by its beginning ([`MAX_JUDGED`]), so that what it costs to reject one does not grow with its length.
 
-/// How much of a value is looked at to judge it, in bytes: no secret needs more to be recognised.
+/// Longest part of a value that it is judged by, in bytes: no secret needs more to be recognised.
 pub(super) const MAX_JUDGED: usize = 128;
 
 /// The shortest part of a value that may look random.
@@ -81,12 +81,12 @@ const STAND_IN_PARTS: [&[u8]; 11] = [
 /// The length of the shortest.
 const MIN_PART_BYTES: usize = 5;
 
-/// Whether `value` only says that a secret goes here.
+/// Says whether `value` only says that a secret goes here.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     is_blank(value) || is_stand_in(value)
 }
 
-/// Whether `value` is empty, masked, or the name of a variable.
+/// Says whether `value` is empty, masked, or the name of a variable.
 pub(super) fn is_blank(value: &[u8]) -> bool {
     let value = judged(value);
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
@@ -110,7 +110,7 @@ pub(super) fn is_blank(value: &[u8]) -> bool {
     is_enclosed || is_variable || is_masked() || is_repeated(value, first)
 }
 
-/// Whether eight `x` follow each other.
+/// Says whether eight `x` follow each other.
 fn has_crosses(value: &[u8]) -> bool {
     const CROSSES: usize = 8;
     let is_cross = |byte: &u8| byte.eq_ignore_ascii_case(&b'x');
@@ -161,7 +161,7 @@ fn is_stand_in(value: &[u8]) -> bool {
     is_word() || (!looks_random(value) && has_part())
 }
 
-/// Whether `value` may well be a secret: letters with digits or with the signs that passwords have, in one word.
+/// Says whether `value` may well be a secret: letters with digits or with the signs that passwords have, in one word.
 pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
     let value = judged(value);
     let mut letters = false;
@@ -179,7 +179,7 @@ pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
     value.len() >= shortest && ((letters && others) || looks_random(value)) && !is_placeholder(value)
 }
 
-/// Whether `value` has a long part in which letters and digits, or small letters and capitals, follow each other more
+/// Says whether `value` has a long part in which letters and digits, or small letters and capitals, follow each other more
 /// often than in words and identifiers.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     /// The shortest value that is random as a whole, or in a part that is shorter than others.
@@ -210,7 +210,7 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
     has_random_part || (is_long_value && changes_of_kind(value) * 4 >= value.len())
 }
 
-/// How often the kind of sign changes, but where a capital begins a word in small letters.
+/// Counts the changes of the kind of sign, but where a capital begins a word in small letters.
 fn changes_of_kind(part: &[u8]) -> usize {
     /// The kind of a letter or digit; 0 for other signs, which are passed over.
     const KINDS: [u8; 256] = {
@@ -244,7 +244,7 @@ fn changes_of_kind(part: &[u8]) -> usize {
     changes
 }
 
-/// Whether `value` is nothing but a number.
+/// Says whether `value` is nothing but a number.
 pub(super) fn is_number(value: &[u8]) -> bool {
     let value = judged(value);
     !value.is_empty()
@@ -253,23 +253,23 @@ pub(super) fn is_number(value: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_'))
 }
 
-/// Whether `value` looks like a secret wherever it stands: random, and no identity.
+/// Says whether `value` looks like a secret wherever it stands: random, and no identity.
 pub(super) fn looks_secret(value: &[u8]) -> bool {
     looks_random(value) && !is_digest(value) && !is_placeholder(value) && !is_pattern(value)
 }
 
-/// Whether `value` is a code as people type them: four to ten digits.
+/// Says whether `value` is a code as people type them: four to ten digits.
 pub(super) fn is_code_number(value: &[u8]) -> bool {
     (4..=10).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether `value` is a UUID or a hexadecimal digest: an identity, seldom a secret.
+/// Says whether `value` is a UUID or a hexadecimal digest: an identity, seldom a secret.
 fn is_digest(value: &[u8]) -> bool {
     let value = judged(value);
     value.len() >= 32 && value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
 }
 
-/// Whether a bare `value` is an expression of code: `config.token`, `std::env`, `&token`.
+/// Says whether a bare `value` is an expression of code: `config.token`, `std::env`, `&token`.
 pub(super) fn is_code(value: &[u8]) -> bool {
     let value = judged(value);
     let is_word = |part: &[u8]| {
@@ -287,7 +287,7 @@ pub(super) fn is_code(value: &[u8]) -> bool {
         || value.windows(2).any(|pair| pair == b"::")
 }
 
-/// Whether `value` is the path of a file: `PWD=/home/ada`, `CREDENTIALS=~/.config/key.json`.
+/// Says whether `value` is the path of a file: `PWD=/home/ada`, `CREDENTIALS=~/.config/key.json`.
 pub(super) fn is_path(value: &[u8]) -> bool {
     let is_drive = matches!(value, [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic());
     is_drive
@@ -296,7 +296,7 @@ pub(super) fn is_path(value: &[u8]) -> bool {
             .any(|start| value.starts_with(start))
 }
 
-/// Whether `value` is a pattern rather than a key: `NAME_PAT = r"[^\\W\\d]\\w*"`.
+/// Says whether `value` is a pattern rather than a key: `NAME_PAT = r"[^\\W\\d]\\w*"`.
 pub(super) fn is_pattern(value: &[u8]) -> bool {
     value.iter().any(|byte| {
         matches!(
