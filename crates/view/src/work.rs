@@ -16,9 +16,9 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct WorkPool(Arc<Semaphore>);
 
 /// Cancels a reading when its request is dropped.
-struct CancelOnDrop(CancelToken);
+struct CancelTokenGuard(CancelToken);
 
-impl Drop for CancelOnDrop {
+impl Drop for CancelTokenGuard {
     fn drop(&mut self) {
         self.0.cancel();
     }
@@ -48,7 +48,7 @@ impl WorkPool {
         write: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let token = CancelToken::default();
-        let _cancel = CancelOnDrop(token.clone());
+        let _cancel = CancelTokenGuard(token.clone());
         tokio::task::spawn_blocking(move || token.within(write))
             .await
             .ok()
