@@ -691,8 +691,9 @@ fn executed(item: &Value) -> Vec<MessagePart> {
 }
 
 fn result(fields: &mut ObjectFields<'_>) -> MessagePart {
-    // Cohere repeats the call in its result.
+    // Cohere and Haystack repeat the call in its result.
     fields.unwrap(&shapes::CALL_WRAPPERS);
+    fields.entry(&["arguments"], Value::is_object);
     let is_error = fields.is_error();
     let (value, is_failure) = result_value(fields, &shapes::RESULT).unwrap_or_default();
     let is_failure = is_failure || is_hosted(fields) && says_failure(&value);
