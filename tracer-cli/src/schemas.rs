@@ -67,7 +67,10 @@ fn all() -> [(&'static str, Schema); 19] {
             "receive",
             schema_of::<receive::ReceiveLine<'_>>("A line of `tracer receive --json`"),
         ),
-        ("policy", schema_of::<Policy>("A policy of the gate, as JSON")),
+        (
+            "policy",
+            schema_by::<Policy>(SchemaSettings::draft2020_12(), "A policy of the gate, as JSON"),
+        ),
         ("baseline", schema_of::<Baseline>("A baseline of the gate")),
         (
             "report",
@@ -77,9 +80,13 @@ fn all() -> [(&'static str, Schema); 19] {
     ]
 }
 
+/// The schema of what is written.
 fn schema_of<T: JsonSchema>(title: &str) -> Schema {
-    let mut schema = SchemaSettings::draft2020_12()
-        .for_serialize()
+    schema_by::<T>(SchemaSettings::draft2020_12().for_serialize(), title)
+}
+
+fn schema_by<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Schema {
+    let mut schema = settings
         .with_transform(RecursiveTransform(plain_descriptions))
         .into_generator()
         .into_root_schema_for::<T>();

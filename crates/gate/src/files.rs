@@ -1,9 +1,9 @@
 //! Policy, baseline and report files: read within bounds, checked, and named with their digests.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::policy::{Overrides, Policy, PolicyError, PolicyErrorCode};
+use crate::policy::{Overrides, Policy, PolicyError};
 use crate::{Baseline, InputFile};
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
@@ -86,13 +86,17 @@ fn policy_above(here: &Path, home: Option<&Path>) -> Option<PathBuf> {
     None
 }
 
-/// The policy: from the file that is named, else that of the project, else what the options alone say.
+/// The policy of `path` (`-` is standard input), else of the project, else [`Policy::usual`].
 pub fn policy(path: Option<&Path>, overrides: &Overrides) -> Result<(Policy, Option<InputFile>), InputError> {
     let Some(path) = path.map(Path::to_owned).or_else(project_policy) else {
-        let policy = Policy::without_file(overrides).map_err(|error| refused(None, &error))?;
+        let policy = Policy::usual(overrides).map_err(|error| refused(None, &error))?;
         return Ok((policy, None));
     };
-    let bytes = read("policy", &path, Policy::MAX_BYTES, "write one: tracer init")?;
+    let bytes = if path == Path::new("-") {
+        standard_input(Policy::MAX_BYTES)?
+    } else {
+        read("policy", &path, Policy::MAX_BYTES, "write one: tracer init")?
+    };
     let text = String::from_utf8(bytes).map_err(|_| {
         InputError::new(format!("the policy {} is not UTF-8", path.display())).with_hint("save it as UTF-8")
     })?;
@@ -100,24 +104,49 @@ pub fn policy(path: Option<&Path>, overrides: &Overrides) -> Result<(Policy, Opt
     Ok((policy, Some(input(&path, text.as_bytes()))))
 }
 
-/// What is said of a policy that cannot be used; a mistake in an option is not one of the file.
+fn standard_input(max_bytes: u64) -> Result<Vec<u8>, InputError> {
+    let refused = |reason: String| InputError::new(format!("the policy on standard input {reason}"));
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .take(max_bytes + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| refused(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(refused(format!("is longer than {max_bytes} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The error for a policy that cannot be used, with all its mistakes.
 pub fn refused(path: Option<&Path>, error: &PolicyError) -> InputError {
-    if path.is_none() && error.code == PolicyErrorCode::NothingToCheck {
+    let Some(path) = path else {
         return InputError::new(format!(
-            "no policy found: there is no {POLICY_FILE} here or in a folder above, and no option sets a check that decides"
+            "no policy found: there is no {POLICY_FILE} here or in a folder above, and no baseline to compare with"
         ))
         .with_hint("write one: tracer init")
         .with_hint("or name one: --policy FILE");
-    }
-    let place = match path {
-        Some(path) if error.position.is_some() => format!("{}:", path.display()),
-        _ => String::new(),
     };
-    let refused = InputError::new(format!("the policy cannot be used: {place}{error}"));
-    match &error.hint {
-        Some(hint) => refused.with_hint(hint),
-        None => refused.with_hint("every key and what it takes: docs/policy.md"),
+    let mistakes = error.mistakes.iter().map(|mistake| match mistake.position {
+        Some(_) => format!("{}:{mistake}", path.display()),
+        None => mistake.to_string(),
+    });
+    let mistakes: Vec<String> = mistakes.collect();
+    let mut hints: Vec<&str> = Vec::new();
+    for hint in error
+        .mistakes
+        .iter()
+        .filter_map(|mistake| mistake.hint.as_deref())
+    {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
     }
+    if hints.is_empty() {
+        hints.push("every key and what it takes: docs/policy.md");
+    }
+    let refused = InputError::new(format!("the policy cannot be used: {}", mistakes.join("; ")));
+    hints.into_iter().fold(refused, InputError::with_hint)
 }
 
 /// A baseline and the file that it comes from.

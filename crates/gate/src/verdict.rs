@@ -61,7 +61,7 @@ tracer_sdk::words! {
     /// assert_eq!(serde_json::to_string(&CheckKind::Measured)?, r#""measured""#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]
     pub enum CheckKind in tracer_gate {
@@ -85,7 +85,7 @@ tracer_sdk::words! {
     /// assert_eq!(serde_json::to_string(&Direction::Upper)?, r#""upper""#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]
     pub enum Direction in tracer_gate {
@@ -107,7 +107,7 @@ tracer_sdk::words! {
     /// assert_eq!(serde_json::to_string(&CheckMode::ReportOnly)?, r#""report_only""#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum CheckMode in tracer_gate {

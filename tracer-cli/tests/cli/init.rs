@@ -259,24 +259,19 @@ fn the_change_that_brings_the_first_policy_is_judged_by_its_own() {
 #[test]
 fn here_and_in_ci_the_policy_says_what_inconclusive_means() {
     let starter = fs::read_to_string(Runner::new(None).sandbox.path(".tracer/policy.yaml")).unwrap();
-    let outcomes = [
-        ("", 0),
-        ("x_tracer: {inconclusive: pass}\n", 0),
-        ("x_tracer: {inconclusive: fail}\n", 1),
-    ];
+    let outcomes = [("", 0), ("inconclusive: pass\n", 0), ("inconclusive: fail\n", 1)];
     for (said, code) in outcomes {
         assert_eq!(codes_of_inconclusive(said), [code; 2], "{said}");
     }
-    assert!(starter.contains("\n  inconclusive: fail\n"), "{starter}");
+    assert!(starter.contains("\ninconclusive: fail\n"), "{starter}");
 }
 
 /// The exit codes of an INCONCLUSIVE gate by a policy that ends so, in the workflow and by hand.
 fn codes_of_inconclusive(said: &str) -> [i32; 2] {
-    let undecided = "version: 2\ntrials: 1\nmetrics:\n  \
+    let undecided = said.to_owned()
+        + "version: 2\ntrials: 1\nmetrics:\n  \
          task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}\n  \
-         cost_tokens: {kind: measured, direction: upper, limit: 1000000}\n"
-        .to_owned()
-        + said;
+         cost_tokens: {kind: measured, direction: upper, limit: 1000000}\n";
     let runner = Runner::new(Some(&undecided));
     let lossy = r#"
 data="$TRACER_DATA_DIR"; "$0" demo > /dev/null

@@ -311,7 +311,9 @@ fn assert_reported(case: &Case, sandbox: &Sandbox, id: &str, meta_says: bool) {
             _ => panic!("{name}: {outcome:?}"),
         }
     };
-    assert_eq!(gate(&["--no-loops"]), case.gate, "{name}");
+    let by_arguments = "version: 2\ntrials: 1\nmetrics:\n  no_loops: {kind: invariant}\n";
+    fs::write(sandbox.path("loops.yaml"), by_arguments).unwrap();
+    assert_eq!(gate(&["--policy", "loops.yaml"]), case.gate, "{name}");
     fs::write(
         sandbox.path("shape.yaml"),
         "version: 2\ntrials: 1\nmetrics:\n  no_loops: {shape: true}\n",

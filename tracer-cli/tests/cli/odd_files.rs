@@ -126,7 +126,7 @@ fn project() -> Sandbox {
         &["init"][..],
         &["baseline", FIRST, "--out", "b.json"],
         &["baseline", SECOND, "--out", "b.json.new"],
-        &["assert", FIRST, "--no-loops", "--json-out", "report.json"],
+        &["assert", FIRST, "--json-out", "report.json"],
     ] {
         let outcome = sandbox.tracer(arguments);
         assert!(
@@ -297,7 +297,7 @@ fn run_files_must_be_regular_and_bounded(
         &["show", FIRST, "--json"],
         &["validate-trace"],
         &["export", FIRST, "--out", "-"],
-        &["assert", FIRST, "--no-loops"],
+        &["assert", FIRST],
         &["repair", FIRST],
     ];
     // What a small file is, the others show; a log of this size is read in several of them.

@@ -6,7 +6,7 @@ use std::path::Path;
 use tracer_gate::policy::{Overrides, Policy};
 
 /// Policies with a mistake, as the reference tells it.
-const REFUSED: [&str; 10] = [
+const REFUSED: [&str; 11] = [
     "version: 2\nmetrics:\n  no_loops: {kind: invariant}\n  no_loops: {kind: invariant}\n",
     "version: 2\nmetrics:\n  steps: {kind: measured, direction: upper, limit: 9}\n",
     "version: 2\nmetrics:\n  no_loops: {kind: invariant, none_of: [a]}\n",
@@ -16,7 +16,8 @@ const REFUSED: [&str; 10] = [
     "version: 2\nmetrics:\n  step_count: {kind: measured, direction: lower, limit: 9, aggregate: max}\n",
     "version: 2\nmetrics:\n  task_pass_rate: {kind: statistical, direction: lower, threshold: 1}\n",
     "version: 3\nmetrics: {}\n",
-    "version: 2\nmetrics: {}\nx_tracer: {timeout: 60}\n",
+    "version: 2\nmetrics: {}\nx_tracer: {jobs: 2}\n",
+    "version: 2\nmetrics: {}\ntimeout: 60\n",
 ];
 
 fn page(name: &str) -> String {

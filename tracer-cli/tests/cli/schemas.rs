@@ -168,7 +168,6 @@ fn comparisons_reports_and_baselines_keep_to_their_schemas() {
             "--baseline",
             "b.json",
             "--force",
-            "--no-loops",
             "--format",
             "json",
         ])

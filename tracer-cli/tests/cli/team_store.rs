@@ -21,6 +21,11 @@ impl Team {
             bucket: tempfile::tempdir().unwrap(),
             machines: [Sandbox::new(), Sandbox::new(), Sandbox::without_data_directory()],
         };
+        for machine in &team.machines {
+            let policy =
+                "version: 2\nmetrics:\n  step_count: {kind: measured, direction: upper, limit: 20}\n";
+            fs::write(machine.path("steps.yaml"), policy).unwrap();
+        }
         team.machines[0].run(FIRST, "support agent", 1, "ok");
         team.machines[0].run(SECOND, "support agent", 2, "error");
         team.machines[1].run(THIRD, "nightly", 3, "ok");
@@ -66,7 +71,7 @@ fn every_machine_gives_the_same_answers_byte_for_byte() {
         &["show", "nightly", "--step", "1"],
         &["export", SECOND, "--out", "-"],
         &["diff", "latest~1", "latest", "--format", "json"],
-        &["assert", "nightly", "--max-steps", "20", "--format", "json"],
+        &["assert", "nightly", "--policy", "steps.yaml", "--format", "json"],
     ] {
         let [first, second, third] = team
             .machines

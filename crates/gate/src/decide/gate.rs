@@ -96,9 +96,15 @@ impl<'a> Gate<'a> {
     /// use tracer_gate::Gate;
     /// use tracer_gate::policy::{Overrides, Policy};
     ///
-    /// let policy = Policy::parse("assert: {no_loops: true}\n", &Overrides::default()).unwrap();
+    /// let text = "
+    /// version: 2
+    /// metrics:
+    ///   no_loops: {kind: invariant}
+    ///   task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}
+    /// ";
+    /// let policy = Policy::parse(text, &Overrides::default()).unwrap();
     /// let gate = Gate::new(&policy, None).unwrap();
-    /// assert_eq!(gate.notices()[1], "task_pass_rate: reported only, because 3 trials cannot reach PASS; 25 are needed");
+    /// assert_eq!(gate.notices()[0], "task_pass_rate: reported only, because 3 trials cannot reach PASS; 25 are needed");
     /// ```
     #[must_use]
     pub fn notices(&self) -> &[String] {

@@ -3,8 +3,7 @@
 
 use super::{distributional, invariant, measured};
 use crate::policy::{
-    Check, Distributional, Invariant, Measured, Policy, PolicyError, PolicyErrorCode as Code, Rule,
-    Statistical,
+    Check, Distributional, Invariant, Measured, Policy, PolicyError, PolicyMistake, Rule, Statistical,
 };
 use crate::statistics::{Noise, minimum_baseline_trials, minimum_trials, runs_that_tell};
 use crate::{Baseline, CheckMode};
@@ -39,12 +38,19 @@ pub(super) fn plan<'a>(
     let mut planner = Planner {
         policy,
         baseline,
-        notices: policy.warnings.iter().map(ToString::to_string).collect(),
+        notices: Vec::new(),
         unknown_noise: Vec::new(),
     };
     let mut checks = Vec::with_capacity(policy.checks.len());
+    let mut mistakes = Vec::new();
     for check in &policy.checks {
-        checks.extend(planner.check(check)?);
+        match planner.check(check) {
+            Ok(check) => checks.extend(check),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    if !mistakes.is_empty() {
+        return Err(PolicyError { mistakes });
     }
     planner.report_unknown_noise();
     planner.refuse_an_idle_rate(&checks)?;
@@ -70,7 +76,7 @@ struct UnknownNoise {
 
 impl<'a> Planner<'a, '_> {
     /// The check as it will be judged; nothing where it has nothing to look at and need not.
-    fn check(&mut self, check: &'a Check) -> Result<Option<Planned<'a>>, PolicyError> {
+    fn check(&mut self, check: &'a Check) -> Result<Option<Planned<'a>>, PolicyMistake> {
         let metric = Metric::from_name(&check.name);
         let sample = metric
             .as_ref()
@@ -78,7 +84,7 @@ impl<'a> Planner<'a, '_> {
             .and_then(|(metric, baseline)| baseline.sample(metric));
         let sample = sample.filter(|sample| !sample.is_empty());
         let mode = match &check.rule {
-            Rule::Invariant(invariant) => self.invariant(check, invariant)?,
+            Rule::Invariant(invariant) => self.invariant(check, invariant),
             Rule::Measured(rule) => self.measured(check, rule, sample.as_deref())?,
             Rule::Distributional(rule) => self.distributional(check, rule, sample.as_deref())?,
             Rule::Statistical(rule) => Some(self.statistical(check, rule)?),
@@ -96,32 +102,24 @@ impl<'a> Planner<'a, '_> {
         }))
     }
 
-    fn invariant(&mut self, check: &Check, invariant: &Invariant) -> Result<Option<CheckMode>, PolicyError> {
+    fn invariant(&mut self, check: &Check, invariant: &Invariant) -> Option<CheckMode> {
         let asks_baseline = matches!(
             invariant,
             Invariant::KnownTools { .. } | Invariant::StillCalled { .. }
         );
         if asks_baseline && self.baseline.is_none() && !check.ignored {
             // A policy that `init` wrote has it from the first gate on, which makes the baseline.
-            if check.position.is_some() {
-                let name = &check.name;
-                self.notices
-                    .push(format!("{name}: not checked, because there is no baseline yet"));
-                return Ok(None);
-            }
-            return Err(refused(
-                check,
-                Code::BaselineNeeded,
-                "asks for the tools of a baseline, and there is none",
-            )
-            .hint("give a baseline with --baseline, or leave the check out"));
+            let name = &check.name;
+            self.notices
+                .push(format!("{name}: not checked, because there is no baseline yet"));
+            return None;
         }
         let by_rate = self.policy.judged_by_rate.contains(&check.name);
-        Ok(Some(if by_rate {
+        Some(if by_rate {
             CheckMode::ReportOnly
         } else {
             CheckMode::Gating
-        }))
+        })
     }
 
     fn measured(
@@ -129,7 +127,7 @@ impl<'a> Planner<'a, '_> {
         check: &Check,
         rule: &Measured,
         sample: Option<&[f64]>,
-    ) -> Result<Option<CheckMode>, PolicyError> {
+    ) -> Result<Option<CheckMode>, PolicyMistake> {
         let Some(sample) = sample else {
             let has_limit = rule.lower_limit.is_some() || rule.upper_limit.is_some();
             if rule.tolerance.is_some() && self.baseline.is_some() {
@@ -146,8 +144,8 @@ impl<'a> Planner<'a, '_> {
             if has_limit {
                 return Ok(Some(CheckMode::Gating));
             }
-            // The old format has a tolerance for every number, wanted or not.
-            if self.policy.source.is_migrated() || check.ignored {
+            // A built-in policy has a tolerance for every number, known or not.
+            if check.position.is_none() || check.ignored {
                 return Ok(None);
             }
             return Err(self.needs_sample(check, "has a tolerance and no limit"));
@@ -180,7 +178,7 @@ impl<'a> Planner<'a, '_> {
         check: &Check,
         rule: &Distributional,
         sample: Option<&[f64]>,
-    ) -> Result<Option<CheckMode>, PolicyError> {
+    ) -> Result<Option<CheckMode>, PolicyMistake> {
         let Some(sample) = sample else {
             if check.ignored {
                 return Ok(None);
@@ -209,7 +207,7 @@ impl<'a> Planner<'a, '_> {
                 "needs a baseline of {needed} runs, and this one has {}",
                 sample.len()
             );
-            return Err(refused(check, Code::BaselineNeeded, message)
+            return Err(refused(check, message)
                 .hint("make a larger baseline, demand less coverage, or set mode: report_only"));
         }
         // One trial is judged by the bound itself; several by how many of them lie beyond.
@@ -221,7 +219,7 @@ impl<'a> Planner<'a, '_> {
         Ok(Some(CheckMode::Gating))
     }
 
-    fn statistical(&mut self, check: &Check, rule: &Statistical) -> Result<CheckMode, PolicyError> {
+    fn statistical(&mut self, check: &Check, rule: &Statistical) -> Result<CheckMode, PolicyMistake> {
         let least = minimum_trials(self.policy.decision, rule.target, rule.confidence);
         let reachable = least.is_some_and(|least| self.policy.trials >= least);
         match rule.mode {
@@ -249,30 +247,27 @@ impl<'a> Planner<'a, '_> {
         check: &Check,
         least: Option<u32>,
         instead: &str,
-    ) -> Result<(), PolicyError> {
+    ) -> Result<(), PolicyMistake> {
         let trials = self.policy.trials;
         let Some(least) = least else {
-            return Err(refused(
-                check,
-                Code::PassUnreachable,
-                "is set to gate, and no number of trials can reach PASS",
-            )
-            .hint("demand less, or set mode: report_only"));
+            return Err(
+                refused(check, "is set to gate, and no number of trials can reach PASS")
+                    .hint("demand less, or set mode: report_only"),
+            );
         };
         if trials >= least {
             return Ok(());
         }
         let message = format!("is set to gate, and {trials} trials cannot reach PASS: {least} can");
-        Err(refused(check, Code::PassUnreachable, message)
-            .hint(format!("use --trials {least}, {instead}or set mode: report_only")))
+        Err(refused(check, message).hint(format!("use --trials {least}, {instead}or set mode: report_only")))
     }
 
-    fn needs_sample(&self, check: &Check, why: &str) -> PolicyError {
+    fn needs_sample(&self, check: &Check, why: &str) -> PolicyMistake {
         let message = match self.baseline {
             None => format!("{why}, and there is no baseline"),
             Some(_) => format!("{why}, and the baseline has no values of it"),
         };
-        refused(check, Code::BaselineNeeded, message)
+        refused(check, message)
             .hint("give a baseline that knows this metric with --baseline, or state a limit")
     }
 
@@ -310,22 +305,20 @@ impl<'a> Planner<'a, '_> {
     }
 
     /// Invariants that are left to a rate must be judged by it.
-    fn refuse_an_idle_rate(&self, checks: &[Planned<'_>]) -> Result<(), PolicyError> {
+    fn refuse_an_idle_rate(&self, checks: &[Planned<'_>]) -> Result<(), PolicyMistake> {
         let rate = checks
             .iter()
             .find(|planned| matches!(planned.check.rule, Rule::Statistical(_)));
         match rate {
             Some(rate) if !self.policy.judged_by_rate.is_empty() && !rate.is_gating() => {
-                let message =
-                    "is what x_tracer.judged_by_rate relies on, and does not gate with this many trials";
-                Err(refused(rate.check, Code::TouchesNothing, message)
-                    .hint("use more trials, or remove judged_by_rate"))
+                let message = "is what judged_by_rate relies on, and does not gate with this many trials";
+                Err(refused(rate.check, message).hint("use more trials, or remove judged_by_rate"))
             }
             _ => Ok(()),
         }
     }
 
-    fn refuse_nothing(&self, checks: &[Planned<'_>]) -> Result<(), PolicyError> {
+    fn refuse_nothing(&self, checks: &[Planned<'_>]) -> Result<(), PolicyMistake> {
         let checks_something = |planned: &Planned<'_>| match &planned.check.rule {
             Rule::Invariant(invariant) => invariant::can_fail(invariant),
             _ => true,
@@ -345,15 +338,15 @@ impl<'a> Planner<'a, '_> {
             None => "state an invariant or a limit in the policy, or give a baseline with --baseline",
             Some(_) => "state an invariant, a limit or a tolerance in the policy",
         };
-        Err(PolicyError::new(Code::NothingToCheck, "the policy", message).hint(hint))
+        Err(PolicyMistake::new(&[], message).hint(hint))
     }
 }
 
 /// A rule that fails an unchanged agent more often than this is worth a word.
 const WORTH_TELLING: f64 = 0.05;
 
-fn refused(check: &Check, code: Code, message: impl Into<String>) -> PolicyError {
-    PolicyError::new(code, &check.name, message).at(check.position)
+fn refused(check: &Check, message: impl Into<String>) -> PolicyMistake {
+    PolicyMistake::new(&[&check.name], message).at(check.position)
 }
 
 fn runs(many: usize) -> String {

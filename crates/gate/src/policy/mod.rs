@@ -1,6 +1,6 @@
-//! Policies: what a gate demands (gate, section 2; gate-contract, sections 3 to 5).
+//! Policies: the checks of a gate (gate, section 2; gate-contract, sections 3 to 5).
 //!
-//! A policy is YAML of version 2, or of the old version 1; the command line may override parts of it:
+//! A policy is YAML of version 2; the command line may override what does not belong to a check:
 //!
 //! ```
 //! use tracer_gate::policy::{Overrides, Policy};
@@ -8,55 +8,47 @@
 //! let text = "
 //! version: 2
 //! trials: 5
+//! jobs: 2
 //! metrics:
 //!   required_tools: {kind: invariant, all_of: [send_reply]}
 //!   step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
-//! x_tracer:
-//!   jobs: 2
 //! ";
 //! let policy = Policy::parse(text, &Overrides { trials: Some(10), ..Overrides::default() }).unwrap();
 //! assert_eq!((policy.trials, policy.jobs, policy.checks.len()), (10, 2, 2));
 //! ```
 //!
-//! A mistake is an error with its line and column; nothing in a policy is silently without effect. Whether the policy
-//! and the baseline go together is found by [`Gate::new`](crate::Gate::new), before the first trial.
+//! Every mistake is reported with its line and column; nothing in a policy is silently without effect.
+//! [`Gate::new`](crate::Gate::new) checks policy and baseline against each other, before the first trial.
 
-mod document;
 mod error;
-mod fields;
+mod file;
 mod globs;
-mod legacy;
 mod metrics;
-mod overrides;
 mod rules;
-mod version;
 mod yaml;
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::CheckMode;
 pub use crate::statistics::Aggregate;
-use crate::statistics::IntervalMethod;
-pub use error::{PolicyError, PolicyErrorCode};
-use fields::PolicyFields;
+use crate::statistics::{IntervalMethod, minimum_trials};
+pub use error::{PolicyError, PolicyMistake};
+use file::PolicyFile;
 pub use globs::ToolGlobs;
-#[cfg(test)]
-pub(super) use overrides::OLD_CHECKS;
-pub use overrides::{Bound, ExpectedStatus, Overrides};
 pub use rules::{Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
-pub use version::PolicyVersion;
+use yaml::YamlNode;
 
-/// What a gate demands, after the overrides of the command line.
+/// The checks of a gate and how its trials run, after the overrides of the command line.
 ///
 /// ```
 /// use tracer_gate::policy::{OnInconclusive, Overrides, Policy};
 ///
-/// let text = "version: 2\nmetrics:\n  no_loops: {kind: invariant}\nx_tracer: {inconclusive: fail}\n";
+/// let text = "version: 2\ninconclusive: fail\nmetrics:\n  no_loops: {kind: invariant}\n";
 /// let policy = Policy::parse(text, &Overrides::default()).unwrap();
 /// assert_eq!(policy.trials, 3);
 /// assert!(policy.fail_fast);
@@ -65,44 +57,40 @@ pub use version::PolicyVersion;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// The version of the grammar.
-    pub version: PolicyVersion,
-    /// Where the demands come from.
-    pub source: PolicySource,
-    /// How many trials are made.
+    /// Number of trials.
     pub trials: u32,
-    /// Whether to stop as soon as the verdict is known.
+    /// Stop as soon as the verdict is certain.
     pub fail_fast: bool,
     /// The checks, in the order of the policy.
     pub checks: Vec<Check>,
-    /// What an INCONCLUSIVE gate means for the exit code.
+    /// Exit code of an INCONCLUSIVE gate.
     pub on_inconclusive: OnInconclusive,
-    /// The interval behind statistical and distributional checks.
+    /// Interval of statistical and distributional checks.
     pub decision: IntervalMethod,
-    /// How many trials run at once.
+    /// Trials at a time.
     pub jobs: u32,
-    /// How long one trial may take.
+    /// Maximum duration of a trial.
     pub timeout: Duration,
-    /// What a request without a recorded answer makes of a replayed trial.
+    /// Verdict on a cassette miss.
     pub on_replay_miss: OnReplayMiss,
-    /// How old a cassette may be before the report warns of it.
+    /// Age from which the report warns of a cassette.
     pub cassette_max_age: Option<Duration>,
     /// Invariants that do not fail the gate trial by trial: a trial that violates one counts against `task_pass_rate`.
     pub judged_by_rate: Vec<String>,
-    /// What the user should know about the file.
-    pub warnings: Vec<PolicyWarning>,
 }
 
-/// What a request without a recorded answer makes of a replayed trial.
+/// Verdict on a cassette miss: a request without a recorded answer.
 ///
 /// ```
 /// use tracer_gate::policy::{OnReplayMiss, Overrides, Policy};
 ///
-/// let text = "version: 2\nmetrics:\n  no_loops: {kind: invariant}\nx_tracer: {replay_miss: fail}\n";
+/// let text = "version: 2\nreplay_miss: fail\nmetrics:\n  no_loops: {kind: invariant}\n";
 /// let policy = Policy::parse(text, &Overrides::default()).unwrap();
 /// assert_eq!(policy.on_replay_miss, OnReplayMiss::Fail);
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum OnReplayMiss {
     /// The trial decides nothing that it did not violate before: the model was not asked.
     #[default]
@@ -111,42 +99,15 @@ pub enum OnReplayMiss {
     Fail,
 }
 
-/// Where the demands of a policy come from.
-///
-/// ```
-/// use tracer_gate::policy::{Overrides, Policy, PolicySource};
-///
-/// let policy = Policy::without_file(&Overrides::default()).unwrap();
-/// assert_eq!(policy.source, PolicySource::Defaults);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PolicySource {
-    /// A file of version 2.
-    V2,
-    /// A file of version 1, or without a version.
-    V1,
-    /// No file: the defaults, and what the command line says.
-    #[serde(rename = "legacy")]
-    Defaults,
-}
-
-impl PolicySource {
-    /// Whether the demands are those of version 1, turned into metrics.
-    #[must_use]
-    pub(crate) const fn is_migrated(self) -> bool {
-        !matches!(self, Self::V2)
-    }
-}
-
-/// What an INCONCLUSIVE gate means for the exit code.
+/// Exit code of an INCONCLUSIVE gate.
 ///
 /// ```
 /// use tracer_gate::policy::OnInconclusive;
 ///
 /// assert_eq!(OnInconclusive::default(), OnInconclusive::Pass);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnInconclusive {
     /// Exit code 0.
@@ -156,106 +117,152 @@ pub enum OnInconclusive {
     Fail,
 }
 
-/// What a user should know about a policy that is read all the same.
+/// The options of the command line that override a policy; `None` changes nothing.
 ///
 /// ```
 /// use tracer_gate::policy::{Overrides, Policy};
 ///
-/// let policy = Policy::parse("assert:\n  fail_fast: false\n", &Overrides::default()).unwrap();
-/// let warnings: Vec<_> = policy.warnings.iter().map(ToString::to_string).collect();
-/// assert_eq!(warnings[1], "keys that version 1 does not have are ignored: fail_fast");
+/// let overrides = Overrides { jobs: Some(4), ..Overrides::default() };
+/// assert_eq!(Policy::usual(&overrides).unwrap().jobs, 4);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PolicyWarning {
-    /// The file is of version 1.
-    OldFormat,
-    /// These keys of a file of version 1 mean nothing.
-    UnknownKeys(Vec<String>),
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--trials`.
+    pub trials: Option<u32>,
+    /// `--fail-fast`, `--no-fail-fast`.
+    pub fail_fast: Option<bool>,
+    /// `--inconclusive`.
+    pub on_inconclusive: Option<OnInconclusive>,
+    /// `--jobs`.
+    pub jobs: Option<u32>,
+    /// `--timeout`.
+    pub timeout: Option<Duration>,
 }
 
-impl fmt::Display for PolicyWarning {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OldFormat => formatter.write_str(
-                "the policy is in the old format (version 1); `version: 2` states what is checked by name",
-            ),
-            Self::UnknownKeys(keys) => {
-                write!(
-                    formatter,
-                    "keys that version 1 does not have are ignored: {}",
-                    keys.join(", ")
-                )
-            }
-        }
-    }
-}
+/// The policy of a gate without a file: numbers stay within half as much again of the baseline.
+const USUAL: &str = "
+version: 2
+metrics:
+  step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+  tool_call_count: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+  cost_tokens: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+  latency_ms: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+  task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}
+";
 
 impl Policy {
     /// The length of the largest file that is read as a policy, in bytes.
     pub const MAX_BYTES: u64 = 1024 * 1024;
 
-    /// The policy that a file and the command line state together.
-    ///
-    /// The overrides come first and the checks after: a file that could not gate with its own `trials` is fine when
-    /// the command line asks for enough.
-    ///
-    /// ```
-    /// use tracer_gate::policy::{Bound, Overrides, Policy};
-    ///
-    /// let text = "version: 2\nmetrics:\n  no_loops: {kind: invariant}\n";
-    /// let limit = Overrides { steps: Bound { max: Some(12), tolerance: None }, ..Overrides::default() };
-    /// let error = Policy::parse(text, &limit).unwrap_err();
-    /// assert_eq!(error.to_string(), "--max-steps changes nothing: the policy has no metric step_count");
-    /// ```
-    pub fn parse(text: &str, overrides: &Overrides) -> Result<Self, PolicyError> {
-        overrides.check()?;
-        let mut root = yaml::parse(text)?;
-        if matches!(root.value, yaml::YamlValue::Null) {
-            root.value = yaml::YamlValue::Mapping(Vec::new());
-        }
-        let root =
-            PolicyFields::of(&root, "", PolicyErrorCode::RootNotMapping).map_err(|error| PolicyError {
-                path: "the policy".to_owned(),
-                ..error
-            })?;
-        let version = version::declared_version(text, &root)?;
-        let policy = if version.major == 1 {
-            let (file, warnings) = legacy::read(&root)?;
-            legacy::migrate(PolicySource::V1, version, &file, overrides, warnings)?
-        } else {
-            let mut policy = document::read(&root, version)?;
-            overrides.apply(&mut policy)?;
-            policy
-        };
-        policy.refuse_impossible_rates()?;
-        Ok(policy)
-    }
-
-    /// The policy of a gate without a file: the defaults of the old format, and what the command line says.
+    /// Reads a policy and applies the overrides, before the checks that depend on both.
     ///
     /// ```
     /// use tracer_gate::policy::{Overrides, Policy};
     ///
-    /// let policy = Policy::without_file(&Overrides { no_loops: true, ..Overrides::default() }).unwrap();
-    /// let names: Vec<_> = policy.checks.iter().map(|check| check.name.as_str()).collect();
-    /// assert_eq!(
-    ///     names,
-    ///     ["step_count", "tool_call_count", "cost_tokens", "latency_ms", "no_loops", "task_pass_rate"]
-    /// );
+    /// let old = Policy::parse("version: 1\nassert: {max_steps: 9}\n", &Overrides::default()).unwrap_err();
+    /// assert_eq!(old.to_string(), "1:1: version must be 2 or 2.1");
     /// ```
-    pub fn without_file(overrides: &Overrides) -> Result<Self, PolicyError> {
-        overrides.check()?;
-        let nothing = Overrides::default();
-        let policy = legacy::migrate(
-            PolicySource::Defaults,
-            PolicyVersion::OLD,
-            &nothing,
-            overrides,
-            Vec::new(),
-        )?;
-        policy.refuse_impossible_rates()?;
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError`] with every mistake of the file.
+    pub fn parse(text: &str, overrides: &Overrides) -> Result<Self, PolicyError> {
+        let tree = yaml::parse(text)?;
+        check_version(text, &tree)?;
+        let (file, mut mistakes) = deserialize(&tree);
+        let policy = file.map(|file| Self::of_file(file, &tree, &mut mistakes));
+        if let Some(mut policy) = policy.filter(|_| mistakes.is_empty()) {
+            policy.apply(overrides);
+            return Ok(policy);
+        }
+        for mistake in &mut mistakes {
+            mistake.position = tree.position_of(&mistake.path, mistake.is_key);
+        }
+        mistakes.sort_by_key(|mistake| mistake.position.map(|at| (at.line, at.column)));
+        Err(PolicyError { mistakes })
+    }
+
+    /// The policy of a gate without a file.
+    ///
+    /// ```
+    /// use tracer_gate::policy::{Overrides, Policy};
+    ///
+    /// let policy = Policy::usual(&Overrides::default())?;
+    /// assert_eq!(policy.checks[0].name, "step_count");
+    /// # Ok::<(), tracer_gate::policy::PolicyError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// None: it is a text of this program.
+    pub fn usual(overrides: &Overrides) -> Result<Self, PolicyError> {
+        Self::built_in(USUAL, overrides)
+    }
+
+    /// A policy of this program: a tolerance whose metric the baseline does not know is left out instead of refused.
+    pub(crate) fn built_in(text: &str, overrides: &Overrides) -> Result<Self, PolicyError> {
+        let mut policy = Self::parse(text, overrides)?;
+        for check in &mut policy.checks {
+            check.position = None;
+        }
         Ok(policy)
+    }
+
+    fn of_file(file: PolicyFile, tree: &YamlNode, mistakes: &mut Vec<PolicyMistake>) -> Self {
+        let timeout = file.timeout().map_err(|mistake| mistakes.push(mistake));
+        let cassette_max_age = file.cassette_max_age().map_err(|mistake| mistakes.push(mistake));
+        let mut checks = Vec::with_capacity(file.metrics.len());
+        for (name, demand) in file.metrics {
+            let path = ["metrics".to_owned(), name.clone()];
+            if mistakes.iter().any(|mistake| mistake.path.starts_with(&path)) {
+                continue;
+            }
+            let entry = tree.entry(&path);
+            let given = entry.map_or(&[][..], |entry| entry.value.entries()).iter();
+            let given: Vec<&str> = given.map(|entry| entry.key.as_str()).collect();
+            let rule = if metrics::kinds_of(&name).is_empty() {
+                let hint = format!("the metrics are {}", metrics::names().join(", "));
+                Err(PolicyMistake::new(&[], "is not a metric").of_key().hint(hint))
+            } else {
+                demand
+                    .rule(&name, &given)
+                    .and_then(|rule| possible(rule, file.decision))
+            };
+            match rule {
+                Ok(rule) => checks.push(Check {
+                    position: tree.position_of(&path, true),
+                    name,
+                    rule,
+                    ignored: false,
+                }),
+                Err(mistake) => mistakes.push(mistake.below(&name).below("metrics")),
+            }
+        }
+        checks.sort_by_key(|check| check.position.map(|at| (at.line, at.column)));
+        if mistakes.is_empty() {
+            let judged = file::check_judged_by_rate(&file.judged_by_rate, &checks);
+            mistakes.extend(judged.err());
+        }
+        Self {
+            trials: file.trials.get(),
+            fail_fast: file.fail_fast,
+            checks,
+            on_inconclusive: file.inconclusive,
+            decision: file.decision,
+            jobs: file.jobs.get(),
+            timeout: timeout.unwrap_or_default(),
+            on_replay_miss: file.replay_miss,
+            cassette_max_age: cassette_max_age.unwrap_or_default(),
+            judged_by_rate: file.judged_by_rate,
+        }
+    }
+
+    fn apply(&mut self, overrides: &Overrides) {
+        self.trials = overrides.trials.unwrap_or(self.trials);
+        self.fail_fast = overrides.fail_fast.unwrap_or(self.fail_fast);
+        self.on_inconclusive = overrides.on_inconclusive.unwrap_or(self.on_inconclusive);
+        self.jobs = overrides.jobs.unwrap_or(self.jobs);
+        self.timeout = overrides.timeout.unwrap_or(self.timeout);
     }
 
     /// The same demands for one run that is there already: `assert` (gate, section 5).
@@ -300,4 +307,66 @@ impl Policy {
     pub fn check(&self, name: &str) -> Option<&Check> {
         self.checks.iter().find(|check| check.name == name)
     }
+}
+
+/// Refuses files of other versions. The version is read from the text: `2.10` is not the number 2.1.
+fn check_version(text: &str, tree: &YamlNode) -> Result<(), PolicyMistake> {
+    if let Some(entry) = tree.entry(&["x_tracer".to_owned()]) {
+        return Err(PolicyMistake::new(&["x_tracer"], "is not a key any more")
+            .at(entry.position)
+            .hint("write its keys at the top level, and its metrics and checks under metrics"));
+    }
+    if !matches!(tree.value, yaml::YamlValue::Mapping(_) | yaml::YamlValue::Null) {
+        return Err(PolicyMistake::new(&[], "must be a mapping").at(tree.position));
+    }
+    let value = |line: &str| {
+        let value = line.strip_prefix("version")?.trim_start().strip_prefix(':')?;
+        let value = value.split('#').next()?.trim();
+        Some(value.trim_matches(['"', '\'']).to_owned())
+    };
+    let mut lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+    let found = lines.find_map(|(line, text)| Some((line, value(text)?)));
+    let (line, version) = found.unwrap_or((1, String::new()));
+    if ["2", "2.0", "2.1"].contains(&&*version) {
+        return Ok(());
+    }
+    let message = if version.is_empty() {
+        "must be 2, on a line of its own"
+    } else {
+        "must be 2 or 2.1"
+    };
+    Err(PolicyMistake::new(&["version"], message)
+        .at(Some(tracer_sdk::settings::Position { line, column: 1 }))
+        .hint("rewrite a policy of version 1 as docs/policy.md says, or write a new one: tracer init"))
+}
+
+/// The file, and every mistake of its types: each is removed from the tree until the rest can be read.
+fn deserialize(tree: &YamlNode) -> (Option<PolicyFile>, Vec<PolicyMistake>) {
+    let mut rest = tree.clone();
+    let mut mistakes = Vec::new();
+    loop {
+        match PolicyFile::deserialize(&rest) {
+            Ok(file) => return (Some(file), mistakes),
+            Err(mistake) => {
+                let is_removed = rest.remove(&mistake.path);
+                mistakes.push(mistake);
+                if !is_removed {
+                    return (None, mistakes);
+                }
+            }
+        }
+    }
+}
+
+/// Refuses a rate that cannot be shown; one that is only reported may be any.
+fn possible(rule: Rule, method: IntervalMethod) -> Result<Rule, PolicyMistake> {
+    if let Rule::Statistical(rate) = &rule
+        && rate.mode != Some(CheckMode::ReportOnly)
+        && minimum_trials(method, rate.target, rate.confidence).is_none()
+    {
+        let message = "cannot be shown with 100,000 trials";
+        return Err(PolicyMistake::new(&["threshold"], message)
+            .hint("demand less than certainty, or a wider range, or set mode: report_only"));
+    }
+    Ok(rule)
 }

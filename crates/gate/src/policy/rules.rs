@@ -1,5 +1,7 @@
 //! What one metric of a policy demands (gate, section 2).
 
+use serde::Deserialize;
+
 use super::ToolGlobs;
 use crate::statistics::{Aggregate, RateTarget};
 use crate::{CheckKind, CheckMode, Direction};
@@ -24,7 +26,7 @@ pub struct Check {
     pub name: String,
     /// What is demanded.
     pub rule: Rule,
-    /// Reported and not judged: `--ignore-check`, or `ignored_checks` of an old policy.
+    /// Reported and not judged: what a single run cannot show.
     pub ignored: bool,
     /// Where the policy file states it; nothing when no file does.
     pub position: Option<Position>,
@@ -94,9 +96,7 @@ impl Rule {
 /// ```
 /// use tracer_gate::policy::Invariant;
 ///
-/// let none_of = Invariant::ForbiddenTools(vec!["admin_delete".to_owned()]);
-/// assert_eq!(none_of.metric(), "forbidden_tools");
-/// assert_eq!(Invariant::KnownTools { allow: Default::default() }.metric(), "forbidden_tools");
+/// assert_ne!(Invariant::NoLoops { shape: true }, Invariant::NoLoops { shape: false });
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -124,27 +124,6 @@ pub enum Invariant {
     },
     /// No guardrail stopped the run.
     NoGuardrails,
-}
-
-impl Invariant {
-    /// The metric that states it.
-    ///
-    /// ```
-    /// use tracer_gate::policy::Invariant;
-    ///
-    /// assert_eq!(Invariant::StopConditionReached(true).metric(), "stop_condition_reached");
-    /// ```
-    #[must_use]
-    pub const fn metric(&self) -> &'static str {
-        match self {
-            Self::StopConditionReached(_) => "stop_condition_reached",
-            Self::ForbiddenTools(_) | Self::KnownTools { .. } => "forbidden_tools",
-            Self::RequiredTools(_) => "required_tools",
-            Self::StillCalled { .. } => "still_called",
-            Self::NoLoops { .. } => "no_loops",
-            Self::NoGuardrails => "no_guardrails",
-        }
-    }
 }
 
 /// The demand of a `measured` metric (gate-contract, sections 3.3 and 7.2).
@@ -184,11 +163,15 @@ pub struct Measured {
 /// let tolerance = Tolerance { relative: Some(0.1), absolute: Some(2.0) };
 /// assert_eq!(tolerance.allowance(11.0), 3.1);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
 pub struct Tolerance {
     /// A share of the baseline's number.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub relative: Option<f64>,
     /// In the unit of the metric.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub absolute: Option<f64>,
 }
 

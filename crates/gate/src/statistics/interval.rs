@@ -1,6 +1,6 @@
 //! Confidence intervals for a rate, and the verdict that they give on a target.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
 use statrs::function::factorial::ln_binomial;
@@ -39,7 +39,8 @@ tracer_sdk::words! {
     /// assert_eq!(IntervalMethod::default(), IntervalMethod::Wilson);
     /// assert_eq!(IntervalMethod::Exact.as_str(), "exact");
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum IntervalMethod in tracer_gate::statistics {
         /// Wilson's one-sided score interval: short, and wrong more often than it says at small samples.

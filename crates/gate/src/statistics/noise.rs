@@ -1,6 +1,6 @@
 //! Samples of measured values: their aggregates, and how often chance alone moves these beyond a bound.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::interval::{IntervalMethod, RateInterval, at_least};
 
@@ -12,7 +12,8 @@ tracer_sdk::words! {
     ///
     /// assert_eq!(Aggregate::P90.as_str(), "p90");
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum Aggregate in tracer_gate::policy {
         /// The middle value, or the mean of the two middle ones.

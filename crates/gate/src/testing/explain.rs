@@ -12,7 +12,7 @@ use tracer_insight::text;
 
 pub(super) fn unusable_policy(name: &str, error: &PolicyError) -> String {
     let mut message = format!("the policy of `{name}` cannot be used: {error}");
-    if let Some(hint) = &error.hint {
+    for hint in error.mistakes.iter().filter_map(|mistake| mistake.hint.as_ref()) {
         let _infallible = write!(message, "\nhint: {hint}");
     }
     message

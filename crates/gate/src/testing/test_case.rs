@@ -4,12 +4,28 @@ use std::path::PathBuf;
 
 use super::explain;
 use super::files::{BaselineFile, is_ci};
-use crate::policy::{ExpectedStatus, OnInconclusive, Overrides, Policy};
+use crate::policy::{OnInconclusive, Overrides, Policy};
 use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, Report, Trial, Verdict, moment};
 use tracer_insight::profile::{RunProfile, agent_of};
 use tracer_insight::units;
 use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::testing::Capture;
+
+/// The policy of an agent that must not get worse. How long a test takes is the machine's, and how often it succeeds is
+/// judged trial by trial.
+const USUAL: &str = "
+version: 2
+inconclusive: fail
+metrics:
+  step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+  tool_call_count: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+  cost_tokens: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+  no_loops: {kind: invariant}
+  no_guardrails: {kind: invariant}
+  no_new_tools: {kind: invariant}
+  still_called: {kind: invariant}
+  stop_condition_reached: {kind: invariant}
+";
 
 /// A test of an agent against its baseline: what [`assert_baseline!`](crate::assert_baseline) is made of.
 ///
@@ -197,18 +213,13 @@ impl BaselineTest {
         };
         match &self.policy {
             Some(text) => Policy::parse(text, &overrides),
-            None => Policy::without_file(&Overrides {
-                trials: Some(self.trials.unwrap_or(1)),
-                no_new_tools: true,
-                still_called: true,
-                no_loops: true,
-                no_guardrails: true,
-                expect_status: Some(ExpectedStatus::Ok),
-                // How long a test takes is the machine's, and how often it succeeds is judged trial by trial.
-                ignored_checks: vec!["duration".to_owned()],
-                on_inconclusive: Some(OnInconclusive::Fail),
-                ..overrides
-            }),
+            None => Policy::built_in(
+                USUAL,
+                &Overrides {
+                    trials: Some(self.trials.unwrap_or(1)),
+                    ..overrides
+                },
+            ),
         }
     }
 

@@ -73,7 +73,7 @@ fn worse_behaviour_fails_with_what_changed_and_the_command_that_accepts_it() {
   ✗ step_count: failed; allowed: at most 3 (baseline 2); seen: 6 in all trials; trials: 1–3
   ✗ tool_call_count: failed; allowed: at most 1.5 (baseline 1); seen: 4 in all trials; trials: 1–3
   ✗ no_loops: failed; allowed: no calls are repeated in a loop; seen: broken in 3 of 3 trials: escalate ×3, steps 3 to 5; trials: 1–3
-  ✗ forbidden_tools: failed; allowed: no tool is called that the baseline does not know; seen: broken in 3 of 3 trials: called escalate; trials: 1–3
+  ✗ no_new_tools: failed; allowed: no tool is called that the baseline does not know; seen: broken in 3 of 3 trials: called escalate; trials: 1–3
 what changed:
   calls a new tool: escalate, in all 3 trials
   calls escalate up to 3 times, in all 3 trials

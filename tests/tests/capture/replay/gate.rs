@@ -90,7 +90,7 @@ fn a_miss_is_inconclusive_and_fails_whatever_the_policy_says() {
 fn a_miss_fails_where_the_policy_says_so() {
     let (recorder, _provider) = recorded_conversation();
     script(&recorder, &conversation("{\"status\":\"lost\"}"));
-    let policy = format!("{KEEPS_TO_ITS_TOOLS}x_tracer: {{replay_miss: fail}}\n");
+    let policy = format!("{KEEPS_TO_ITS_TOOLS}replay_miss: fail\n");
     let (report, output) = gate(
         &recorder,
         &policy,
@@ -107,7 +107,7 @@ fn a_miss_fails_where_the_policy_says_so() {
 #[test]
 fn an_old_cassette_is_a_warning() {
     let (recorder, _provider) = recorded_conversation();
-    let policy = format!("{KEEPS_TO_ITS_TOOLS}x_tracer: {{cassette_max_age: 90d}}\n");
+    let policy = format!("{KEEPS_TO_ITS_TOOLS}cassette_max_age: 90d\n");
     let notices = |recorder: &Recorder| {
         let (report, output) = gate(recorder, &policy, &["--cassette", "agent.jsonl"], &["ask-script"]);
         assert_eq!(output.status.code(), Some(0), "{report:#}");

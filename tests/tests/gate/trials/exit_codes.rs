@@ -54,6 +54,11 @@ const DIFFERENCES: &[(&str, Answer, &str)] = &[
     ("run: json-out in new dir", REFUSED, NOTHING_TO_CHECK),
     ("assert: bad policy path", REFUSED, BAD_POLICY),
     (
+        "assert: fail",
+        REFUSED,
+        "architecture, Out: the rule flags are gone, the policy says what is demanded",
+    ),
+    (
         "assert: bad format falls back",
         REFUSED,
         "decisions, section 11: bad usage is 2 (gate-contract, section 15.3, E17)",
@@ -81,7 +86,7 @@ const WITH_SOMETHING_TO_CHECK: &[(&str, Answer, &str)] = &[
     ),
     ("run: json-out in new dir", reported(0), TALK),
 ];
-const SOMETHING_TO_CHECK: [&str; 2] = ["--max-steps", "9"];
+const SOMETHING_TO_CHECK: [&str; 2] = ["--policy", "any.yaml"];
 
 /// What the rows name and this program does not have: it is refused as usage, not for another reason.
 const NOT_BUILT: &[&str] = &["drift", "extract", "--plan", "diff --policy"];
@@ -135,6 +140,7 @@ fn workshop() -> Workshop {
     let steps = |bound: &str| format!("step_count: {{kind: measured, direction: upper, {bound}}}");
     policy("p.yaml", 1, &steps("limit: 0"));
     policy("tol.yaml", 1, &steps("tolerance: {relative: 0.5}"));
+    policy("any.yaml", 3, &steps("limit: 9"));
     // That six of six succeed shows neither that few enough do nor that too many do.
     let rate = "task_pass_rate: {kind: statistical, direction: both, threshold: {lower: 0.2, upper: 0.8}}";
     policy("inc.yaml", 6, rate);

@@ -82,7 +82,6 @@ fn what_cannot_be_run_is_refused_before_the_first_trial() {
         (&[], "no-such-program-anywhere", "on the PATH"),
         (&["--trials", "0"], "./agent.sh", "--trials"),
         (&["--timeout", "0"], "./agent.sh", "--timeout"),
-        (&["--max-steps", "3"], "./agent.sh", "--max-steps"),
         (&["--baseline", "absent.json"], "./agent.sh", "absent.json"),
         (
             &["--junit", "/dev/null/junit.xml"],

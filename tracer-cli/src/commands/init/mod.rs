@@ -144,12 +144,10 @@ fn turned_on(policy: &str, metric: &str, most: f64) -> String {
         if !line.trim_start().starts_with('#') {
             break;
         }
-        *line = line
-            .replace(" Take out the signs in front to gate on them.", "")
-            .replace(
-                " Take out the signs in front when your agent records what its model calls used:",
-                " The runs here recorded them:",
-            );
+        *line = line.replace(" Uncomment to gate on them.", "").replace(
+            " Uncomment when your agent records what its model calls used:",
+            " The runs here recorded them:",
+        );
     }
     lines.join("\n") + "\n"
 }

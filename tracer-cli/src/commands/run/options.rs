@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use tracer_gate::policy::{Bound, Overrides};
+use tracer_gate::policy::Overrides;
 
 use crate::gate::outputs::{Inconclusive, OutputArgs};
 use crate::tags::TagArgs;
@@ -24,7 +24,7 @@ Exit codes: 0 passed, or INCONCLUSIVE where the policy allows it; 1 failed, time
 baseline or usage; 10 internal error.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
-    /// Check against the policy in FILE [default: .tracer/policy.yaml here or in a folder above]
+    /// Check against the policy in FILE, - for standard input [default: .tracer/policy.yaml here or in a folder above]
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
 
@@ -60,18 +60,6 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "OUTCOME")]
     inconclusive: Option<Inconclusive>,
 
-    /// Use RATE as the threshold of `task_pass_rate`, from 0 to 1 [example: 0.9]
-    #[arg(long, value_name = "RATE")]
-    pass_rate_threshold: Option<f64>,
-
-    /// Use LEVEL as the confidence of `task_pass_rate`, between 0 and 1 [example: 0.95]
-    #[arg(long, value_name = "LEVEL")]
-    confidence_level: Option<f64>,
-
-    /// Use N as the limit of `step_count`
-    #[arg(long, value_name = "N")]
-    max_steps: Option<u64>,
-
     #[command(flatten)]
     pub(super) tags: TagArgs,
 
@@ -102,16 +90,9 @@ impl Args {
             // A replayed trial says the same every time.
             trials: self.trials.or(self.cassette.as_ref().map(|_| 1)),
             fail_fast: (self.fail_fast || self.no_fail_fast).then_some(!self.no_fail_fast),
-            confidence_level: self.confidence_level,
-            pass_rate_threshold: self.pass_rate_threshold,
-            steps: Bound {
-                max: self.max_steps,
-                tolerance: None,
-            },
             on_inconclusive: self.inconclusive.map(Into::into),
             jobs: self.jobs,
             timeout: self.timeout,
-            ..Overrides::default()
         }
     }
 
@@ -131,15 +112,6 @@ impl Args {
                 self.timeout.map(|timeout| format!("{}s", timeout.as_secs_f64())),
             ),
             ("--inconclusive", self.inconclusive.and_then(outcome)),
-            (
-                "--pass-rate-threshold",
-                self.pass_rate_threshold.map(|rate| rate.to_string()),
-            ),
-            (
-                "--confidence-level",
-                self.confidence_level.map(|level| level.to_string()),
-            ),
-            ("--max-steps", self.max_steps.map(|steps| steps.to_string())),
             ("--cassette", self.cassette.as_ref().map(path)),
         ];
         let switches = [
@@ -178,9 +150,6 @@ mod tests {
             "--trials=7",
             "--timeout=1.5m",
             "--inconclusive=pass",
-            "--pass-rate-threshold=0.85",
-            "--confidence-level=0.95",
-            "--max-steps=40",
             "--tag=commit=3f2a",
             "--tag=team=a b",
             "--capture",

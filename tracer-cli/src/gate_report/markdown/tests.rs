@@ -70,14 +70,14 @@ fn hostile() -> Report {
         .map(|number| {
             let name = format!("tool_calls.{}{number}", HOSTILE[number % HOSTILE.len()]);
             format!(
-                "    {}: {{kind: measured, direction: lower, limit: 1}}\n",
+                "  {}: {{kind: measured, direction: lower, limit: 1}}\n",
                 json!(name)
             )
         })
         .collect();
     let policy = format!(
         "version: 2\ntrials: 25\nfail_fast: false\nmetrics:\n  required_tools: {{kind: invariant, all_of: [{}]}}\n\
-         x_tracer:\n  metrics:\n{}",
+         {}",
         json!(HOSTILE[0]),
         rows.concat()
     );

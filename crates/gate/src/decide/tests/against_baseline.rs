@@ -8,11 +8,11 @@ use crate::{Baseline, Evidence, Gate, Judgement, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_insight::testing::{letters, metrics, run_of, run_with};
 
-const CHECKS: &str = "{checks: {no_new_tools: {allow: [m?, mcp__*]}, still_called: {allow: [c]}}}";
+const CHECKS: &str = "no_new_tools: {allow: [m?, mcp__*]}, still_called: {kind: invariant, allow: [c]}";
 
-fn judged(ours: &str, baseline: &[&str], runs: &[RunProfile]) -> Judgement {
+fn judged(checks: &str, baseline: &[&str], runs: &[RunProfile]) -> Judgement {
     let text = format!(
-        "version: 2\ntrials: {}\nfail_fast: false\nmetrics: {{}}\nx_tracer: {ours}\n",
+        "version: 2\ntrials: {}\nfail_fast: false\nmetrics: {{{checks}}}\n",
         runs.len()
     );
     let policy = Policy::parse(&text, &Overrides::default()).unwrap();
@@ -99,7 +99,7 @@ fn lists_of_the_contract_stay_literal() {
 
 #[test]
 fn before_the_first_baseline_they_are_not_checked_and_that_is_said() {
-    let text = format!("version: 2\nmetrics: {{no_loops: {{kind: invariant}}}}\nx_tracer: {CHECKS}\n");
+    let text = format!("version: 2\nmetrics: {{no_loops: {{kind: invariant}}, {CHECKS}}}\n");
     let policy = Policy::parse(&text, &Overrides::default()).unwrap();
     let gate = Gate::new(&policy, None).unwrap();
     assert_eq!(
@@ -109,71 +109,41 @@ fn before_the_first_baseline_they_are_not_checked_and_that_is_said() {
             "still_called: not checked, because there is no baseline yet"
         ]
     );
-    let text = format!("version: 2\nmetrics: {{}}\nx_tracer: {CHECKS}\n");
+    let text = format!("version: 2\nmetrics: {{{CHECKS}}}\n");
     let nothing_else = Policy::parse(&text, &Overrides::default()).unwrap();
-    assert_eq!(
-        Gate::new(&nothing_else, None).unwrap_err().code.as_str(),
-        "nothing_to_check"
-    );
+    let error = Gate::new(&nothing_else, None).unwrap_err().to_string();
+    assert!(error.starts_with("the policy has no check"), "{error}");
 }
 
 #[test]
 fn a_check_that_allows_everything_checks_nothing() {
-    let text = "version: 2\nmetrics: {}\nx_tracer: {checks: {no_new_tools: {allow: ['*']}}}\n";
+    let text = "version: 2\nmetrics: {no_new_tools: {allow: ['*']}}\n";
     let policy = Policy::parse(text, &Overrides::default()).unwrap();
     let baseline = Baseline::of_run(&letters("a"), "now");
-    assert_eq!(
-        Gate::new(&policy, Some(&baseline)).unwrap_err().code.as_str(),
-        "nothing_to_check"
-    );
+    let error = Gate::new(&policy, Some(&baseline)).unwrap_err().to_string();
+    assert!(error.starts_with("the policy has no check"), "{error}");
 }
 
 #[test]
 fn they_can_be_left_to_the_rate() {
-    let text = "version: 2\ntrials: 25\nmetrics:\n  task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}\n\
-         x_tracer: {checks: {still_called: {}}, judged_by_rate: [still_called]}\n";
+    let text = "version: 2\ntrials: 25\njudged_by_rate: [still_called]\nmetrics:\n  still_called: {}\n  \
+         task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}\n";
     let policy = Policy::parse(text, &Overrides::default()).unwrap();
     assert_eq!(policy.judged_by_rate, ["still_called"]);
 }
 
 #[test]
 fn mistakes_in_them_are_reported() {
-    for (ours, code) in [
-        ("{checks: {no_tools: {}}}", "unknown_metric"),
-        ("{checks: {no_new_tools: {none_of: [a]}}}", "unknown_key"),
-        ("{checks: {no_new_tools: [a]}}", "not_mapping"),
-        ("{checks: [no_new_tools]}", "not_mapping"),
-        ("{checks: {still_called: {allow: a}}}", "not_string_list"),
-        ("{checks: {still_called: {allow: [\"\"]}}}", "not_string_list"),
+    for metrics in [
+        "{no_tools: {}}",
+        "{no_new_tools: {none_of: [a]}}",
+        "{no_new_tools: [a]}",
+        "[no_new_tools]",
+        "{still_called: {allow: a}}",
+        "{still_called: {allow: [\"\"]}}",
     ] {
-        let text = format!("version: 2\nmetrics: {{}}\nx_tracer: {ours}\n");
+        let text = format!("version: 2\nmetrics: {metrics}\n");
         let error = Policy::parse(&text, &Overrides::default()).unwrap_err();
-        assert_eq!(error.code.as_str(), code, "{ours}");
-        assert!(error.position.is_some(), "{ours}");
+        assert!(error.mistakes[0].position.is_some(), "{metrics}");
     }
-}
-
-#[test]
-fn an_option_adds_what_the_policy_does_not_state() {
-    let switches = Overrides {
-        no_new_tools: true,
-        still_called: true,
-        ..Overrides::default()
-    };
-    let names = |text: &str| {
-        let policy = Policy::parse(text, &switches).unwrap();
-        policy
-            .checks
-            .iter()
-            .map(|check| check.name.clone())
-            .collect::<Vec<_>>()
-    };
-    let plain = "version: 2\nmetrics: {no_loops: {kind: invariant}}\n";
-    assert_eq!(names(plain), ["no_loops", "forbidden_tools", "still_called"]);
-    let stated = format!("version: 2\nmetrics: {{}}\nx_tracer: {CHECKS}\n");
-    assert_eq!(
-        names(&stated),
-        ["no_new_tools", "still_called"],
-        "with what the file allows"
-    );
 }

@@ -1,6 +1,6 @@
 //! A verdict is never better than its evidence (gate, section 1).
 
-use super::{baseline_of_steps, calling, crashed, exactly, of_steps, policy, run, trial, trials, with_ours};
+use super::{baseline_of_steps, calling, crashed, exactly, of_steps, policy, run, trial, trials, with_keys};
 use crate::policy::{Aggregate, Distributional, Measured, OnInconclusive, Overrides, Policy};
 use crate::statistics::{IntervalMethod, chance_of_exceeding};
 use crate::{Baseline, CheckResult, Direction, Evidence, Gate, Judgement, Trial, Verdict};
@@ -55,10 +55,9 @@ fn a_check_fails_when_no_value_that_is_not_known_could_save_it() {
 
 #[test]
 fn what_is_known_of_a_cost_can_fail_a_check_and_never_pass_it() {
-    let policy = with_ours(
+    let policy = policy(
         3,
-        "no_loops: {kind: invariant}",
-        "{metrics: {cost_usd: {kind: measured, direction: upper, limit: 0.5}}}",
+        "no_loops: {kind: invariant}, cost_usd: {kind: measured, direction: upper, limit: 0.5}",
     );
     let verdict = |costs: [(u64, u64); 3]| {
         let runs = costs.map(|(cents, unpriced)| {
@@ -126,7 +125,7 @@ fn a_gate_that_was_interrupted_does_not_pass() {
 // gate-contract, section 15.1, P12
 #[test]
 fn what_an_undecided_gate_means_can_be_set() {
-    let policy = with_ours(3, TOKENS, "{inconclusive: fail}");
+    let policy = with_keys(3, TOKENS, "inconclusive: fail");
     let judgement = judged(&policy, &trials([run(3, None), run(3, None), run(3, None)]));
     assert_eq!(judgement.verdict, Verdict::Inconclusive);
     assert_eq!(policy.on_inconclusive, OnInconclusive::Fail);
@@ -135,11 +134,11 @@ fn what_an_undecided_gate_means_can_be_set() {
 // gate-contract, section 15.2, F4
 #[test]
 fn a_rate_can_be_the_cause_of_a_verdict() {
-    let policy = with_ours(
+    let policy = with_keys(
         25,
         "required_tools: {kind: invariant, all_of: [reply]}, \
          task_pass_rate: {kind: statistical, direction: lower, threshold: 0.7}",
-        "{judged_by_rate: [required_tools]}",
+        "judged_by_rate: [required_tools]",
     );
     let of = |good: usize| {
         let runs = (0..25).map(|trial| {
@@ -228,9 +227,9 @@ fn the_exact_rule_takes_into_account_that_the_baselines_bound_is_a_draw() {
 fn the_tools_of_every_run_of_the_baseline_are_known() {
     let (first, second) = (calling("search"), calling("reply"));
     let baseline = crate::Baseline::of_runs(&[&first, &second], "2026-01-01T00:00:00.000Z").unwrap();
-    let policy = Policy::parse("assert: {trials: 1, no_new_tools: true}\n", &Overrides::default()).unwrap();
+    let policy = policy(1, "no_new_tools: {}");
     let gate = Gate::new(&policy, Some(&baseline)).unwrap();
-    let kept = |tool: &str| row(&gate.judge(&[trial(1, calling(tool))]), "forbidden_tools").trial_outcomes[0];
+    let kept = |tool: &str| row(&gate.judge(&[trial(1, calling(tool))]), "no_new_tools").trial_outcomes[0];
     assert!(kept("search") && kept("reply") && !kept("delete"));
 }
 
@@ -276,14 +275,10 @@ fn the_tools_that_broke_an_invariant_are_named_trial_by_trial() {
     assert_eq!(broken("agent_process"), []);
 
     let known = Baseline::of_run(&calling("search"), "2026-01-01T00:00:00.000Z");
-    let no_new_tools = Overrides {
-        no_new_tools: true,
-        ..Overrides::default()
-    };
-    let policy = Policy::without_file(&no_new_tools).unwrap().for_one_run();
+    let policy = super::policy(1, "no_new_tools: {kind: invariant}");
     let gate = Gate::new(&policy, Some(&known)).unwrap();
     let judgement = gate.judge(&[trial(1, calling("delete"))]);
-    let reported = serde_json::to_value(&row(&judgement, "forbidden_tools").evidence).unwrap();
+    let reported = serde_json::to_value(&row(&judgement, "no_new_tools").evidence).unwrap();
     assert_eq!(
         reported["tools"],
         serde_json::json!([{"trial": 1, "tools": ["delete"]}])
@@ -341,11 +336,11 @@ fn a_replay_miss_fails_only_where_the_policy_says_so() {
     missed.cut_short("call 4 is not in the cassette");
     let invariant = "no_loops: {kind: invariant}";
     for (ours, expected) in [
-        ("{}", Verdict::Inconclusive),
-        ("{replay_miss: inconclusive}", Verdict::Inconclusive),
-        ("{replay_miss: fail}", Verdict::Fail),
+        ("", Verdict::Inconclusive),
+        ("replay_miss: inconclusive", Verdict::Inconclusive),
+        ("replay_miss: fail", Verdict::Fail),
     ] {
-        let policy = with_ours(1, invariant, ours);
+        let policy = with_keys(1, invariant, ours);
         let trials = [missed.clone()];
         assert_eq!(judged(&policy, &trials).verdict, expected, "{ours}");
         let stops = Gate::new(&policy, None).unwrap().stop_reason(&trials).is_some();

@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::{baseline_of_steps, policy, trial};
-use crate::policy::Policy;
 use crate::{Gate, Judgement, Trial, Verdict};
 use tracer_insight::profile::{Metric, RunProfile};
 use tracer_insight::testing::{metrics, run_of, run_with};
@@ -138,8 +137,10 @@ fn run_of_outcomes(outcomes: &[&str]) -> RunProfile {
 
 #[test]
 fn only_calls_that_failed_are_failed_calls() {
-    let ours = "{metrics: {failed_call_count: {kind: measured, direction: upper, limit: 0}}}";
-    let policy = super::with_ours(1, "no_loops: {kind: invariant}", ours);
+    let policy = super::policy(
+        1,
+        "no_loops: {kind: invariant}, failed_call_count: {kind: measured, direction: upper, limit: 0}",
+    );
     let decided = |run: RunProfile| {
         let judgement = Gate::new(&policy, None).unwrap().judge(&[trial(1, run)]);
         let check = judgement
@@ -164,11 +165,11 @@ fn only_calls_that_failed_are_failed_calls() {
 
 #[test]
 fn more_metrics_and_a_rate_are_undecided_likewise() {
-    let ours = "{metrics: {tool_calls.read: {kind: measured, direction: upper, limit: 1}, \
+    let metrics = "no_loops: {kind: invariant}, tool_calls.read: {kind: measured, direction: upper, limit: 1}, \
          llm_call_count: {kind: measured, direction: upper, limit: 0}, \
          error_count: {kind: measured, direction: upper, limit: 0}, \
-         loop_warning_count: {kind: measured, direction: upper, limit: 0}}}";
-    let policy = super::with_ours(1, "no_loops: {kind: invariant}", ours);
+         loop_warning_count: {kind: measured, direction: upper, limit: 0}";
+    let policy = super::policy(1, metrics);
     let judgement = Gate::new(&policy, None)
         .unwrap()
         .judge(&[trial(1, run(&["read"], &lost(1)))]);
@@ -183,7 +184,7 @@ fn more_metrics_and_a_rate_are_undecided_likewise() {
     // 24 whole trials and one of which nobody knows whether it looped: it may be the success that is needed.
     let rate = "no_loops: {kind: invariant}, \
          task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9, mode: gating}";
-    let policy = super::with_ours(25, rate, "{judged_by_rate: [no_loops]}");
+    let policy = super::with_keys(25, rate, "judged_by_rate: [no_loops]");
     let judged = |last: RunProfile| -> Judgement {
         let whole = (1..25).map(|number| trial(number, run(&["read"], &Value::Null)));
         let trials: Vec<Trial> = whole.chain([trial(25, last)]).collect();
@@ -302,11 +303,7 @@ fn what_is_not_known_is_in_no_number_of_a_trial() {
         };
         assert_eq!(run.value(&metric), expected, "{metric}");
     }
-    let gate = Policy::without_file(&crate::policy::Overrides {
-        no_loops: true,
-        ..Default::default()
-    });
-    let gate = gate.unwrap().for_one_run();
+    let gate = super::policy(1, "no_loops: {kind: invariant}");
     let judgement = Gate::new(&gate, None).unwrap().judge(&[trial(1, run)]);
     assert_eq!(judgement.verdict, Verdict::Inconclusive);
 }

@@ -65,13 +65,13 @@ fn exactly(values: impl IntoIterator<Item = f64>) -> Vec<Option<Bounds>> {
         .collect()
 }
 
-/// A policy of version 2 with this many trials and these metrics.
+/// A policy with this many trials and these metrics.
 fn policy(trials: u32, metrics: &str) -> Policy {
-    with_ours(trials, metrics, "{}")
+    with_keys(trials, metrics, "")
 }
 
-/// The same with a key `x_tracer`.
-fn with_ours(trials: u32, metrics: &str, ours: &str) -> Policy {
-    let text = format!("version: 2\ntrials: {trials}\nmetrics: {{{metrics}}}\nx_tracer: {ours}\n");
+/// The same with more keys at the top level.
+fn with_keys(trials: u32, metrics: &str, keys: &str) -> Policy {
+    let text = format!("version: 2\ntrials: {trials}\n{keys}\nmetrics: {{{metrics}}}\n");
     Policy::parse(&text, &Overrides::default()).unwrap()
 }

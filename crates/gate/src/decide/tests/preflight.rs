@@ -1,6 +1,6 @@
 //! What is refused, or reported, before the first trial is paid for.
 
-use super::{baseline_of_steps, policy, run, with_ours};
+use super::{baseline_of_steps, policy, run, with_keys};
 use crate::decide::measured;
 use crate::policy::{Aggregate, Measured, Overrides, Policy, Tolerance};
 use crate::statistics::chance_beyond;
@@ -9,9 +9,10 @@ use crate::{Baseline, CheckMode, Direction, Gate};
 const RATE: &str = "task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9, mode: gating}";
 const SPREAD: &str = "step_count: {kind: distributional, direction: upper}";
 
-fn refusal(policy: &Policy, baseline: Option<&Baseline>) -> (&'static str, String) {
-    let error = Gate::new(policy, baseline).unwrap_err();
-    (error.code.as_str(), error.message)
+fn refusal(policy: &Policy, baseline: Option<&Baseline>) -> String {
+    let mistakes = Gate::new(policy, baseline).unwrap_err().mistakes;
+    assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+    mistakes[0].message.clone()
 }
 
 fn notices(policy: &Policy, baseline: Option<&Baseline>) -> Vec<String> {
@@ -22,20 +23,14 @@ fn notices(policy: &Policy, baseline: Option<&Baseline>) -> Vec<String> {
 #[test]
 fn a_gate_with_nothing_to_check_is_refused() {
     let empty = policy(3, "");
-    let defaults = Policy::without_file(&Overrides::default()).unwrap();
+    let defaults = Policy::usual(&Overrides::default()).unwrap();
     let forbids_nothing = policy(3, "forbidden_tools: {kind: invariant, none_of: []}");
     let only_told = policy(
         3,
         "task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}",
     );
-    let ignored = Overrides {
-        no_loops: true,
-        ignored_checks: vec!["no_loops".to_owned()],
-        ..Overrides::default()
-    };
-    let all_ignored = Policy::without_file(&ignored).unwrap();
-    for policy in [&empty, &defaults, &forbids_nothing, &only_told, &all_ignored] {
-        assert_eq!(refusal(policy, None).0, "nothing_to_check", "{policy:?}");
+    for policy in [&empty, &defaults, &forbids_nothing, &only_told] {
+        assert!(refusal(policy, None).starts_with("has no check"), "{policy:?}");
     }
     // The defaults do check something once there is a baseline.
     assert!(Gate::new(&defaults, Some(&baseline_of_steps([4, 5]))).is_ok());
@@ -43,17 +38,11 @@ fn a_gate_with_nothing_to_check_is_refused() {
 
 #[test]
 fn a_rate_that_is_set_to_gate_needs_enough_trials() {
-    let (code, message) = refusal(&policy(3, RATE), None);
-    assert_eq!(
-        (code, message.as_str()),
-        (
-            "pass_unreachable",
-            "is set to gate, and 3 trials cannot reach PASS: 25 can"
-        )
-    );
+    let message = refusal(&policy(3, RATE), None);
+    assert_eq!(message, "is set to gate, and 3 trials cannot reach PASS: 25 can");
     assert!(Gate::new(&policy(25, RATE), None).is_ok());
-    let exact = with_ours(25, RATE, "{decision: exact}");
-    assert!(refusal(&exact, None).1.ends_with("29 can"));
+    let exact = with_keys(25, RATE, "decision: exact");
+    assert!(refusal(&exact, None).ends_with("29 can"));
 }
 
 // gate-contract, section 15.2, F8: a file that is too short by itself could not be helped by the command line.
@@ -73,8 +62,7 @@ fn the_command_line_can_ask_for_enough_trials() {
 fn a_distributional_check_that_cannot_pass_is_refused_with_the_number_that_would_do() {
     let baseline = baseline_of_steps(1..=19);
     for trials in [2, 25, 51] {
-        let (code, message) = refusal(&policy(trials, SPREAD), Some(&baseline));
-        assert_eq!(code, "pass_unreachable");
+        let message = refusal(&policy(trials, SPREAD), Some(&baseline));
         assert!(message.ends_with("52 can"), "{message}");
     }
     for trials in [1, 52] {
@@ -83,8 +71,8 @@ fn a_distributional_check_that_cannot_pass_is_refused_with_the_number_that_would
             "{trials}"
         );
     }
-    let exact = with_ours(52, SPREAD, "{decision: exact}");
-    assert!(refusal(&exact, Some(&baseline)).1.ends_with("59 can"));
+    let exact = with_keys(52, SPREAD, "decision: exact");
+    assert!(refusal(&exact, Some(&baseline)).ends_with("59 can"));
 }
 
 #[test]
@@ -95,12 +83,12 @@ fn a_check_that_needs_a_baseline_is_refused_without_one() {
     );
     assert_eq!(
         refusal(&tolerance, None),
-        (
-            "baseline_needed",
-            "has a tolerance and no limit, and there is no baseline".to_owned()
-        )
+        "has a tolerance and no limit, and there is no baseline"
     );
-    assert_eq!(refusal(&policy(1, SPREAD), None).0, "baseline_needed");
+    assert_eq!(
+        refusal(&policy(1, SPREAD), None),
+        "is distributional, and there is no baseline"
+    );
     // A baseline that does not know the tokens is none for a check of tokens.
     let tokens = policy(
         3,
@@ -110,10 +98,7 @@ fn a_check_that_needs_a_baseline_is_refused_without_one() {
     let baseline = Baseline::of_runs(&[&unknown], "2026-01-01T00:00:00.000Z").unwrap();
     assert_eq!(
         refusal(&tokens, Some(&baseline)),
-        (
-            "baseline_needed",
-            "has a tolerance and no limit, and the baseline has no values of it".to_owned()
-        )
+        "has a tolerance and no limit, and the baseline has no values of it"
     );
 }
 
@@ -137,14 +122,8 @@ fn an_explicitly_gating_check_needs_a_baseline_of_enough_runs() {
         1,
         "step_count: {kind: distributional, direction: upper, mode: gating}",
     );
-    let (code, message) = refusal(&gating, Some(&baseline_of_steps(1..=18)));
-    assert_eq!(
-        (code, message.as_str()),
-        (
-            "baseline_needed",
-            "needs a baseline of 19 runs, and this one has 18"
-        )
-    );
+    let message = refusal(&gating, Some(&baseline_of_steps(1..=18)));
+    assert_eq!(message, "needs a baseline of 19 runs, and this one has 18");
     assert!(Gate::new(&gating, Some(&baseline_of_steps(1..=19))).is_ok());
     // Left to itself it is reported instead, and says why.
     let automatic = policy(1, &format!("{SPREAD}, no_loops: {{kind: invariant}}"));
@@ -153,15 +132,6 @@ fn an_explicitly_gating_check_needs_a_baseline_of_enough_runs() {
         shown,
         ["step_count: reported only, because the baseline has 18 runs and 19 are needed"]
     );
-}
-
-// gate-contract, section 15.2, F12: `run` took every tool for new, `assert` none.
-#[test]
-fn no_new_tools_without_a_baseline_is_refused() {
-    let text = "assert: {no_new_tools: true, max_steps: 9}\n";
-    let policy = Policy::parse(text, &Overrides::default()).unwrap();
-    assert_eq!(refusal(&policy, None).0, "baseline_needed");
-    assert!(Gate::new(&policy, Some(&baseline_of_steps([4]))).is_ok());
 }
 
 // gate-contract, section 15.2, F14: four tolerances of 25 % failed an unchanged agent in 57 of 100 gates, without a word.
@@ -268,17 +238,15 @@ fn silence_is_seldom_wrong_whatever_the_agent() {
 #[test]
 fn an_invariant_can_be_left_to_the_rate_when_the_rate_gates() {
     let metrics = format!("required_tools: {{kind: invariant, all_of: [reply]}}, {RATE}");
-    let ours = "{judged_by_rate: [required_tools]}";
-    let enough = with_ours(25, &metrics, ours);
+    let ours = "judged_by_rate: [required_tools]";
+    let enough = with_keys(25, &metrics, ours);
     let gate = Gate::new(&enough, None).unwrap();
     let judgement = gate.judge(&[]);
     assert_eq!(judgement.checks[1].mode, CheckMode::ReportOnly);
 
     let automatic = metrics.replace(", mode: gating", "");
-    assert_eq!(
-        refusal(&with_ours(3, &automatic, ours), None).0,
-        "touches_nothing"
-    );
+    let idle = refusal(&with_keys(3, &automatic, ours), None);
+    assert!(idle.starts_with("is what judged_by_rate relies on"), "{idle}");
 }
 
 #[test]
@@ -290,16 +258,6 @@ fn one_run_is_judged_without_the_rate() {
     assert_eq!(judgement.verdict.passed(), Some(true));
     assert_eq!(judgement.checks[2].mode, CheckMode::ReportOnly);
     // The rate alone says nothing about one run.
-    assert_eq!(
-        refusal(&policy(25, RATE).for_one_run(), None).0,
-        "nothing_to_check"
-    );
-}
-
-#[test]
-fn an_old_policy_is_reported_as_old() {
-    let policy = Policy::parse("assert: {no_loops: true, colour: red}\n", &Overrides::default()).unwrap();
-    let shown = notices(&policy, None);
-    assert!(shown[0].contains("old format"), "{shown:?}");
-    assert!(shown[1].ends_with("colour"), "{shown:?}");
+    let alone = refusal(&policy(25, RATE).for_one_run(), None);
+    assert!(alone.starts_with("has no check"), "{alone}");
 }

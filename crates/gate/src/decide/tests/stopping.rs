@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{calling, crashed, of_steps, policy, run, trials, with_ours};
+use super::{calling, crashed, of_steps, policy, run, trials, with_keys};
 use crate::decide::statistical;
 use crate::policy::{Policy, Statistical};
 use crate::statistics::{IntervalMethod, RateTarget};
@@ -77,11 +77,11 @@ fn a_report_only_check_stops_nothing() {
 
 #[test]
 fn a_rate_that_can_no_longer_be_reached_stops_the_gate() {
-    let policy = with_ours(
+    let policy = with_keys(
         25,
         "required_tools: {kind: invariant, all_of: [reply]}, \
          task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}",
-        "{judged_by_rate: [required_tools]}",
+        "judged_by_rate: [required_tools]",
     );
     let bad = |many: usize| trials((0..many).map(|_| run(1, None)));
     assert_eq!(reason(&policy, &bad(4)), None);

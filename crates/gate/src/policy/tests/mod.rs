@@ -1,7 +1,6 @@
 //! Policies against the vectors of the contract, and the mistakes that they can hold.
 
 mod mistakes;
-mod overriding;
 mod vectors;
 
 use super::{Overrides, Policy, PolicyError};
@@ -15,11 +14,9 @@ fn read(text: &str) -> Result<Policy, PolicyError> {
     Policy::parse(text, &Overrides::default())
 }
 
-/// The code, the place and the words of the mistake in a text.
-fn mistake(text: &str) -> (&'static str, (usize, usize), String) {
+/// The place and the words of the only mistake in a text.
+fn mistake(text: &str) -> String {
     let error = read(text).unwrap_err();
-    let position = error
-        .position
-        .map_or((0, 0), |position| (position.line, position.column));
-    (error.code.as_str(), position, error.to_string())
+    assert_eq!(error.mistakes.len(), 1, "{error}");
+    error.to_string()
 }
