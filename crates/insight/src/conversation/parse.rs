@@ -605,7 +605,7 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) -> bool {
         }
         Value::Array(items) => items.iter().all(|item| collect_texts(item, texts)),
         Value::Object(map) => map.iter().all(|(key, value)| match key.as_str() {
-            "text" | "reasoningText" | "reasoning_text" => collect_texts(value, texts),
+            "text" | "reasoningText" => collect_texts(value, texts),
             // Encrypted.
             "redactedContent" => true,
             key => shapes::is_setting(key, value),
@@ -691,9 +691,16 @@ fn executed(item: &Value) -> Vec<MessagePart> {
 }
 
 fn result(fields: &mut ObjectFields<'_>) -> MessagePart {
-    // Cohere and Haystack repeat the call in its result.
+    // Cohere repeats the call in its result.
     fields.unwrap(&shapes::CALL_WRAPPERS);
-    fields.entry(&["arguments"], Value::is_object);
+    // Haystack, too, with its arguments.
+    let results = fields.inner.iter_mut();
+    for result in results.filter(|result| result.map.contains_key("origin")) {
+        result
+            .inner
+            .iter_mut()
+            .for_each(|call| call.used.push("arguments"));
+    }
     let is_error = fields.is_error();
     let (value, is_failure) = result_value(fields, &shapes::RESULT).unwrap_or_default();
     let is_failure = is_failure || is_hosted(fields) && says_failure(&value);

@@ -185,7 +185,7 @@ const MESSAGE_TYPES: [&str; 1] = ["model_output"];
 const TOOL_TYPE_BEGINNING: &str = "tool-";
 
 /// Parts without a `type`, by the key that makes them what they are.
-const PART_KEYS: [(&str, PartShape); 23] = [
+const PART_KEYS: [(&str, PartShape); 22] = [
     ("functionCall", PartShape::Call),
     ("function_call", PartShape::Call),
     ("toolUse", PartShape::Call),
@@ -201,7 +201,6 @@ const PART_KEYS: [(&str, PartShape); 23] = [
     ("code_execution_result", PartShape::Result),
     ("toolResponse", PartShape::Result),
     ("tool_call_result", PartShape::Result),
-    ("reasoning", PartShape::Reasoning),
     ("reasoningContent", PartShape::Reasoning),
     ("inlineData", PartShape::Media(MediaKind::File)),
     ("inline_data", PartShape::Media(MediaKind::File)),

@@ -287,14 +287,13 @@ fn haystack_and_genkit() {
         &json!({"value": [
             {"role": "user", "meta": {}, "name": null, "content": [{"text": "Weather?"}]},
             {"role": "assistant", "meta": {"model": "m", "usage": {"prompt_tokens": 9}}, "name": null, "content": [
-                {"reasoning": {"reasoning_text": "Ask.", "extra": {}}},
                 {"tool_call": {"tool_name": "get_weather", "arguments": {"city": "Rome"}, "id": "c1", "extra": {"a": 1}}}]},
             {"role": "tool", "meta": {}, "name": null, "content": [{"tool_call_result": {"result": "no network", "error": true,
                 "origin": {"tool_name": "get_weather", "arguments": {"city": "Rome"}, "id": "c1", "extra": null}}}]},
         ]}),
         &[
             "user: Weather?",
-            "assistant: (Ask.) | get_weather{\"city\":\"Rome\"} #c1",
+            "assistant: get_weather{\"city\":\"Rome\"} #c1",
             "tool: get_weather != \"no network\" #c1",
         ],
     );
