@@ -20,6 +20,14 @@ impl IndexedSteps {
     pub(super) fn attempts(&self, row: &TimelineRow) -> Option<Attempts> {
         let number = row.number as usize;
         let call = self.call_at(row)?;
+        match self.index.attempts(&call) {
+            (Some(call), _) => {
+                let row = self.timeline.row_of_span(self.index.find(call)?)?;
+                return Some(Attempts::At(self.timeline.get(row)?.number as usize));
+            }
+            (None, 0) => {}
+            (None, failed) => return Some(Attempts::Call(failed + 1)),
+        }
         let mut last = (number, call);
         while let Some(next) = self
             .neighbour(last.0 + 1..=self.timeline.step_count())
@@ -58,7 +66,8 @@ impl IndexedSteps {
                     let is_attempt = call
                         .zip(next)
                         .is_some_and(|(call, next)| tries_again(&call, &next));
-                    attempts += u64::from(is_attempt);
+                    let is_said = call.is_some_and(|call| self.index.attempts(&call).0.is_some());
+                    attempts += u64::from(is_attempt || is_said);
                     next = call;
                 }
                 Some(EventType::StateUpdate) => next = None,

@@ -20,7 +20,7 @@ use crate::read::project::{CallReport, KeptNames, RepeatableTypes};
 use crate::read::run::Promoted;
 
 /// The version of what is kept: changed with the layout, and with whatever an index holds of a span.
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 const MAGIC: &[u8; 8] = b"TRCINDEX";
 /// What a kept index may have for each span, and beside them: an index that has more is not kept.
 const MAX_BYTES_PER_SPAN: u64 = 64;

@@ -252,9 +252,7 @@ impl LogIndex {
         }
         self.calls_end = self.entries.len();
         self.calls.sort_by_key(|call| call.place);
-        let before = std::mem::take(&mut self.correlation);
         self.correlation = self.correlate();
-        self.mark_emptied(&before, false);
         let usages: HashMap<u64, Usage> = self.correlation.usages(&self.calls).collect();
         let outcomes: HashMap<u64, Outcome> = self.correlation.outcomes(&self.calls).collect();
         for (line, took) in self.correlation.durations(&self.calls) {
@@ -281,22 +279,8 @@ impl LogIndex {
             let usage = usages.get(&call.place.line).unwrap_or(&call.usage);
             self.columns.set_tokens(at, if is_call { usage } else { &none });
         }
-        let correlation = std::mem::take(&mut self.correlation);
-        self.mark_emptied(&correlation, true);
-        self.correlation = correlation;
         #[cfg(feature = "prices")]
         self.join_price_keys();
-    }
-
-    /// Says of the spans that were there for calls which are elsewhere that they are no steps, or that they are.
-    fn mark_emptied(&mut self, correlation: &Correlation, is_leftover: bool) {
-        for span in correlation.emptied() {
-            if let Some(at) = self.find(span)
-                && let Some(entry) = self.entries.get_mut(at)
-            {
-                entry.mark_leftover(is_leftover);
-            }
-        }
     }
 
     fn correlate(&self) -> Correlation {
@@ -541,6 +525,24 @@ impl LogIndex {
             let charge = price.and_then(|price| price.charge(&usage));
             Some((position, CallCost::new(charge, is_replayed)))
         })
+    }
+
+    /// The call that tries a failed one again, the last one that does, where the wire shows it; and how many failed before a
+    /// call that does so.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.attempts(&index.span(0).unwrap()), (None, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn attempts(&self, call: &IndexedSpan) -> (Option<SpanId>, usize) {
+        let of = self.correlation.attempt_of(call.line);
+        (of, self.correlation.failed_before(call.span_id))
     }
 
     /// The span that has the tokens of a call, of each other span that recorded the same call; `None` for any other span. Sent

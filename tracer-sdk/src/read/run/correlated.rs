@@ -67,10 +67,6 @@ pub(super) fn correlate_entries(
     if same.is_empty() {
         return same;
     }
-    let emptied: Vec<u32> = same
-        .emptied()
-        .filter_map(|span| table.find(entries, span))
-        .collect();
     let by_line: HashMap<u64, &CallReport> = reports.iter().map(|call| (call.place.line, call)).collect();
     for line in same.no_calls() {
         if let (Some(at), Some(call)) = (entry_at(entries, line), by_line.get(&line))
@@ -85,11 +81,6 @@ pub(super) fn correlate_entries(
     for (line, outcome) in same.outcomes(&reports) {
         if let Some(entry) = entry_at(entries, line).and_then(|at| entries.get_mut(at)) {
             entry.set_outcome(outcome);
-        }
-    }
-    for at in emptied {
-        if let Some(entry) = entries.get_mut(at as usize) {
-            entry.mark_leftover(true);
         }
     }
     for (line, usage) in same.usages(&reports) {

@@ -113,6 +113,7 @@ impl KnownKeys {
             names::CLIENT_MODEL,
             names::REQUEST_ID,
             names::INFERRED,
+            names::RETRY_OF,
             names::CONTEXT,
         ] {
             keys.add(Tracer, name.written(), |used| used.is_outlined = true);

@@ -90,8 +90,10 @@ pub(crate) struct Correlation {
     counted_in: HashMap<SpanId, SpanId>,
     /// The same calls as in `calls`, by the spans that repeat them: what is nested in a repeat is nested in the call.
     calls_by_span: HashMap<SpanId, SpanId>,
-    /// The spans that were there for calls whose place was inferred, and that turned out to be elsewhere.
-    emptied: HashSet<SpanId>,
+    /// Of each failed request that a call tries again, by its line, that call: the last one that does.
+    attempts: HashMap<u64, SpanId>,
+    /// How many requests failed before each such call.
+    failed_before: HashMap<SpanId, usize>,
 }
 
 /// Finds the calls of a run. `ancestor` gives what is known of a span of the run, call or not; `arguments` those of the span of
@@ -129,6 +131,7 @@ pub(crate) fn correlate(
     for group in &joined {
         found.add(group);
     }
+    found.find_attempts(reports);
     places::place(&mut found, reports, &joined, &evidence, &ancestor);
     found
 }
@@ -228,9 +231,39 @@ impl Correlation {
         self.repeats.insert(first.place.line, others);
     }
 
-    /// Whether each report is a call of its own.
+    fn find_attempts(&mut self, reports: &[CallReport]) {
+        let mut retries: Vec<&CallReport> = reports
+            .iter()
+            .filter(|report| report.retry_of.is_some())
+            .collect();
+        retries.sort_by_key(|retry| Reverse((retry.start, retry.span_id)));
+        let mut last: HashMap<SpanId, SpanId> = HashMap::new();
+        for retry in &retries {
+            let call = last.get(&retry.span_id).copied().unwrap_or(retry.span_id);
+            last.extend(retry.retry_of.map(|failed| (failed, call)));
+        }
+        for failed in reports.iter().filter(|_| !retries.is_empty()) {
+            if let Some(call) = last.get(&failed.span_id) {
+                let call = self.calls_by_span.get(call).copied().unwrap_or(*call);
+                self.attempts.insert(failed.place.line, call);
+                *self.failed_before.entry(call).or_default() += 1;
+            }
+        }
+    }
+
+    /// The call that tries the failed request of a line again: the last one that does.
+    pub(crate) fn attempt_of(&self, line: u64) -> Option<SpanId> {
+        self.attempts.get(&line).copied()
+    }
+
+    /// How many requests failed that a call tries again.
+    pub(crate) fn failed_before(&self, call: SpanId) -> usize {
+        self.failed_before.get(&call).copied().unwrap_or(0)
+    }
+
+    /// True if each report is a call of its own, made once.
     pub(crate) fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.steps.is_empty() && self.parents.is_empty()
+        self.calls.is_empty() && self.steps.is_empty() && self.parents.is_empty() && self.attempts.is_empty()
     }
 
     /// The call that the span of a line repeats.
@@ -269,11 +302,6 @@ impl Correlation {
         Some(self.calls_by_span.get(&parent).copied().unwrap_or(parent))
     }
 
-    /// The spans that were there only for calls that turned out to be elsewhere.
-    pub(crate) fn emptied(&self) -> impl Iterator<Item = SpanId> {
-        self.emptied.iter().copied()
-    }
-
     /// The spans that repeat a call, each with the call.
     pub(crate) fn repeats(&self) -> impl Iterator<Item = (SpanId, SpanId)> {
         self.calls_by_span.iter().map(|(repeat, call)| (*repeat, *call))
@@ -288,8 +316,11 @@ impl Correlation {
         if !self.is_call(line) {
             super::make_no_call(record, span, self.call_of(line));
         }
-        if self.is_repeat(line) || self.emptied.contains(&span.span_id) {
+        if self.is_repeat(line) {
             record.marks.get_or_insert_default().is_leftover = true;
+        }
+        if let Some(call) = self.attempt_of(line) {
+            super::mark_attempt(record, &call.to_text());
         }
         let parent = self.parent_of(line, span.parent_span_id);
         if parent != span.parent_span_id {

@@ -62,6 +62,7 @@ impl PackedReports {
             *source.get_or_insert(call.source) != call.source
                 || call.is_derived
                 || call.is_fetch
+                || call.retry_of.is_some()
                 || call_around(&call, &ancestor).is_some()
         })
     }

@@ -1,15 +1,13 @@
 //! Places: where each call is in the tree. One that was said comes before one that was inferred, and how deep it is decides
 //! only between equals.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::joins::JoinEvidence;
 use super::report::CallReport;
 use super::{Ancestor, Correlation};
-use crate::format::{EventType, Outcome, SpanId};
+use crate::format::SpanId;
 
-/// Reports of calls among which the place of a failed attempt is looked for.
-const MAX_AROUND: usize = 16;
 /// Spans above one among which its place is looked for.
 const MAX_DEPTH: usize = 64;
 
@@ -22,7 +20,6 @@ pub(super) fn place(
     evidence: &JoinEvidence<'_>,
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
 ) {
-    let mut placed = Vec::new();
     for group in groups {
         let Some((first, others)) = group.split_first() else {
             continue;
@@ -44,15 +41,9 @@ pub(super) fn place(
         if let Some(parent) = parent {
             found.parents.insert(first.place.line, parent);
         }
-        placed.extend(GroupPlace::of(
-            first,
-            others,
-            found.parents.get(&first.place.line),
-        ));
     }
-    place_attempts(found, reports, placed, &ancestor);
+    place_attempts(found, reports, &ancestor);
     place_tools(found, reports, evidence);
-    find_emptied(found, reports, &ancestor);
 }
 
 /// The deepest span that all of these are, or lie in.
@@ -71,58 +62,26 @@ fn around_all(
     around
 }
 
-/// A call that a library reports around the request that the proxy saw.
-struct GroupPlace {
-    name: u64,
-    /// When the library says that it began.
-    reported: i64,
-    /// When the request was made.
-    made: i64,
-    parent: SpanId,
-}
-
-impl GroupPlace {
-    fn of(call: &CallReport, others: &[&CallReport], parent: Option<&SpanId>) -> Option<Self> {
-        let reported = others.iter().filter(|other| !other.is_of_proxy);
-        let is_model_call = call.is_of_proxy && call.event_type == EventType::LlmCall;
-        Some(Self {
-            name: call.name,
-            reported: reported
-                .map(|other| other.start)
-                .min()
-                .filter(|_| is_model_call)?,
-            made: call.start,
-            parent: *parent?,
-        })
-    }
-}
-
-/// Puts each failed request that nothing else reports, and that names no place, where the call is that was its next attempt:
-/// the only one whose report by a library it lies in, of the same model.
+/// Puts each failed request that nothing else reports, and that names no place, where the call is that tries it again.
 fn place_attempts(
     found: &mut Correlation,
     reports: &[CallReport],
-    mut placed: Vec<GroupPlace>,
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
 ) {
-    placed.sort_by_key(|group| (group.reported, group.parent));
+    if found.attempts.is_empty() {
+        return;
+    }
+    let calls: HashMap<SpanId, &CallReport> = reports.iter().map(|report| (report.span_id, report)).collect();
     let is_root = |span: SpanId| ancestor(span).is_none_or(|ancestor| ancestor.parent.is_none());
     for report in reports {
         let line = report.place.line;
-        let is_alone = report.is_of_proxy
-            && report.outcome == Outcome::Failed
-            && found.is_call(line)
-            && found.repeats_of(line).is_empty();
+        let is_alone = found.is_call(line) && found.repeats_of(line).is_empty();
         if !is_alone || report.is_on_the_wire && !report.parent.is_some_and(is_root) {
             continue;
         }
-        let begun = placed.partition_point(|group| group.reported <= report.start);
-        let latest_first = placed.get(..begun).unwrap_or_default().iter().rev();
-        let mut around = latest_first
-            .take(MAX_AROUND)
-            .filter(|group| group.name == report.name && report.end <= group.made);
-        if let (Some(only), None) = (around.next(), around.next()) {
-            found.parents.insert(line, only.parent);
+        let call = found.attempt_of(line).and_then(|call| calls.get(&call));
+        if let Some(parent) = call.and_then(|call| found.parent_of(call.place.line, call.parent)) {
+            found.parents.insert(line, parent);
         }
     }
 }
@@ -143,37 +102,6 @@ fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinE
             found.parents.insert(line, parent);
         }
     }
-}
-
-/// Finds the spans that were there only for calls whose place was inferred, and that hold none any more.
-fn find_emptied(
-    found: &mut Correlation,
-    reports: &[CallReport],
-    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
-) {
-    let is_elsewhere = |report: &CallReport| {
-        let line = report.place.line;
-        found.is_repeat(line) || found.parents.contains_key(&line)
-    };
-    let inferred = reports
-        .iter()
-        .filter(|report| report.is_of_proxy && !report.is_on_the_wire);
-    let held = inferred
-        .filter(|report| is_elsewhere(report))
-        .filter_map(|report| report.parent);
-    let is_holder = |holder: &SpanId| {
-        ancestor(*holder).is_some_and(|holder| holder.call.is_none() && holder.parent.is_some())
-    };
-    let mut emptied: HashSet<SpanId> = held.filter(is_holder).collect();
-    if emptied.is_empty() {
-        return;
-    }
-    for report in reports.iter().filter(|report| !is_elsewhere(report)) {
-        if let Some(parent) = report.parent {
-            emptied.remove(&parent);
-        }
-    }
-    found.emptied = emptied;
 }
 
 /// The place of a call in the tree, where that is not its own span's. One that a report says comes before one that was

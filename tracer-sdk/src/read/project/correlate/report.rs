@@ -45,6 +45,8 @@ pub(crate) struct CallReport {
     pub(super) id: u64,
     /// Hash of the ID that the provider gave the request, where that is known beside the response's; else 0.
     pub(super) request_id: u64,
+    /// The failed request that it tries again.
+    pub(super) retry_of: Option<SpanId>,
     /// Hash of what names the instrumentation that recorded it.
     pub(super) source: u64,
     pub(super) is_own: bool,
@@ -146,6 +148,9 @@ impl CallReport {
             answered_by,
             id,
             request_id,
+            retry_of: facts
+                .text_at(names::RETRY_OF.written())
+                .and_then(|id| id.parse().ok()),
             source: source.finish(),
             is_own,
             is_of_proxy,
@@ -173,6 +178,8 @@ mod kept {
     pub(super) const OTHER_PARENT: u8 = 64;
     /// Its ID is known.
     pub(super) const HAS_ID: u8 = 128;
+    /// Beside the outcomes: it tries a failed request again.
+    pub(super) const RETRY: u8 = 128;
 }
 
 /// The hashes of names, each kept once: a run has few models and tools.
@@ -230,11 +237,12 @@ impl CallReport {
                 .filter(|(holds, _)| *holds)
                 .fold(0, |flags, (_, bit)| flags | bit),
         );
-        bytes.push_byte(self.outcome as u8 | (self.span_outcome as u8) << 4);
+        let retry = if self.retry_of.is_some() { kept::RETRY } else { 0 };
+        bytes.push_byte(self.outcome as u8 | (self.span_outcome as u8) << 4 | retry);
         bytes.push_byte(self.richness);
         bytes.push_usage(&self.usage);
-        if let Some(parent) = other_parent {
-            bytes.push_span_id(parent);
+        for span in other_parent.into_iter().chain(self.retry_of) {
+            bytes.push_span_id(span);
         }
         bytes.push_signed(self.start.wrapping_sub(entry.start().unix_microseconds()));
         bytes.push_signed(self.end.wrapping_sub(self.start));
@@ -256,7 +264,7 @@ impl CallReport {
         let has = |bit: u8| flags & bit != 0;
         let outcomes = cursor.byte()?;
         let outcome = |number: u8| Outcome::ALL.get(usize::from(number)).copied();
-        let (outcome, span_outcome) = (outcome(outcomes & 0xf)?, outcome(outcomes >> 4)?);
+        let (outcome, span_outcome) = (outcome(outcomes & 0xf)?, outcome(outcomes >> 4 & 7)?);
         let richness = cursor.byte()?;
         let usage = cursor.usage()?;
         let parent = match (has(kept::SAME_PARENT), has(kept::OTHER_PARENT)) {
@@ -264,6 +272,8 @@ impl CallReport {
             (false, true) => Some(cursor.span_id()?),
             (false, false) => None,
         };
+        let is_retry = outcomes & kept::RETRY != 0;
+        let retry_of = if is_retry { Some(cursor.span_id()?) } else { None };
         let start = entry.start().unix_microseconds().checked_add(cursor.signed()?)?;
         let end = start.checked_add(cursor.signed()?)?;
         let [mut name, mut answered_by, mut source] = [0; 3];
@@ -288,6 +298,7 @@ impl CallReport {
             } else {
                 0
             },
+            retry_of,
             source,
             is_own: has(kept::OWN) && !has(kept::OF_PROXY),
             is_of_proxy: has(kept::OF_PROXY),

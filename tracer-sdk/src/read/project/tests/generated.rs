@@ -376,6 +376,7 @@ fn content(name: &str, key: &str, value: &str) -> SpanEvent {
 
 /// The spans of a program as the proxy writes them; `above` gives the span that each request names.
 fn wire(program: &Program, above: &[Option<u64>], spans: &mut Spans) {
+    let mut refused: Option<(u64, u64)> = None;
     for (number, asked) in program.asked.iter().enumerate() {
         let parent = above.get(number).copied().flatten().unwrap_or(ROOT_NUMBER);
         let mut stored = Map::new();
@@ -397,13 +398,18 @@ fn wire(program: &Program, above: &[Option<u64>], spans: &mut Spans) {
             put("gen_ai.usage.input_tokens", json!(input));
             put("gen_ai.usage.output_tokens", json!(output));
         }
-        spans.add(
+        // What was refused is tried again next in its conversation.
+        if let Some((_, failed)) = refused.take_if(|(talk, _)| *talk == asked.talk) {
+            stored.insert("tracer.retry_of".to_owned(), json!(format!("{failed:016x}")));
+        }
+        let number = spans.add(
             parent,
             &format!("chat {}", asked.model),
             asked.times,
             Value::Object(stored),
         );
         if asked.is_refused {
+            refused = Some((asked.talk, number));
             spans.fail("429", "slow down");
         } else {
             let answer = json!({"choices": [{"message": {"role": "assistant", "content": asked.answer}}]});
@@ -552,7 +558,7 @@ fn tell(program: &Program, teller: Teller, spans: &mut Spans) -> Vec<Option<u64>
 struct Understood {
     calls: usize,
     tokens: u64,
-    /// Calls of models that failed.
+    /// Calls of models that failed and were not tried again.
     failed: usize,
     /// Arguments, result and failure of each tool.
     tools: Vec<(String, String, bool)>,
@@ -588,7 +594,8 @@ fn understood(records: &[Record]) -> Understood {
             Payload::LlmCall { usage, response, .. } => {
                 understood.calls += 1;
                 understood.tokens += usage.total_tokens.unwrap_or(0);
-                understood.failed += usize::from(record.outcome() == Outcome::Failed);
+                let is_tried_again = record.meta.contains_key("attempt_of");
+                understood.failed += usize::from(record.outcome() == Outcome::Failed && !is_tried_again);
                 if !response.is_null() {
                     understood.places.insert(response.to_string(), agent(record));
                 }

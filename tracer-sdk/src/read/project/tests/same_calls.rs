@@ -989,6 +989,8 @@ fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
         span
     };
     let id = json!({"gen_ai.response.id": "r", "gen_ai.usage.output_tokens": 7});
+    let mut retry = id.clone();
+    retry["tracer.retry_of"] = json!("0000000000000004");
     let records = run(vec![
         span(
             2,
@@ -999,7 +1001,7 @@ fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
         ),
         span(3, 2, "chat", (2, 9), by("library", id.clone())),
         failed(4, (3, 4)),
-        span(5, 1, "POST", (6, 8), by("tracer.proxy", id)),
+        span(5, 1, "POST", (6, 8), by("tracer.proxy", retry)),
         failed(6, (11, 12)),
     ]);
     let agent = |number: u64| {
@@ -1009,7 +1011,11 @@ fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
         record.unwrap().parent_id.as_deref() == Some("0000000000000002")
     };
     assert!(agent(4) && agent(5));
-    assert!(!agent(6), "it is within no report");
+    assert!(!agent(6), "no call tries it again");
+    let attempt = records
+        .iter()
+        .find(|record| record.event_id == "0000000000000004");
+    assert_eq!(attempt.unwrap().meta["attempt_of"], json!("0000000000000005"));
 }
 
 /// What asked again for an answer, with its ID and how it stood.
