@@ -97,7 +97,7 @@ impl Scanner {
     fn scan(&self, text: Text<'_>, max_bytes: usize, keys: &RedactKeys, places: &mut SecretPlaces) {
         let Some(automaton) = &self.anchors.automaton else {
             // Without anchors nothing is known to be harmless.
-            places.push(Place::new(0, text.0.len()));
+            places.push(SecretPlace::new(0, text.0.len()));
             return;
         };
         // Markers in the places of secrets make room for more of the text.
