@@ -31,34 +31,6 @@ pub fn is_guardrail(error_type: &str) -> bool {
     matches!(class(error_type), LOOP_ABORT | GUARDRAIL_EXCEEDED)
 }
 
-/// Whether the error of a model call says that the provider refused it, by the names that providers and their clients have for
-/// answers with the statuses 400 to 599.
-pub(crate) fn is_refusal(error_type: &str) -> bool {
-    const NAMES: [&str; 17] = [
-        "ratelimit",
-        "toomanyrequests",
-        "throttl",
-        "quota",
-        "badrequest",
-        "invalidrequest",
-        "invalidargument",
-        "unprocessable",
-        "authentication",
-        "unauthorized",
-        "permission",
-        "notfound",
-        "overloaded",
-        "servererror",
-        "unavailable",
-        "apistatus",
-        "exhausted",
-    ];
-    let name = class(error_type).replace(['_', '-', ' '], "").to_lowercase();
-    let mut numbers = name.split(|char: char| !char.is_ascii_digit());
-    let is_status = |number: &str| number.len() == 3 && number.starts_with(['4', '5']);
-    NAMES.iter().any(|refused| name.contains(refused)) || numbers.any(is_status)
-}
-
 /// Whether the error says that the work was given up, and not that it went wrong.
 ///
 /// ```
@@ -110,32 +82,4 @@ pub fn is_wait(error_type: &str) -> bool {
         // OpenAI Agents, Agno and their like
         | "ToolApprovalRequired" | "HumanInputRequired" | "ConfirmationRequired"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_refusal;
-
-    #[test]
-    fn answers_with_an_error_status_are_refusals() {
-        for refused in [
-            "rate_limit_error",
-            "openai.NotFoundError",
-            "http_503",
-            "429",
-            "overloaded_error",
-        ] {
-            assert!(is_refusal(refused), "{refused}");
-        }
-        for other in [
-            "timeout",
-            "aborted",
-            "panic",
-            "ConnectionError",
-            "error",
-            "Error4040",
-        ] {
-            assert!(!is_refusal(other), "{other}");
-        }
-    }
 }
