@@ -20,7 +20,7 @@ use crate::{CheckKind, CheckMode, Direction};
 pub(super) struct PolicyFile {
     /// Version of the grammar.
     #[serde(rename = "version")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::metrics::version_schema"))]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::version"))]
     _version: IgnoredAny,
     /// Number of runs of the agent.
     #[serde(default = "default_trials")]
@@ -51,7 +51,7 @@ pub(super) struct PolicyFile {
     #[serde(default)]
     pub(super) judged_by_rate: Vec<String>,
     /// The checks by the name of their metric.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::metrics::schema"))]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::metrics"))]
     pub(super) metrics: BTreeMap<String, Demand>,
 }
 
@@ -367,4 +367,76 @@ pub(super) fn check_judged_by_rate(names: &[String], checks: &[super::Check]) ->
         return mistake.map_err(|mistake| mistake.hint("add task_pass_rate under metrics"));
     }
     Ok(())
+}
+
+#[cfg(feature = "schema")]
+mod schema {
+    use std::borrow::Cow;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+    use serde_json::{Map, Value, json};
+
+    use super::{Demand, PolicyFile};
+    use crate::CheckKind as Kind;
+    use crate::policy::Policy;
+    use crate::policy::metrics::{INVARIANTS, RATE, keys_of, kinds_of};
+    use tracer_insight::profile::Metric;
+
+    /// The schema is for editors: it leaves to the reader what depends on several keys at once.
+    impl JsonSchema for Policy {
+        fn schema_name() -> Cow<'static, str> {
+            "Policy".into()
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            PolicyFile::json_schema(generator)
+        }
+    }
+
+    pub(super) fn version(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"enum": [2, 2.1, "2", "2.0", "2.1"]})
+    }
+
+    /// The mapping of metrics, by the tables above.
+    pub(super) fn metrics(generator: &mut SchemaGenerator) -> Schema {
+        let keys = Demand::json_schema(generator);
+        let keys = keys.get("properties").and_then(Value::as_object);
+        let keys = keys.cloned().unwrap_or_default();
+        let number = metric("tool_calls.x", &keys);
+        generator.definitions_mut().insert("Number".to_owned(), number);
+        let number = json!({"$ref": "#/$defs/Number"});
+        let numbers = Metric::RECORDED.map(|metric| (metric.to_string(), number.clone()));
+        let others = INVARIANTS.iter().copied().chain([RATE]);
+        let others = others.map(|name| (name.to_owned(), metric(name, &keys)));
+        let properties: Map<String, Value> = others.chain(numbers).collect();
+        json_schema!({
+            "type": "object",
+            "properties": properties,
+            "patternProperties": {"^tool_calls\\..": number},
+            "additionalProperties": false,
+        })
+    }
+
+    fn metric(name: &str, keys: &Map<String, Value>) -> Value {
+        let kinds = kinds_of(name);
+        let of_kind = |kind: &Kind| {
+            let (required, optional) = keys_of(name, *kind);
+            let own = required.iter().chain(optional);
+            let mut properties: Map<String, Value> = own
+                .filter_map(|key| Some(((*key).to_owned(), keys.get(*key)?.clone())))
+                .collect();
+            properties.insert("kind".to_owned(), json!({"const": kind}));
+            let mut required = required.to_vec();
+            if kinds.len() > 1 {
+                required.push("kind");
+            }
+            json!({
+                "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+            })
+        };
+        match kinds {
+            [kind] => of_kind(kind),
+            _ => json!({"oneOf": kinds.iter().map(of_kind).collect::<Vec<_>>()}),
+        }
+    }
 }
