@@ -1,6 +1,6 @@
 //! Listening on an address of this machine, and serving until the process is asked to end.
 
-use std::future::IntoFuture;
+use std::future::{Future, IntoFuture};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -108,9 +108,10 @@ impl BoundViewer {
             let listener = listener.tap_io(|stream| {
                 let _ = stream.set_nodelay(true);
             });
+            let ended = end_requested()?;
             tokio::select! {
                 served = axum::serve(listener, routes::router(&viewer)).into_future() => served,
-                signal = end_requested() => signal,
+                () = ended => Ok(()),
             }
         });
         let _ = stop.send(true);
@@ -121,17 +122,24 @@ impl BoundViewer {
     }
 }
 
-/// Ctrl-C, or what a service manager sends.
-async fn end_requested() -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
+/// Waits for Ctrl-C, or the signal that a service manager sends; both are caught from now on.
+#[cfg(unix)]
+fn end_requested() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
         tokio::select! {
-            signal = tokio::signal::ctrl_c() => signal,
-            _ = terminate.recv() => Ok(()),
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
+    })
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+fn end_requested() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
 }
