@@ -72,6 +72,14 @@ impl CancelToken {
     }
 
     /// The token that this thread reads [`within`](Self::within).
+    ///
+    /// ```
+    /// use tracer_sdk::read::CancelToken;
+    ///
+    /// assert!(CancelToken::current().is_none());
+    /// let token = CancelToken::default();
+    /// assert!(token.within(CancelToken::current).is_some());
+    /// ```
     #[must_use]
     pub fn current() -> Option<Self> {
         CURRENT.with_borrow(Clone::clone)
