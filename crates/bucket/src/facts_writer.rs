@@ -12,7 +12,8 @@ use crate::layout;
 use crate::package::compressed;
 use crate::patience::{Halt, Patience, SharedObserver};
 
-/// Age of a name at which an object of facts that is not written yet gets a newer one: readers list two days.
+/// Age of a name at which an object of facts that is not written yet gets a newer one: readers list two days. A name of another
+/// day gets one too, because this clock stands still while the machine sleeps.
 const MAX_NAME_AGE: Duration = Duration::from_secs(3600);
 
 /// Writes objects of facts.
@@ -50,7 +51,8 @@ impl FactsWriter {
         let content = Bytes::from(content);
         let mut retry = Retry::new(patience.retry);
         loop {
-            let name = layout::facts_name(units::now(), &self.name, fastrand::u64(..), self.is_compressed);
+            let at = units::now();
+            let name = layout::facts_name(at, &self.name, fastrand::u64(..), self.is_compressed);
             let named = Instant::now();
             on_named(&name)?;
             let path = layout::facts_object(&self.bucket.prefix, &name);
@@ -64,9 +66,9 @@ impl FactsWriter {
                     Err(failure) => patience.failed(&mut retry, failure, observe).await?,
                 }
                 // After a long outage the name is of a day that is not listed any more. The object may have arrived, though.
-                if named.elapsed() > MAX_NAME_AGE
-                    && matches!(self.bucket.head(&path).await, Err(RequestFailure::Missing(_)))
-                {
+                let is_old = named.elapsed() > MAX_NAME_AGE
+                    || layout::partition(units::now(), 0) > layout::partition(at, 0);
+                if is_old && matches!(self.bucket.head(&path).await, Err(RequestFailure::Missing(_))) {
                     break;
                 }
             }

@@ -116,6 +116,8 @@ impl OpenBucket {
                     && object.size <= MAX_FACTS_BYTES
             });
             let before = summary.joined_objects;
+            // A joined object is read only where there is something to add to it: those that are full stay.
+            objects.sort_by_key(|object| (layout::is_joined(&object.location), object.location.clone()));
             if objects.len() > 1 {
                 self.join_day(partition, &objects, patience, observe, summary)
                     .await?;
@@ -136,6 +138,9 @@ impl OpenBucket {
         let mut group = JoinGroup::default();
         for object in objects {
             let path = &object.location;
+            if group.sources.is_empty() && layout::is_joined(path) {
+                return Ok(());
+            }
             let get = || async { if_there(self.get(path, MAX_FACTS_BYTES).await) };
             let Some(found) = patience.patiently(get, observe).await? else {
                 // Another one joins the day.
@@ -220,7 +225,9 @@ impl JoinGroup {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::Ordering;
 
+    use object_store::ObjectStoreExt;
     use object_store::memory::InMemory;
 
     use super::*;
@@ -285,6 +292,28 @@ mod tests {
                 scene.assert_whole(7).await;
             });
         }
+    }
+
+    #[test]
+    fn what_is_joined_is_not_read_again() {
+        run(async {
+            let memory = Arc::new(InMemory::new());
+            for number in 0..4 {
+                let name = layout::facts_object(
+                    &Path::from("agents"),
+                    &format!("date={PAST}/{number:06}.000000-a-1.jsonl"),
+                );
+                let line = format!("{number}{}\n", "x".repeat(FULL_BYTES / 2));
+                memory.put(&name, line.into()).await.unwrap();
+            }
+            assert_eq!(join(&memory).await.written_objects, 2);
+            let (store, requests) = FaultyStore::counting(&memory);
+            let again = bucket(store);
+            let summary = again.join_past_days(std::future::pending(), &mut |_| {}).await;
+            assert_eq!(summary.unwrap(), JoinSummary::default());
+            // The days, and the objects of this one.
+            assert_eq!(requests.load(Ordering::SeqCst), 2);
+        });
     }
 
     #[test]

@@ -80,6 +80,11 @@ pub(crate) fn joined_name(partition: &str, hash: &str, is_compressed: bool) -> S
     format!("{partition}/{JOINED}-{hash}.jsonl{ending}")
 }
 
+/// Checks if an object has a name of [`joined_name`].
+pub(crate) fn is_joined(object: &Path) -> bool {
+    object.filename().is_some_and(|name| name.starts_with(JOINED))
+}
+
 /// The partition of the day of a time, or of a number of days before it.
 pub(crate) fn partition(at: Timestamp, days_before: i64) -> String {
     let at = Timestamp::from_unix_microseconds(at.unix_microseconds() - days_before * DAY_US).to_string();

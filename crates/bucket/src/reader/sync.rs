@@ -150,14 +150,21 @@ pub(super) fn sync(
     taking.summary.requests += 1;
     // First, so that what a later day lists again is there afterwards.
     taking.summary.changed_runs += taking.writer.keep_partitions(&partitions)?;
+    let mut gone = 0;
     for _ in 0..MAX_LISTINGS {
-        if taking.all(state, &bucket, from.clone())? == 0 {
+        gone = taking.all(state, &bucket, from.clone())?;
+        if gone == 0 {
             break;
         }
         // What was gone may have been joined with others of its day since it was listed.
     }
     let summary = taking.summary;
-    writer.has_synced(units::now(), next_listing(&partitions, units::now()).as_deref())?;
+    let next = if gone == 0 {
+        next_listing(&partitions, units::now())
+    } else {
+        from
+    };
+    writer.has_synced(units::now(), next.as_deref())?;
     Ok(summary)
 }
 

@@ -648,6 +648,38 @@ fn a_day_that_is_joined_meanwhile_is_read_whole() {
 }
 
 #[test]
+fn what_stays_gone_is_listed_again_by_the_next_synchronization() {
+    let memory = Arc::new(InMemory::new());
+    put_day(&memory, 1, "0", &[line(1, 1, "moved")]);
+    for day in [2, 3] {
+        put_day(&memory, day, "a", &[line(day, 1, "other")]);
+    }
+    let (moving, moves) = (Arc::new(AtomicBool::new(true)), AtomicUsize::new(1));
+    let (is_moving, inner) = (Arc::clone(&moving), Arc::clone(&memory));
+    let store = FaultyStore::new(&memory, move |_: &Request| {
+        if is_moving.load(Ordering::SeqCst) {
+            let (inner, name) = (
+                Arc::clone(&inner),
+                moves.fetch_add(1, Ordering::SeqCst).to_string(),
+            );
+            std::thread::spawn(move || {
+                expire_day(&inner, 1);
+                put_day(&inner, 1, &name, &[line(1, 1, "moved")]);
+            })
+            .join()
+            .unwrap();
+        }
+        Fate::Done
+    });
+    let colleague = Colleague::new(store);
+    colleague.sync();
+    assert_eq!(colleague.names(), ["other", "other"]);
+    moving.store(false, Ordering::SeqCst);
+    colleague.sync();
+    assert_eq!(colleague.names(), ["other", "other", "moved"]);
+}
+
+#[test]
 fn a_run_that_expired_is_gone() {
     let recorded = Recorded::new(1);
     let memory = Arc::new(InMemory::new());
