@@ -129,7 +129,7 @@ pub fn refused(path: Option<&Path>, error: &PolicyError) -> InputError {
     };
     let mistakes = error.mistakes.iter().map(|mistake| match mistake.position {
         Some(_) => format!("{}:{mistake}", path.display()),
-        None => mistake.to_string(),
+        None => format!("{}: {mistake}", path.display()),
     });
     let mistakes: Vec<String> = mistakes.collect();
     let mut hints: Vec<&str> = Vec::new();

@@ -91,6 +91,15 @@ impl PolicyMistake {
         self
     }
 
+    /// The mistake of an item as one of its list; all lists of a policy are of names.
+    pub(super) fn of_item(mut self) -> Self {
+        if self.path.is_empty() && self.message == "must be a text" {
+            "must be a list of texts".clone_into(&mut self.message);
+            self.hint = Some("put names such as 1 and yes in quotes".to_owned());
+        }
+        self
+    }
+
     fn wanted(expected: &str) -> Self {
         let wanted = match expected {
             "f64" => "a number",
@@ -130,6 +139,10 @@ impl de::Error for PolicyMistake {
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::wanted(&expected.to_string())
+    }
+
+    fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
         Self::wanted(&expected.to_string())
     }
 

@@ -139,6 +139,9 @@ pub struct Overrides {
     pub timeout: Option<Duration>,
 }
 
+/// Mistakes that are reported together.
+const MAX_MISTAKES: usize = 50;
+
 /// The policy of a gate without a file: numbers stay within half as much again of the baseline.
 const USUAL: &str = "
 version: 2
@@ -165,7 +168,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`PolicyError`] with every mistake of the file.
+    /// [`PolicyError`] with the mistakes of the file: of each metric the first of its meaning, at most 50.
     pub fn parse(text: &str, overrides: &Overrides) -> Result<Self, PolicyError> {
         let tree = yaml::parse(text)?;
         check_version(text, &tree)?;
@@ -179,6 +182,10 @@ impl Policy {
             mistake.position = tree.position_of(&mistake.path, mistake.is_key);
         }
         mistakes.sort_by_key(|mistake| mistake.position.map(|at| (at.line, at.column)));
+        if mistakes.len() > MAX_MISTAKES {
+            mistakes.truncate(MAX_MISTAKES);
+            mistakes.push(PolicyMistake::new(&[], "has more mistakes than these"));
+        }
         Err(PolicyError { mistakes })
     }
 
@@ -213,6 +220,9 @@ impl Policy {
         let cassette_max_age = file.cassette_max_age().map_err(|mistake| mistakes.push(mistake));
         let mut checks = Vec::with_capacity(file.metrics.len());
         for (name, demand) in file.metrics {
+            if mistakes.len() > MAX_MISTAKES {
+                break;
+            }
             let path = ["metrics".to_owned(), name.clone()];
             if mistakes.iter().any(|mistake| mistake.path.starts_with(&path)) {
                 continue;
@@ -320,7 +330,9 @@ fn check_version(text: &str, tree: &YamlNode) -> Result<(), PolicyMistake> {
         return Err(PolicyMistake::new(&[], "must be a mapping").at(tree.position));
     }
     let value = |line: &str| {
-        let value = line.strip_prefix("version")?.trim_start().strip_prefix(':')?;
+        let keys = ["version", "\"version\"", "'version'"];
+        let rest = keys.iter().find_map(|key| line.strip_prefix(key))?;
+        let value = rest.trim_start().strip_prefix(':')?;
         let value = value.split('#').next()?.trim();
         Some(value.trim_matches(['"', '\'']).to_owned())
     };
@@ -340,7 +352,7 @@ fn check_version(text: &str, tree: &YamlNode) -> Result<(), PolicyMistake> {
         .hint("rewrite a policy of version 1 as docs/policy.md says, or write a new one: tracer init"))
 }
 
-/// The file, and every mistake of its types: each is removed from the tree until the rest can be read.
+/// The file, and the mistakes of its types: each is removed from the tree until the rest can be read.
 fn deserialize(tree: &YamlNode) -> (Option<PolicyFile>, Vec<PolicyMistake>) {
     let mut rest = tree.clone();
     let mut mistakes = Vec::new();
@@ -348,9 +360,17 @@ fn deserialize(tree: &YamlNode) -> (Option<PolicyFile>, Vec<PolicyMistake>) {
         match PolicyFile::deserialize(&rest) {
             Ok(file) => return (Some(file), mistakes),
             Err(mistake) => {
+                // A required key of the wrong type is missing once it is removed.
+                let removed = |earlier: &PolicyMistake| match &*earlier.path {
+                    [key] => mistake.path.is_empty() && mistake.message == format!("needs {key}"),
+                    _ => false,
+                };
+                if mistakes.iter().any(removed) {
+                    return (None, mistakes);
+                }
                 let is_removed = rest.remove(&mistake.path);
                 mistakes.push(mistake);
-                if !is_removed {
+                if !is_removed || mistakes.len() > MAX_MISTAKES {
                     return (None, mistakes);
                 }
             }

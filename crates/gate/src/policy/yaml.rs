@@ -3,7 +3,6 @@
 use std::fmt;
 use std::slice;
 
-use serde::de::value::SeqDeserializer;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
@@ -45,6 +44,8 @@ pub(super) fn parse(text: &str) -> Result<YamlNode, PolicyMistake> {
     let options = serde_saphyr::options! {
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
+        // The stack of a small thread.
+        budget: serde_saphyr::budget! { max_depth: 16 },
     };
     let tree: Spanned<YamlValue> =
         serde_saphyr::from_str_with_options(text, options).map_err(|error| not_yaml(&error))?;
@@ -57,6 +58,19 @@ fn not_yaml(error: &Error) -> PolicyMistake {
         Error::DuplicateMappingKey { key, .. } => {
             PolicyMistake::new(&[key.as_deref().unwrap_or_default()], "is written twice")
                 .hint("keep one of the two")
+        }
+        Error::AliasError { error, .. } => not_yaml(error),
+        Error::MultipleDocuments { .. } => PolicyMistake::new(&[], "is more than one YAML document")
+            .hint("keep one: remove what follows `---`"),
+        Error::Budget { .. } => PolicyMistake::new(&[], "is nested too deeply, or too long")
+            .hint("a policy needs four levels at most"),
+        Error::RecursiveReferencesRequireWeakTypes { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => {
+            PolicyMistake::new(&[], "has an alias of itself, or of too much")
+                .hint("write the values instead of `*`")
         }
         other => {
             // The position carries the location, as for every other mistake.
@@ -127,7 +141,7 @@ impl<'de> Deserializer<'de> for &'de YamlNode {
             YamlValue::Integer(value) => visitor.visit_i64(*value),
             YamlValue::Number(value) => visitor.visit_f64(*value),
             YamlValue::Text(text) => visitor.visit_borrowed_str(text),
-            YamlValue::List(items) => visitor.visit_seq(SeqDeserializer::new(items.iter())),
+            YamlValue::List(items) => visitor.visit_seq(YamlItems(items.iter())),
             YamlValue::Mapping(entries) => visitor.visit_map(YamlEntries {
                 rest: entries.iter(),
                 value: None,
@@ -173,6 +187,22 @@ impl<'de> IntoDeserializer<'de, PolicyMistake> for &'de YamlNode {
 
     fn into_deserializer(self) -> Self {
         self
+    }
+}
+
+/// Says of an item of the wrong type what the list must be.
+struct YamlItems<'de>(slice::Iter<'de, YamlNode>);
+
+impl<'de> SeqAccess<'de> for YamlItems<'de> {
+    type Error = PolicyMistake;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, PolicyMistake> {
+        let item = self.0.next();
+        let read = item.map(|item| seed.deserialize(item).map_err(PolicyMistake::of_item));
+        read.transpose()
     }
 }
 

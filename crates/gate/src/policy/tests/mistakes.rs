@@ -46,7 +46,70 @@ fn text_that_is_not_yaml_is_refused() {
         "{message}"
     );
     assert_eq!(mistake("just words\n"), "1:1: the policy must be a mapping");
-    assert!(mistake("version: 2\nmetrics: {}\n---\nversion: 2\n").contains("is not YAML"));
+    let deep = format!("version: 2\nmetrics: {}\n", "[".repeat(70) + &"]".repeat(70));
+    for (text, message, hint) in [
+        (
+            "version: 2\nmetrics: {}\n---\nversion: 2\n",
+            "is more than one YAML document",
+            "keep one: remove what follows `---`",
+        ),
+        (
+            &deep,
+            "is nested too deeply, or too long",
+            "a policy needs four levels at most",
+        ),
+        (
+            "version: 2\nmetrics: &all {a: *all}\n",
+            "has an alias of itself, or of too much",
+            "write the values instead of `*`",
+        ),
+    ] {
+        let mistake = read(text).unwrap_err().mistakes.remove(0);
+        assert_eq!(
+            (&*mistake.message, mistake.hint.as_deref()),
+            (message, Some(hint))
+        );
+    }
+}
+
+#[test]
+fn a_value_of_another_type_is_one_mistake() {
+    let list = read(&with_metrics("  forbidden_tools: {none_of: [1, yes]}\n")).unwrap_err();
+    assert_eq!(
+        list.to_string(),
+        "3:30: metrics.forbidden_tools.none_of must be a list of texts"
+    );
+    assert_eq!(
+        list.mistakes[0].hint.as_deref(),
+        Some("put names such as 1 and yes in quotes")
+    );
+    assert_eq!(
+        mistake(&with_metrics("  no_loops: []\n")),
+        "3:13: metrics.no_loops must be a mapping"
+    );
+    assert_eq!(
+        mistake("version: 2\nmetrics: []\n"),
+        "2:10: metrics must be a mapping"
+    );
+    let several = read("version: 2\ntrials: many\n").unwrap_err();
+    assert_eq!(
+        several.to_string(),
+        "1:1: the policy needs metrics\n2:9: trials must be a whole number, at least 1"
+    );
+}
+
+#[test]
+fn at_most_fifty_mistakes_are_reported() {
+    for unknown in [50, 51, 20_000] {
+        for value in ["{}", "1"] {
+            let metrics: Vec<String> = (0..unknown).map(|at| format!("  m{at}: {value}\n")).collect();
+            let error = read(&with_metrics(&metrics.concat())).unwrap_err();
+            let last = error.mistakes.last().unwrap().to_string();
+            let is_cut = last == "the policy has more mistakes than these";
+            let lines = error.mistakes.len() - usize::from(is_cut);
+            assert_eq!((lines, is_cut), (50, unknown > 50), "{unknown}, {value}: {last}");
+        }
+    }
 }
 
 // gate-2, section 1
@@ -170,6 +233,7 @@ fn the_version_is_read_from_the_text_and_not_from_a_number() {
         "1:1: version must be 2 or 2.1"
     );
     assert!(read("version: '2.1' # new\nmetrics: {}\n").is_ok());
+    assert!(read("\"version\": 2\nmetrics: {}\n").is_ok());
     assert_eq!(
         mistake("version:\nmetrics: {}\n"),
         "1:1: version must be 2, on a line of its own"

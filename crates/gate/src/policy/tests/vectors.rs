@@ -15,6 +15,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("duplicate metric key: last one wins silently", STRICT),
     ("inapplicable invariant keys accepted and ignored", STRICT),
     ("unknown metric", OURS),
+    ("quoted version key is refused", "YAML: quotes change no key"),
     ("no version means v1", OUT),
     ("cli bad confidence", OUT),
     ("v1 version 1.0", OUT),
