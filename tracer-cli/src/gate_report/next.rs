@@ -98,7 +98,11 @@ fn rerun(report: &Report, writes_report: bool, place: fn(&str) -> &str) -> Strin
     for (option, file) in [("--policy", &gate.policy), ("--baseline", &gate.baseline)] {
         if let Some(file) = file {
             words.push(option.to_owned());
-            words.push(shell_quoted(place(&file.path)));
+            // What standard input had is gone: the reader names a file.
+            words.push(match &*file.path {
+                "-" => "FILE".to_owned(),
+                path => shell_quoted(place(path)),
+            });
         }
     }
     words.extend(gate.options.iter().map(|word| shell_quoted(word)));

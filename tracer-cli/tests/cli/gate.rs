@@ -99,7 +99,7 @@ fn nothing_to_check_is_an_error() {
     file(&sandbox, "empty.yaml", "version: 2\nmetrics: {}\n");
     sandbox
         .tracer(&["assert", SECOND, "--policy", "empty.yaml"])
-        .fails(2, &["has no check", "hint: "]);
+        .fails(2, &["empty.yaml: the policy has no check", "hint: "]);
 }
 
 #[test]

@@ -31,6 +31,16 @@ fn a_gate_without_a_trace_and_without_a_baseline() {
     insta::assert_snapshot!(with_next(&report(POLICY, None, &[trial(1, &good()), crashed(2)])));
 }
 
+#[test]
+fn a_policy_of_standard_input_is_left_to_name() {
+    let mut report = failed();
+    report.gate.policy.as_mut().unwrap().path = "-".to_owned();
+    assert_eq!(
+        next::without_runs(&report, Some("report.json"))[0].arguments,
+        "run --policy FILE --baseline .tracer/baselines/agent.json -- target/release/agent --ask 'where is it?'"
+    );
+}
+
 /// Names that would format, link, mention, break out of a table, a code span, a block or the document.
 const HOSTILE: [&str; 12] = [
     "`</code>`",
