@@ -120,14 +120,14 @@ pub(super) fn remember(redactor: RedactorId, name: &str, role: NameRole) {
 fn place(name: &str) -> usize {
     let bytes = name.as_bytes();
     let at = |position: usize| bytes.get(position).copied().unwrap_or_default();
-    let trial_from_runs = [
+    let sample = [
         bytes.len().to_le_bytes()[0],
         at(0),
         at(bytes.len() / 2),
         at(bytes.len().wrapping_sub(1)),
     ];
     // Multiplying spreads what names differ in over the high bits.
-    (u32::from_le_bytes(trial_from_runs).wrapping_mul(0x9e37_79b1) >> (u32::BITS - PLACES.ilog2())) as usize
+    (u32::from_le_bytes(sample).wrapping_mul(0x9e37_79b1) >> (u32::BITS - PLACES.ilog2())) as usize
 }
 
 #[cfg(test)]

@@ -80,20 +80,39 @@ fn every_published_prefix_takes_linear_work() {
     );
 }
 
+/// Triggers whose lists of secrets begin before the cut, and are followed to their end, item by item.
+const LISTS: &[&str] = &[
+    "token: ",
+    "\"secret\": {\"a\": \"aB3dE5fG7hI9jK1l\", ",
+    "passwords:\n  - ",
+];
+
 #[test]
 fn a_text_that_is_cut_takes_what_is_kept_of_it() {
     let redactor = redactor(500);
-    for trigger in 0..TRIGGERS.len() {
+    let mut complaints = Vec::new();
+    for (trigger, text) in TRIGGERS.iter().enumerate() {
         for (name, arrange) in ARRANGEMENTS {
             let [short, long] = [2_000, 60_000].map(|bytes| hostile(trigger, *arrange, bytes));
             let (short, long) = (looked_at(&redactor, &short), looked_at(&redactor, &long));
-            // A list of secrets that begins before the cut is passed to its end.
-            assert!(
-                long <= 16 * (short + FREE) + 4 * 60_000,
-                "{name} {trigger}: {short}, {long}"
-            );
+            let is_list = LISTS.contains(text);
+            let most = if is_list {
+                16 * (short + FREE)
+            } else {
+                2 * (short + FREE)
+            };
+            // A secret that begins before the cut is passed to its end, by at most two rules.
+            if long > most + 2 * 60_000 {
+                complaints.push(format!("{name} {text:?}: {short}, {long}"));
+            }
         }
     }
+    assert!(
+        complaints.is_empty(),
+        "{}\n{}",
+        complaints.len(),
+        complaints.join("\n")
+    );
 }
 
 /// Texts of about this length that hold no secret, as programs write them.
