@@ -6,12 +6,18 @@ use memchr::{memchr, memmem, memrchr};
 
 use super::place::SecretPlace;
 use super::rules::{Parts, Scheme, TokenFormat, is_url_safe};
-use super::text::{AHEAD, BACK, Text};
+use super::text::{AHEAD, BACK, Text, count};
 use super::value::{MAX_JUDGED, is_blank, is_code, is_number, is_placeholder, is_plausible, looks_random};
 
-/// A key in a published format.
-pub(super) fn token(text: Text<'_>, anchor: Range<usize>, format: &TokenFormat) -> Option<SecretPlace> {
-    if !text.has(anchor.start, format.prefix) || (format.is_common && !text.is_word_start(anchor.start)) {
+/// A key in a published format. The last secret ends at `secret_end`, where a word may begin.
+pub(super) fn token(
+    text: Text<'_>,
+    anchor: Range<usize>,
+    format: &TokenFormat,
+    secret_end: usize,
+) -> Option<SecretPlace> {
+    let is_word_start = || anchor.start == secret_end || text.is_word_start(anchor.start);
+    if !text.has(anchor.start, format.prefix) || (format.is_common && !is_word_start()) {
         return None;
     }
     let seen = text.run(anchor.end, MAX_JUDGED, format.body);
@@ -25,11 +31,13 @@ pub(super) fn token(text: Text<'_>, anchor: Range<usize>, format: &TokenFormat) 
         .then(|| SecretPlace::new(anchor.start, text.end_of(seen, format.body)))
 }
 
-/// A private key block, whole or cut short.
-pub(super) fn private_key(text: Text<'_>, anchor: Range<usize>) -> Option<SecretPlace> {
+/// A private key block, whole or cut short. From the last block to `searched` there is no `-----END `.
+pub(super) fn private_key(text: Text<'_>, anchor: Range<usize>, searched: &mut usize) -> Option<SecretPlace> {
     /// The longest label: `PGP PRIVATE KEY BLOCK` and the like.
     const MAX_LABEL_BYTES: usize = 40;
     const END: &str = "-----END ";
+    /// The longest block whose lines stand in something else.
+    const MAX_BLOCK_BYTES: usize = 64 * 1024;
     let is_label = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ';
     let label_end = text.run(anchor.end, MAX_LABEL_BYTES, is_label);
     let is_private = memmem::find(text.slice(anchor.end, label_end), b"PRIVATE KEY").is_some();
@@ -72,11 +80,30 @@ pub(super) fn private_key(text: Text<'_>, anchor: Range<usize>) -> Option<Secret
         }
         end += 1;
     }
-    let lines = text.slice(body, end.min(body + AHEAD));
-    let is_line = |word: &[u8]| word.len() >= 16;
-    let has_key = lines
-        .split(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')))
-        .any(is_line);
+    let has_word = |end: usize, is_line: fn(&[u8]) -> bool| {
+        text.slice(body, end.min(body + AHEAD))
+            .split(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')))
+            .any(is_line)
+    };
+    if !is_closed && has_word(body + AHEAD, looks_random) {
+        // Its lines may have numbers, signs or quotes around them.
+        let limit = body + MAX_BLOCK_BYTES;
+        let from = end.max(*searched).min(limit);
+        let found = memmem::find(text.slice(from, limit), END.as_bytes()).map(|offset| from + offset);
+        count(found.unwrap_or(limit).min(text.0.len()).saturating_sub(from));
+        *searched = found.unwrap_or(limit).max(*searched);
+        let label = text.slice(anchor.end, label_end);
+        let is_of_this = |closing: &usize| {
+            let other = memmem::find(text.slice(end, *closing), b"-----BEGIN ");
+            count(other.map_or(*closing, |offset| end + offset).saturating_sub(end));
+            other.is_none() && text.slice(closing + END.len(), closing + END.len() + label.len()) == label
+        };
+        if let Some(closing) = found.filter(is_of_this) {
+            let behind = text.run(closing + END.len() + label.len(), 5, |byte| byte == b'-');
+            return Some(SecretPlace::new(anchor.start, behind));
+        }
+    }
+    let has_key = has_word(end, |word| word.len() >= 16);
     (has_key || is_closed).then(|| {
         SecretPlace::new(
             anchor.start,
@@ -97,7 +124,7 @@ pub(super) fn parts(
             if anchor.start < *rejected || !text.has(anchor.start, "eyJ") {
                 return None;
             }
-            let header = text.run(anchor.start, AHEAD, is_url_safe);
+            let header = text.end_of(anchor.start, is_url_safe);
             let payload = text.run(header + 1, AHEAD, is_url_safe);
             if header - anchor.start < 10 || text.at(header) != b'.' || payload <= header + 10 {
                 *rejected = header;
@@ -110,11 +137,13 @@ pub(super) fn parts(
             ))
         }
         Parts::Telegram => {
+            if !text.has(anchor.start, ":AA") {
+                return None;
+            }
             let start = text.run_back(anchor.start, 13, |byte| byte.is_ascii_digit());
             let end = text.run(anchor.start + 1, 41, is_url_safe);
-            let is_token =
-                (8..=12).contains(&(anchor.start - start)) && (34..=41).contains(&(end - anchor.start));
-            is_token.then(|| SecretPlace::new(start, end))
+            let is_token = (8..=12).contains(&(anchor.start - start)) && end - anchor.start >= 34;
+            is_token.then(|| SecretPlace::new(start, text.end_of(end, is_url_safe)))
         }
         Parts::Discord => {
             let at = anchor.start;
@@ -126,8 +155,8 @@ pub(super) fn parts(
             let is_token = (23..=28).contains(&(at - start))
                 && matches!(text.at(start), b'M' | b'N' | b'O')
                 && text.run(at + 1, 7, is_url_safe) == at + 7
-                && (27..=45).contains(&(end - (at + 8)));
-            is_token.then(|| SecretPlace::new(start, end))
+                && end - (at + 8) >= 27;
+            is_token.then(|| SecretPlace::new(start, text.end_of(end, is_url_safe)))
         }
     }
 }
@@ -137,21 +166,24 @@ pub(super) fn login(text: Text<'_>, start: usize) -> Option<SecretPlace> {
     let is_url = |byte: u8| {
         !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'\0')
     };
-    let authority = text.run(start, AHEAD, |byte| {
-        is_url(byte) && !matches!(byte, b'/' | b'?' | b'#')
-    });
+    let is_authority = |byte: u8| is_url(byte) && !matches!(byte, b'/' | b'?' | b'#');
+    let authority = text.run(start, AHEAD, is_authority);
+    // Only a run longer than any host and login has no end in sight.
+    let is_endless = authority - start >= AHEAD;
     let mut login_end = memrchr(b'@', text.slice(start, authority)).map(|offset| start + offset);
-    if login_end.is_none() {
+    let colon = memchr(b':', text.slice(start, authority));
+    if login_end.is_none() && colon.is_none() {
+        let is_user = is_endless && looks_random(text.judged(start, authority));
+        login_end = is_user.then(|| text.end_of(authority, |byte| is_authority(byte) && byte != b'@'));
+    } else if login_end.is_none() {
         // A password may hold a sign that it should not; then what looks like a port is none.
-        let colon = start + memchr(b':', text.slice(start, authority))?;
+        let colon = start + colon?;
         let port = text.slice(colon + 1, authority);
         if port.is_empty() || is_number(port) || is_placeholder(port) {
             return None;
         }
         let all = text.run(authority, AHEAD, is_url);
-        // Only a run longer than any login has no end in sight.
         let sign = memchr(b'@', text.slice(authority, all)).map(|offset| authority + offset);
-        let is_endless = authority - start >= AHEAD;
         login_end = sign.or_else(|| is_endless.then(|| text.end_of(all, is_url)));
     }
     let login_end = login_end?;
@@ -195,8 +227,8 @@ impl Credentials {
         let seen = text.run(start, MAX_JUDGED, is_token68);
         let seen = text.run(seen, 4, |byte| byte == b'=');
         // After `name=` there would be a parameter, not padding.
-        let is_padded = text.before(seen) != b'='
-            || !(text.at(seen).is_ascii_alphanumeric() || matches!(text.at(seen), b'"' | b'\''));
+        let is_value = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'\'');
+        let is_padded = text.before(seen) != b'=' || !(is_value(text.at(seen)) || text.is_marker(seen));
         (start > scheme_end && seen > start && is_padded).then_some(Self { start, seen })
     }
 

@@ -42,7 +42,7 @@ pub(super) fn find(
     if ends_word && text.at(anchor.end).is_ascii_alphabetic() {
         return None;
     }
-    let name = AssignedName::around(text, &anchor)?;
+    let name = AssignedName::around(text, &anchor, places.covered.end)?;
     let bytes = text.slice(name.start, name.end);
     let meaning = || keys.meaning(bytes);
     if let Some(assigned) = assigned(text, &name) {
@@ -126,7 +126,7 @@ fn assigned(text: Text<'_>, name: &AssignedName) -> Option<Assigned> {
     Some(Assigned {
         value: value.end,
         is_colon,
-        is_tight: separator == name.outer.1,
+        is_tight: separator == end,
         has_lines: value.has_lines,
     })
 }

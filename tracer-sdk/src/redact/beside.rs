@@ -29,7 +29,7 @@ const CDATA: &str = "<![CDATA[";
 
 /// The values of the members behind one whose text is the name of a secret.
 pub(super) fn siblings(text: Text<'_>, name: &AssignedName, meaning: NameMeaning, places: &mut SecretPlaces) {
-    let blanks = text.run_back(name.outer.0, MAX_ROLE_BYTES, |byte| matches!(byte, b' ' | b'\t'));
+    let blanks = text.run_back(name.outer.0, MAX_ROLE_BYTES, |byte| byte.is_ascii_whitespace());
     let is_markup = text.before(blanks) == b'=';
     if !is_markup && text.before(blanks) != b':' {
         return;
@@ -59,9 +59,9 @@ pub(super) fn siblings(text: Text<'_>, name: &AssignedName, meaning: NameMeaning
         let is_value =
             NameRole::of(text.slice(inner + 1, inner_end)) == NameRole::Value && text.at(inner_end) == b'>';
         let content = match has_inner {
-            true if is_value => content(text, inner_end + 1),
+            true if is_value => content(text, inner_end + 1, places),
             true => None,
-            false => content(text, close + 1),
+            false => content(text, close + 1, places),
         };
         if let Some(place) =
             content.filter(|place| is_content(text.judged(place.start, place.end), meaning, is_property))
@@ -86,18 +86,16 @@ pub(super) fn members(
 ) -> usize {
     let mut end = start;
     for _ in 0..MAX_MEMBERS {
-        let between = text.run(end, MAX_BETWEEN, |byte| {
-            byte.is_ascii_whitespace() || is_quote(byte) || matches!(byte, b',' | b';' | b'\\')
-        });
-        // The letter of an escaped line break.
-        let is_escape = text.before(between) == b'\\' && text.at(between) == b'n';
-        let name_start = if is_escape {
-            text.run(between + 1, MAX_BETWEEN, |byte| {
-                is_quote(byte) || matches!(byte, b' ' | b'\\')
-            })
-        } else {
-            between
-        };
+        let mut name_start = end;
+        loop {
+            name_start = text.run(name_start, MAX_BETWEEN, |byte| {
+                byte.is_ascii_whitespace() || is_quote(byte) || matches!(byte, b',' | b';' | b'\\')
+            });
+            if name_start - end >= MAX_BETWEEN || !text.is_escape(name_start) {
+                break;
+            }
+            name_start += 1;
+        }
         let name_end = text.run(name_start, MAX_ROLE_BYTES + 1, is_role_name);
         let member = text.slice(name_start, name_end);
         let separator = text.run(name_end, 8, |byte| is_quote(byte) || matches!(byte, b'\\' | b' '));
@@ -162,8 +160,8 @@ pub(super) fn element(
     let prefix = text.run_back(name.start, MAX_ROLE_BYTES, |byte| is_name(byte) || byte == b':');
     if text.before(prefix) == b'<' {
         let close = text.run(name.end, BACK, |byte| !matches!(byte, b'<' | b'>'));
-        let place =
-            (text.at(close) == b'>' && text.before(close) != b'/').then(|| content(text, close + 1))??;
+        let place = (text.at(close) == b'>' && text.before(close) != b'/')
+            .then(|| content(text, close + 1, places))??;
         return is_content(text.judged(place.start, place.end), meaning()?, true).then_some(place);
     }
     if text.before(name.start) == b'>' && text.has(name.end, "</") {
@@ -174,7 +172,7 @@ pub(super) fn element(
         let next = text.run(open, BACK, |byte| byte != b'>');
         if NameRole::of(text.slice(tag, name.start - 1)) == NameRole::Name && is_next && text.at(next) == b'>'
         {
-            let place = content(text, next + 1)?;
+            let place = content(text, next + 1, places)?;
             if is_content(text.judged(place.start, place.end), meaning()?, true) {
                 places.push(place);
             }
@@ -184,12 +182,19 @@ pub(super) fn element(
 }
 
 /// The text of the element whose tag ends before `start`, up to the closing tag.
-fn content(text: Text<'_>, start: usize) -> Option<SecretPlace> {
+fn content(text: Text<'_>, start: usize, places: &mut SecretPlaces) -> Option<SecretPlace> {
     let is_quoted = text.has(start, CDATA);
     let start = if is_quoted { start + CDATA.len() } else { start };
-    let end = text.end_of(start, |byte| {
-        !(matches!(byte, b'<' | b'\0') || (is_quoted && byte == b']'))
-    });
+    let end = if places.content.contains(&start) && !is_quoted {
+        places.content.end
+    } else {
+        text.end_of(start, |byte| {
+            !(matches!(byte, b'<' | b'\0') || (is_quoted && byte == b']'))
+        })
+    };
+    if !is_quoted {
+        places.content = start..end;
+    }
     // One word that is longer than any other may be cut.
     let is_endless = || {
         end - start >= AHEAD

@@ -2,23 +2,29 @@
 
 use std::ops::Range;
 
-use super::place::SecretPlace;
+use memchr::memmem;
+
+use super::place::{SecretPlace, SecretPlaces};
 use super::rules::{PasswordCommand, is_url_safe};
 use super::text::{AHEAD, BACK, Text};
 use super::value::{MAX_JUDGED, is_path, is_placeholder, is_plausible, looks_random};
 
-/// The password in the line of a command, also in a list of arguments.
-pub(super) fn password(
+/// The password in the line of a command, also in a list of arguments; all passwords of its logins.
+pub(super) fn passwords(
     text: Text<'_>,
     anchor: Range<usize>,
     command: &PasswordCommand,
-) -> Option<SecretPlace> {
+    places: &mut SecretPlaces,
+) {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    if !text.has(anchor.start, command.words)
-        || is_word(text.before(anchor.start))
-        || is_word(text.at(anchor.end))
-    {
-        return None;
+    let secret_end = places.covered.end;
+    let is_command = |start: usize| {
+        text.has(start, command.words)
+            && (start == secret_end || text.is_word_start(start))
+            && !is_word(text.at(start + command.words.len()))
+    };
+    if !is_command(anchor.start) {
+        return;
     }
     let mut end = anchor.end;
     // A line goes on behind a backslash.
@@ -29,10 +35,13 @@ pub(super) fn password(
         }
         end += 1;
     }
-    let line = text.slice(anchor.end, end.min(anchor.end + AHEAD));
+    let mut line = text.slice(anchor.end, end.min(anchor.end + AHEAD));
+    // The next command has options of its own.
+    let next = memmem::find_iter(line, command.words).find(|offset| is_command(anchor.end + offset));
+    line = next.map_or(line, |next| text.slice(anchor.end, anchor.end + next));
     let dashes = memchr::memchr_iter(b'-', line).map(|offset| anchor.end + offset);
-    let mut options = dashes.filter(|at| matches!(text.before(*at), b' ' | b'\t' | b'"' | b'\''));
-    options.find_map(|at| {
+    let options = dashes.filter(|at| matches!(text.before(*at), b' ' | b'\t' | b'"' | b'\''));
+    let found = options.filter_map(|at| {
         let option = command.options.iter().find(|option| text.has(at, option))?;
         let behind = at + option.len();
         if command.is_login {
@@ -53,7 +62,10 @@ pub(super) fn password(
         let is_secret =
             fits && seen > start && text.at(start) != b'-' && !is_placeholder(text.judged(start, seen));
         is_secret.then(|| SecretPlace::new(start, text.end_of(seen, is_value)))
-    })
+    });
+    // Of `sshpass -p … ssh -p 22` the second is a port.
+    let most = if command.is_login { usize::MAX } else { 1 };
+    found.take(most).for_each(|place| places.push(place));
 }
 
 /// The password behind ` -u`, whatever the command.
@@ -87,9 +99,10 @@ fn password_of_login(text: Text<'_>, option_end: usize) -> Option<SecretPlace> {
 
 /// The password in `IDENTIFIED WITH plugin BY '…'`.
 pub(super) fn identified_by(text: Text<'_>, end: usize) -> Option<SecretPlace> {
-    let by = (end..end + BACK).find(|at| text.has_ignoring_case(*at, " by"))?;
+    let is_word = |at: usize| text.before(at).is_ascii_whitespace() || text.is_escape(at - 1);
+    let by = (end + 1..end + BACK).find(|at| text.has_ignoring_case(*at, "by") && is_word(*at))?;
     let quoted = text
-        .quoted(text.gap(by + 3).end)
+        .quoted(text.gap(by + 2).end)
         .filter(|quoted| text.before(quoted.start) != b'`')?;
     (!is_placeholder(quoted.judged(text)))
         .then(|| SecretPlace::new(quoted.start, quoted.end(text, usize::MAX)))

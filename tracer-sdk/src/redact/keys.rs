@@ -39,6 +39,8 @@ pub(crate) enum NameMeaning {
 /// Confidence that a place holds the value of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confidence {
+    /// A string of a value right beside its name: in a pair, a member, behind its option.
+    Named,
     /// An argument behind its option.
     Explicit,
     /// JSON, an element, an environment variable, a member beside its name.
@@ -52,7 +54,7 @@ impl NameMeaning {
     pub(crate) fn hides(self, value: &[u8], confidence: Confidence) -> bool {
         match (self, confidence) {
             (Self::Secret, Confidence::Likely) | (Self::Word, _) => is_plausible(value, 6),
-            (Self::Secret, _) => !is_placeholder(value),
+            (Self::Secret, _) | (Self::Token, Confidence::Named) => !is_placeholder(value),
             (Self::Token, Confidence::Explicit) => !is_number(value) && !is_placeholder(value),
             (Self::Token, Confidence::Structured) => {
                 !is_number(value) && (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)
@@ -306,9 +308,10 @@ impl RedactKeys {
         Self(redact_keys.iter().filter_map(|key| RedactKey::new(key)).collect())
     }
 
-    /// Letters of each key, as a name in a text contains them.
-    pub(super) fn letters(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(|key| key.letters.as_slice())
+    /// Letters of each key of the user's own, as a name in a text contains them.
+    pub(super) fn own_letters(&self) -> impl Iterator<Item = &[u8]> {
+        let own = self.0.iter().filter(|key| !key.is_default);
+        own.map(|key| key.letters.as_slice())
     }
 
     pub(super) fn verdict(&self, name: &FoldedName) -> KeyVerdict {
@@ -426,11 +429,11 @@ impl NameRole {
 
     /// Says whether `value` in a member with this role is a secret beside one with the role `naming` whose text means this.
     pub(super) fn holds_secret(self, value: &[u8], naming: Self, meaning: NameMeaning) -> bool {
-        // Labels and defaults are as often read by people.
-        let confidence = if (self, naming) == (Self::Value, Self::Name) {
-            Confidence::Structured
-        } else {
-            Confidence::Likely
+        let (meaning, confidence) = match (self, naming, meaning) {
+            (Self::Value, Self::Name, _) => (meaning, Confidence::Named),
+            // Labels and defaults are as often read by people, but what they hold is no code.
+            (.., NameMeaning::Token) => (NameMeaning::Secret, Confidence::Likely),
+            _ => (meaning, Confidence::Likely),
         };
         self.is_value() && naming.is_name() && meaning.hides(value, confidence)
     }

@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::rules::is_url_safe;
 use super::text::{BACK, Text, count};
+use crate::format::names::markers::REDACTED;
 
 /// A name that may be that of a secret.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +24,10 @@ pub(super) fn is_name(byte: u8) -> bool {
 }
 
 impl AssignedName {
-    /// The name that the anchor is part of, when something follows it that a value may follow.
-    pub(super) fn around(text: Text<'_>, anchor: &Range<usize>) -> Option<Self> {
+    /// The name that the anchor is part of, when something follows it that a value may follow. Within the last secret, which ends
+    /// at `secret_end`, no name begins.
+    pub(super) fn around(text: Text<'_>, anchor: &Range<usize>, secret_end: usize) -> Option<Self> {
+        let floor = if secret_end <= anchor.start { secret_end } else { 0 };
         let mut end = anchor.end;
         while end - anchor.end < BACK
             && is_name(text.at(end))
@@ -46,7 +51,10 @@ impl AssignedName {
             if let Some(wide) = (start..end).rev().find(|at| is_wide_separator(text, *at)) {
                 start = wide + 3;
             }
+            let marker = memmem::rfind(text.slice(start, end), REDACTED.as_bytes());
             start
+                .max(floor)
+                .max(marker.map_or(0, |at| start + at + REDACTED.len()))
         };
         let mut start = back(anchor.start, false);
         // A longer run is no name, unless that is a sentence in a script without blanks.
@@ -56,6 +64,7 @@ impl AssignedName {
             }
             start = text.run_back(anchor.start, BACK, |byte| is_name(byte) && byte.is_ascii());
         }
+        start += usize::from(start < anchor.start && text.is_escape(start));
         let quote = closing.map_or(0, |(_, quote)| quote);
         if quote != 0 && text.before(start) != quote {
             let with_blanks = back(start, true);

@@ -98,7 +98,14 @@ fn yaml_items(text: Text<'_>, start: usize, places: &mut SecretPlaces) {
             }
         }
         // A quote, and a comment, may be there.
-        let line_end = text.run(end, AHEAD, |byte| !matches!(byte, b'\n' | b'\r'));
+        let mut line_end = end;
+        loop {
+            line_end = text.run(line_end, AHEAD, |byte| !matches!(byte, b'\n' | b'\r' | b'\\'));
+            if text.at(line_end) != b'\\' || text.is_escape(line_end + 1) || line_end - end >= AHEAD {
+                break;
+            }
+            line_end += 1;
+        }
         item = text.gap(line_end).end;
     }
     if may_extend {

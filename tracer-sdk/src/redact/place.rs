@@ -33,6 +33,8 @@ pub(super) struct SecretPlaces {
     pub(super) covered: Range<usize>,
     /// As far as a list or an object was looked through for random texts.
     pub(super) nested_until: usize,
+    /// The text of an element that was read last.
+    pub(super) content: Range<usize>,
 }
 
 impl SecretPlaces {

@@ -9,7 +9,7 @@ pub(super) enum AnchorRule {
     /// A published key format: its prefix, and a body.
     Token(&'static TokenFormat),
     /// A private key block.
-    Between,
+    PrivateKey,
     /// A URL with a user.
     Login,
     /// A token that is known by its parts.
@@ -150,7 +150,7 @@ const ENDS_OF_NAMES: &[&str] = &[
 ];
 
 const OTHERS: &[(&str, AnchorRule)] = &[
-    ("-----BEGIN ", AnchorRule::Between),
+    ("-----BEGIN ", AnchorRule::PrivateKey),
     ("://", AnchorRule::Login),
     ("eyJ", AnchorRule::Parts(Parts::WebToken)),
     (":AA", AnchorRule::Parts(Parts::Telegram)),
@@ -161,10 +161,14 @@ const OTHERS: &[(&str, AnchorRule)] = &[
     ("identified", AnchorRule::Identified),
 ];
 
-/// Number of letters of a redact key of the user's own that are its anchor: the last, which no separator divides.
+/// Number of letters of a redact key of the user's own that are its anchor: the last.
 const LETTERS_OF_KEY: usize = 3;
 
-/// The anchors of secrets in a text, each with its rule. `keys` are the letters of the redact keys.
+/// Separators that may be between any two of them.
+const SEPARATORS: [&str; 6] = ["", "_", "__", "-", ".", " "];
+
+/// The anchors of secrets in a text, each with its rule. `keys` are the letters of the redact keys of the user's own; the default
+/// ones have [`NAMES`] in them.
 pub(super) fn anchors<'k>(keys: impl Iterator<Item = &'k [u8]>) -> Vec<(Vec<u8>, AnchorRule)> {
     let of_others = OTHERS.iter().copied();
     let of_formats = FORMATS
@@ -198,13 +202,28 @@ pub(super) fn anchors<'k>(keys: impl Iterator<Item = &'k [u8]>) -> Vec<(Vec<u8>,
     }
     for key in keys {
         let key = String::from_utf8_lossy(key);
-        if !NAMES.iter().any(|name| key.contains(name)) {
-            let start = key
-                .char_indices()
-                .rev()
-                .nth(LETTERS_OF_KEY - 1)
-                .map_or(0, |(start, _)| start);
-            add_name(key.get(start..).unwrap_or_default(), false);
+        let letters = key.chars().rev().take(LETTERS_OF_KEY);
+        let with_letter = |ends: Vec<String>, letter: char| {
+            let separators = if ends.is_empty() {
+                &[""]
+            } else {
+                SEPARATORS.as_slice()
+            };
+            let ends = if ends.is_empty() {
+                vec![String::new()]
+            } else {
+                ends
+            };
+            let spelled = |end: &String| {
+                separators
+                    .iter()
+                    .map(|between| format!("{letter}{between}{end}"))
+                    .collect::<Vec<_>>()
+            };
+            ends.iter().flat_map(spelled).collect()
+        };
+        for end in letters.fold(Vec::new(), with_letter) {
+            add_name(&end, false);
         }
     }
     anchors

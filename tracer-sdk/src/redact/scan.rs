@@ -29,7 +29,7 @@ struct Anchors {
 
 impl Anchors {
     fn new(keys: &RedactKeys, environment: &EnvironmentSecrets) -> Self {
-        let mut anchors = anchors(keys.letters());
+        let mut anchors = anchors(keys.own_letters());
         anchors.extend(
             environment
                 .anchors()
@@ -61,7 +61,7 @@ pub(super) struct Scanner {
 
 impl Scanner {
     pub(super) fn new(environment: EnvironmentSecrets, keys: &RedactKeys) -> Self {
-        let anchors = if environment.is_empty() && keys.letters().eq(DEFAULTS.letters()) {
+        let anchors = if environment.is_empty() && keys.own_letters().next().is_none() {
             Arc::clone(&DEFAULT_ANCHORS)
         } else {
             Arc::new(Anchors::new(keys, &environment))
@@ -104,7 +104,7 @@ impl Scanner {
         let until = |places: &SecretPlaces| max_bytes.saturating_add(places.saved + BACK).min(text.0.len());
         let mut input = Input::new(text.0).range(..until(places));
         let mut state = OverlappingState::start();
-        let mut rejected = 0;
+        let (mut rejected, mut searched) = (0, 0);
         loop {
             automaton.find_overlapping(input.clone(), &mut state);
             let Some(hit) = state.get_match() else {
@@ -130,11 +130,14 @@ impl Scanner {
                     .environment
                     .find(text.0, hit.start())
                     .map(|end| SecretPlace::new(hit.start(), end)),
-                AnchorRule::Command(command) => commands::password(text, hit.range(), command),
+                AnchorRule::Command(command) => {
+                    commands::passwords(text, hit.range(), command, places);
+                    None
+                }
                 AnchorRule::LoginOption => commands::login_option(text, hit.range()),
                 AnchorRule::Identified => commands::identified_by(text, hit.end()),
-                AnchorRule::Token(format) => anchored::token(text, hit.range(), format),
-                AnchorRule::Between => anchored::private_key(text, hit.range()),
+                AnchorRule::Token(format) => anchored::token(text, hit.range(), format, places.covered.end),
+                AnchorRule::PrivateKey => anchored::private_key(text, hit.range(), &mut searched),
                 AnchorRule::Login => anchored::login(text, hit.end()),
                 AnchorRule::Parts(parts) => anchored::parts(text, hit.range(), parts, &mut rejected),
                 AnchorRule::Scheme(scheme) => anchored::scheme(text, hit.end(), scheme),

@@ -106,11 +106,14 @@ impl<'a> Text<'a> {
     /// Says whether a word may begin at `position`: not after a letter, digit, `_` or `-`, unless that is an escape like `\n`.
     pub(super) fn is_word_start(self, position: usize) -> bool {
         let before = self.before(position);
-        let is_escape =
-            || matches!(before, b'n' | b't' | b'r') && self.before(position.saturating_sub(1)) == b'\\';
         !(before.is_ascii_alphanumeric() || matches!(before, b'_' | b'-'))
-            || is_escape()
+            || self.is_escape(position.saturating_sub(1))
             || self.is_behind_marker(position)
+    }
+
+    /// Says whether the letter at `position` is that of an escaped line break or tab.
+    pub(super) fn is_escape(self, position: usize) -> bool {
+        matches!(self.at(position), b'n' | b'r' | b't') && self.before(position) == b'\\'
     }
 
     fn is_behind_marker(self, position: usize) -> bool {

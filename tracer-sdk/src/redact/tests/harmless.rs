@@ -155,6 +155,9 @@ const TEXTS: &[&str] = &[
     "secrets:\n  value: required\ntoken:\n  description: text\nother: aB3dE5fG7hI9",
     "mnemonic: mov, \"mnemonic\": \"vaddps\", storage_key: user/uploads/report-2024.pdf",
     "The bucket identified by `offset + 2^n` is empty. fn token(&self) -> Option<Token> { self.map(Vec::<u8>::new) }",
+    "12345678:aab3c4d5e6f708192a3b4c5d6e7f8091a2b3c4",
+    "sshpass -p $PASS ssh -p 2222 host",
+    "C:\\token_type\\new.txt",
     "ENV PATH /usr/local/bin:$PATH\nENV TOKEN_LIMIT 4096",
 ];
 

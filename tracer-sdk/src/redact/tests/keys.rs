@@ -195,6 +195,58 @@ fn redact_keys_of_the_user_are_compared_by_words_too() {
 }
 
 #[test]
+fn redact_keys_of_the_user_count_in_texts_however_they_are_divided() {
+    let keys = [
+        "tax_id",
+        "client_id",
+        "account_no",
+        "employeeNr",
+        "credit card no",
+        "my_x",
+        "has_ignore",
+        "app_asset",
+        "work_eyes",
+        "steuernummer",
+        "ÜB_ER",
+    ];
+    let settings = RedactionSettings {
+        redact_keys: keys.map(str::to_owned).to_vec(),
+        ..RedactionSettings::default()
+    };
+    let redactor = Redactor::new(&settings, []);
+    let spelled = |key: &str, separator: &str| key.replace('_', separator);
+    for key in keys {
+        for name in [
+            key.to_owned(),
+            key.to_uppercase(),
+            spelled(key, ""),
+            spelled(key, "-"),
+            spelled(key, "."),
+            spelled(key, "__"),
+        ] {
+            for text in [
+                format!("\"{name}\": \"¤\""),
+                format!("<{name}>¤</{name}>"),
+                format!("{name}=¤"),
+            ] {
+                // A blank ends a name without quotes.
+                if name.contains(' ') && !text.starts_with('"') {
+                    continue;
+                }
+                let given = text.replace('¤', "kv9ZpL2mQ8xW4tR7aB3dE5fG");
+                assert_eq!(redactor.text(&given), text.replace('¤', "__REDACTED__"));
+            }
+        }
+    }
+    for text in [
+        "taxi_drive=kv9ZpL2mQ8xW4tR7",
+        "\"paid\": \"kv9ZpL2mQ8xW4tR7aB3dE5fG\"",
+    ] {
+        assert_eq!(redactor.text(text), text);
+    }
+}
+
+#[test]
 fn without_redaction_every_key_stays() {
     let settings = RedactionSettings {
         redact: false,

@@ -227,6 +227,16 @@ fn a_name_counts_however_much_is_written_before_it_without_a_blank() {
     }
 }
 
+#[test]
+fn secrets_right_behind_each_other_are_cleaned_at_once() {
+    let redactor = redactor();
+    let texts = || SHAPES.iter().map(|shape| shape(&mut Dice::new(7)).text);
+    for text in texts().flat_map(|first| texts().map(move |second| first.clone() + &second)) {
+        let once = redactor.text(&text);
+        assert_eq!(redactor.text(&once), once);
+    }
+}
+
 proptest! {
     #[test]
     fn no_secret_leaves_whatever_is_around_it(

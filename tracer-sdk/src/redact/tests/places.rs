@@ -260,6 +260,19 @@ const OTHER_TEXTS: &[&str] = &[
     "curl --proxy-user 'ada:¤' https://x",
     "curl -X POST https://x \\\n  --user ada:¤ \\\n  -d x",
     "wget --user=ada:¤ https://x",
+    "curl --user ada:¤ --proxy-user bob:¤ x",
+    "IDENTIFIED\nBY '¤'",
+    "IDENTIFIED\tBY '¤'",
+    "IDENTIFIED WITH x\r\nBY '¤'",
+    r"IDENTIFIED\nBY '¤'",
+    r#"{"cmd":"agent \\\n--token ¤"}"#,
+    r#"x\nPASSWORD "¤""#,
+    r#"{"a":"x\ntoken: ¤"}"#,
+    r#"{"a":"x\n\ttoken: ¤"}"#,
+    r"x\nsecret: ¤",
+    r"x\r\npwd=¤",
+    r"x\nsshpass -p ¤ ssh",
+    r"x\nmysql -p¤",
     "find_user_by_token(\"¤\")",
     "Client::new().service_key(\"¤\")",
     "set_service_key('¤')",
@@ -324,6 +337,46 @@ fn a_random_value_survives_in_no_text_that_names_it() {
     assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
 }
 
+/// Views of a file whose lines are `¤`, with what is before each line and behind it.
+const VIEWS: &[(&str, &str, &str)] = &[
+    ("", "", "\n"),
+    ("", "     7→", "\n"),
+    ("1 | ", "12 | ", "\n"),
+    ("> ", "> ", "\n"),
+    ("# ", "# ", "\n"),
+    ("+", "+", "\n"),
+    ("\"", "\"", "\\n\" +\n"),
+    ("[\"", "\"", "\",\n"),
+    ("a.pem:1:", "a.pem:2:", "\r\n"),
+];
+
+#[test]
+fn the_lines_of_a_private_key_go_whatever_is_around_them() {
+    let redactor = redactor();
+    let mut dice = Dice::new(26);
+    let secrets: Vec<String> = (0..30).map(|_| value(&mut dice)).collect();
+    for (first, before, behind) in VIEWS {
+        let mut text = format!("{first}-----BEGIN RSA {} KEY-----{behind}", "PRIVATE");
+        for secret in &secrets {
+            text.extend([before, secret.as_str(), behind]);
+        }
+        text.extend([before, "-----END RSA PRIVATE KEY-----", behind, "after it"]);
+        let expected = format!("{first}__REDACTED__{behind}after it");
+        assert_eq!(redactor.text(&text), expected);
+        assert_eq!(
+            redactor.text(&format!("{text}\n{text}")),
+            format!("{expected}\n{expected}")
+        );
+        assert_eq!(redactor.text(&expected), expected);
+    }
+    for text in [
+        "a.replace(\"-----BEGIN PRIVATE KEY-----\", \"\").replace(\"-----END PRIVATE KEY-----\", \"\")",
+        "\"-----BEGIN PRIVATE KEY-----\" kv9ZpL2mQ8xW4tR7aB3dE5fG \"-----BEGIN PRIVATE KEY-----\" \"-----END PRIVATE KEY-----\"",
+    ] {
+        assert_eq!(redactor.text(text), text);
+    }
+}
+
 #[test]
 fn short_values_go_where_their_place_says_that_they_are_meant() {
     let redactor = redactor();
@@ -331,8 +384,20 @@ fn short_values_go_where_their_place_says_that_they_are_meant() {
         "<property name=\"password\">¤</property><property name=\"port\">80</property>",
         "<entry key=\"db.password\">¤</entry>",
         "SET PASSWORD FOR ada = '¤'",
+        r"name: password\r\nvalue: ¤2xyz!\r\n",
+        r"- name: password\n\tvalue: ¤2xyz!\n",
+        "{\"name\":\n\"password\",\"value\":\"¤\"}",
+        "curl --user a:¤2xyz --proxy-user b:s¤9 x",
+        "[DB_PASSWORD]=¤",
+        "[SERVICE_KEY]=¤-horse-9",
     ] {
-        let expected = text.replace('¤', "__REDACTED__");
+        // What is written at the secret here is part of it.
+        let expected = ["2xyz!", "2xyz", "-horse-9"]
+            .iter()
+            .fold(text.replace("s¤9", "¤"), |text, rest| {
+                text.replace(&format!("¤{rest}"), "¤")
+            })
+            .replace('¤', "__REDACTED__");
         assert_eq!(redactor.text(&text.replace('¤', "hunter")), expected);
         assert_eq!(redactor.text(&expected), expected);
     }
@@ -447,6 +512,10 @@ const SEVERAL: &[(&str, &str)] = &[
     (
         "passwords:\n  - ¤\n  - ¤\n  - \"¤\"\n  - ¤\nport: 1",
         "passwords:\n  - ¤\n  - ¤\n  - \"¤\"\n  - ¤\nport: 1",
+    ),
+    (
+        r#"{"a": "api_keys:\n  - ¤\n  - ¤ # a \ b\r\n  - \"¤\"\r\n  - ¤\n"}"#,
+        r#"{"a": "api_keys:\n  - ¤\n  - ¤ # a \ b\r\n  - \"¤\"\r\n  - ¤\n"}"#,
     ),
     (
         "tokens_key:\n- ¤\n- kept\n- ¤\n- kept",
@@ -610,6 +679,32 @@ fn a_short_value_beside_its_name_goes_whatever_is_beside_it() {
         {
             assert_eq!(redactor.text(&text), expected);
         }
+    }
+}
+
+#[test]
+fn numbers_and_short_texts_right_beside_the_name_of_a_token_go() {
+    let redactor = redactor();
+    let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
+    for (given, expected) in [
+        (
+            json!({"name": "pass", "value": "493021"}),
+            json!({"name": "pass", "value": "__REDACTED__"}),
+        ),
+        (
+            json!([["auth", "12345678"], ["auth", "none"]]),
+            json!([["auth", "__REDACTED__"], ["auth", "none"]]),
+        ),
+        (json!(["-pass", "493021"]), json!(["-pass", "__REDACTED__"])),
+        (
+            json!({"label": "token", "value": "hunter2"}),
+            json!({"label": "token", "value": "__REDACTED__"}),
+        ),
+    ] {
+        let mut written = Vec::new();
+        write_json(&given, &redactor, &mut written);
+        assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), expected);
+        assert_eq!(redaction.value(given).0, expected);
     }
 }
 

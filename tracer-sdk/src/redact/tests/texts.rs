@@ -159,6 +159,10 @@ fn a_secret_longer_than_everything_goes_whole() {
         format!("\"password\": \"{long}\""),
         format!("postgres://u:{long}@host"),
         format!("{}{}{long}", "gh", "p_"),
+        format!("https://{long}@host"),
+        format!("got eyJ{long}.eyJ{}.{}", &long[..100], &long[..86]),
+        format!("got eyJ{}.eyJ{}.{}", &long[..600], &long[..100], &long[..86]),
+        format!("https://{}@host", &long[..520]),
     ] {
         assert_eq!(leak(&long, &redactor.text(&text)), None, "{}", &text[..30]);
     }

@@ -74,9 +74,9 @@ impl Hint {
         match self {
             Self::Member(name) => name.hides(bytes, Confidence::Likely),
             Self::Beside(neighbours, role) => neighbours.hide(role, bytes),
-            Self::Pair(name) => name.hides(bytes, Confidence::Structured),
+            Self::Pair(name) => name.hides(bytes, Confidence::Named),
             Self::List => NameMeaning::Key.hides(bytes, Confidence::Likely),
-            Self::Argument(name) => !text.starts_with("--") && name.hides(bytes, Confidence::Structured),
+            Self::Argument(name) => !text.starts_with("--") && name.hides(bytes, Confidence::Named),
         }
     }
 
