@@ -715,10 +715,3 @@ fn check(first: u64) {
 fn other_reporters_change_no_number() {
     check(0);
 }
-
-#[test]
-fn other_reporters_change_no_number_today() {
-    let now = std::time::SystemTime::now();
-    let days = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() / 86_400;
-    check(days * PROGRAMS);
-}
