@@ -68,13 +68,18 @@ fn panicking() {
 
 fn calls_outside_of_a_run() -> usize {
     let found = search("rust").unwrap_or_default();
-    found + planned()
+    found + planned() + answered()
 }
 
 #[trace(tool, args)]
 fn search(query: &str) -> Result<usize, Box<dyn Error>> {
     println!("searched");
     Ok(query.len())
+}
+
+#[trace(llm, model = "gpt-5", usage = |_| { println!("asked for tokens"); None })]
+fn answered() -> usize {
+    2
 }
 
 #[trace(span)]
