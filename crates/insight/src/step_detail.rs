@@ -210,10 +210,20 @@ fn token_words(usage: &Usage) -> Option<String> {
     })
 }
 
-/// A sentence for a stream that ended well and brought no tokens.
+/// A sentence for a stream that ended well and brought no tokens; a chat completion, which a provider's answer with its
+/// `choices` is, can be asked for them.
 fn no_tokens(meta: &Map<String, Value>, payload: &Payload) -> Option<String> {
-    (meta.contains_key(FIRST_CHUNK_MS) && step_summary::failure(payload).is_none()).then(|| {
-        "tokens not known: the stream brought none; stream_options.include_usage asks for them".to_owned()
+    let Payload::LlmCall { response, .. } = payload else {
+        return None;
+    };
+    let lacks_them = meta.contains_key(FIRST_CHUNK_MS) && step_summary::failure(payload).is_none();
+    lacks_them.then(|| {
+        let advice = if response.get("choices").is_some() {
+            "; stream_options.include_usage asks for them"
+        } else {
+            ""
+        };
+        format!("tokens not known: the stream brought none{advice}")
     })
 }
 

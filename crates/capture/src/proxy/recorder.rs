@@ -93,8 +93,8 @@ impl ProxySummary {
         note(
             self.without_tokens,
             "model call",
-            "whose tokens are not known: the stream brought none; ask for them in the program: stream_options={\"include_usage\": \
-             true}, in LangChain stream_usage=True",
+            "whose tokens are not known: the stream brought none; chat completions bring them where the program asks: \
+             stream_options={\"include_usage\": true}, in LangChain stream_usage=True",
         );
         note(self.lost, "model or tool call", "could not be written");
         notes

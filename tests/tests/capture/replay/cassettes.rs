@@ -107,7 +107,9 @@ fn requests_stay_as_they_are_on_demand() {
         .unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(
-        shown.contains("tokens not known: the stream brought none"),
+        shown.contains(
+            "tokens not known: the stream brought none; stream_options.include_usage asks for them"
+        ),
         "{shown}"
     );
 }
