@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tracer_insight::conversation::{MessagePart, answer_messages};
-use tracer_insight::key_steps::MAX_STEPS;
-use tracer_insight::not_run::NotRunReader;
 use tracer_insight::profile::agent_of;
 use tracer_insight::run_head::recording_remarks;
 use tracer_insight::run_preview::PreviewReading;
@@ -90,9 +88,6 @@ pub struct RunFacts {
     /// Model and tool calls of which no end was seen.
     #[serde(rename = "uc", default, skip_serializing_if = "is_default")]
     pub unknown_calls: u64,
-    /// Tool calls that a model asked for and that never ran; `None` where that is not known.
-    #[serde(rename = "nr", default, skip_serializing_if = "is_default")]
-    pub not_run_calls: Option<u64>,
     /// Whether it waits for a person: a step does, and no model was called after it.
     #[serde(rename = "wa", default, skip_serializing_if = "is_default")]
     pub is_waiting: bool,
@@ -133,9 +128,7 @@ impl RunFacts {
         }
         let failed = (self.failed_calls > 0).then(|| text::counted(self.failed_calls, "failed call"));
         let waits = self.is_waiting.then(|| WAITING.to_owned());
-        let not_run = self.not_run_calls.filter(|calls| *calls > 0);
-        let not_run = not_run.map(|calls| format!("{calls} asked for, not run"));
-        let marks: Vec<String> = waits.into_iter().chain(failed).chain(not_run).collect();
+        let marks: Vec<String> = waits.into_iter().chain(failed).collect();
         (!marks.is_empty()).then(|| marks.join(", "))
     }
 
@@ -431,8 +424,6 @@ pub(crate) struct Reading {
     details: RunDetails,
     failed_calls: u64,
     unknown_calls: u64,
-    /// Nothing of a run with more steps than are shown at once.
-    asked: Option<NotRunReader>,
     is_waiting: bool,
     retries: u64,
     tokens: Usage,
@@ -453,7 +444,6 @@ impl Reading {
             details: RunDetails::default(),
             failed_calls: 0,
             unknown_calls: 0,
-            asked: Some(NotRunReader::default()),
             is_waiting: false,
             retries: 0,
             tokens: Usage::default(),
@@ -478,13 +468,6 @@ impl Reading {
     /// kept. `None` where the sums do not say enough.
     fn of_sums(status: RunStatus, run: &mut RunReader, summed: SummedSpans<CallSums>) -> Option<Self> {
         let mut reading = Self::new(status);
-        let headers = (0..run.records.record_count()).filter_map(|number| run.records.header(number));
-        let is_step = |event_type| !matches!(event_type, EventType::RunStart | EventType::RunEnd);
-        let steps = headers.filter(|header| !header.is_leftover && is_step(header.event_type));
-        let is_short = steps.count() <= MAX_STEPS;
-        if !is_short {
-            reading.asked = None;
-        }
         let mut left_out = summed.left_out.into_iter().peekable();
         for number in 0..run.records.record_count() {
             let header = run.records.header(number)?;
@@ -499,7 +482,7 @@ impl Reading {
                 reading.last_answered = Some(number);
                 reading.is_waiting = false;
             }
-            if !is_short && !reading.preview.wants(header.event_type) {
+            if !reading.preview.wants(header.event_type) {
                 reading.preview.add_step(header.event_type);
                 continue;
             }
@@ -602,9 +585,6 @@ impl Reading {
     /// Adds what is kept of the content of the next record, beside its sums.
     fn add_content(&mut self, record: &Record) {
         self.preview.add(record);
-        if let Some(asked) = &mut self.asked {
-            asked.take(record);
-        }
         if let Payload::LlmCall { prompt, .. } = &record.payload
             && self.details.prompt.is_none()
             && !prompt.is_null()
@@ -671,9 +651,6 @@ impl Reading {
             (Some(meta), true) => counted.unwrap_or(meta.counts),
             (None, _) => Counts::default(),
         };
-        let is_whole = !status.is_open() && meta.is_some_and(|meta| meta.unfinished_spans() == 0);
-        let asked = self.asked.filter(|_| preview.steps <= MAX_STEPS as u64);
-        let not_run = asked.and_then(|asked| asked.finish(is_whole));
         let facts = RunFacts {
             name: meta.and_then(|meta| meta.run_name.clone()),
             started_us: summary.started().map(Timestamp::unix_microseconds),
@@ -687,7 +664,6 @@ impl Reading {
             steps: preview.steps,
             failed_calls: self.failed_calls,
             unknown_calls: self.unknown_calls,
-            not_run_calls: not_run.map(|calls| calls.len() as u64),
             is_waiting: self.is_waiting && !status.is_open(),
             retries: self.retries,
             tokens: self.tokens,

@@ -208,7 +208,7 @@ fn matches_by_steps(run: &ListedRun, test: &StepTest) -> bool {
             return settled;
         }
     }
-    steps.matches()
+    steps.matches(!run.status.is_open())
 }
 
 fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
@@ -474,10 +474,12 @@ fn around(said: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tracer_sdk::format::Timestamp;
+    use tracer_sdk::{Config, Run, llm_call, tool_call};
 
     use super::*;
     use crate::FactsStore;
-    use crate::query::RunQuery;
+    use crate::query::{FactsTest, RunMatch, RunQuery};
     use crate::test_support::{SampleRun, SampleSpan, Sandbox};
 
     fn test(query: &str) -> StepTest {
@@ -633,6 +635,34 @@ mod tests {
         assert_eq!(matching("-refund"), [true, false]);
         assert_eq!(matching("args~refund"), [false, true]);
         assert_eq!(matching("nowhere"), [false, false]);
+    }
+
+    #[test]
+    fn runs_match_by_calls_that_never_ran() {
+        let sandbox = store();
+        let config = Config::new().data_dir(sandbox.path());
+        Run::new("asking").config(&config).in_scope(|| {
+            for arguments in [r#"{"path": "a"}"#, r#"{"path": "#] {
+                let call = json!({"id": arguments, "function": {"name": "read", "arguments": arguments}});
+                let answer = json!({"role": "assistant", "tool_calls": [call]});
+                llm_call("gpt-5").prompt("Go").response(&answer).record().unwrap();
+            }
+            tool_call("read").args(&json!({"path": "a"})).record().unwrap();
+        });
+        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+        let matching = |query: &str| {
+            let query = query.parse::<RunQuery>().unwrap();
+            let runs = runs.iter().filter(|run| {
+                FactsTest::new(&query, Timestamp::from_unix_microseconds(0)).matches(run) == RunMatch::IfSteps
+                    && matches_by_steps(run, &StepTest::new(&query))
+            });
+            runs.map(|run| run.facts.name.clone().unwrap_or_default())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(matching("not_run_calls:1"), ["asking"]);
+        assert_eq!(matching("-not_run_calls>0").len(), 2);
+        assert!(matching("not_run_calls>1").is_empty());
+        assert!(matching("not_run_calls>0 status:failed").is_empty());
     }
 
     #[test]

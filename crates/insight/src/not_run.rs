@@ -3,7 +3,8 @@
 //! The records of tools are compared with what answers ask for. A tool that the program never recorded says nothing by its
 //! absence: it counts only where its arguments cannot be read, it was not offered, or the model was answered that it did not run.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 use tracer_sdk::format::names::markers;
@@ -13,7 +14,8 @@ use crate::conversation::{
     MessagePart, OfferedTool, Role, answer_messages, embedded_json, offered_tools, prompt_messages, unwrapped,
 };
 use crate::digest::{fingerprint, write_canonical};
-use crate::text;
+use crate::step_summary;
+use crate::{key_steps, text};
 
 /// Key in the `meta` of a model call that lists them.
 pub const NOT_RUN: &str = "not_run";
@@ -21,6 +23,10 @@ pub const NOT_RUN: &str = "not_run";
 const MAX_COLUMNS: usize = 200;
 /// Calls of one run that are compared; of further ones it is not known.
 const MAX_ASKED: usize = 10_000;
+/// Calls without a reply, the last ones, among which a dispatcher's is looked for.
+const MAX_DISPATCHED: usize = 64;
+/// Size of a log that is read whole for them where a run is shown, in bytes.
+const MAX_LOG_BYTES: u64 = 4 * 1024 * 1024;
 /// How a model is answered that its call did not run, in lower case.
 const REFUSALS: [&str; 17] = [
     "not run",
@@ -99,6 +105,10 @@ struct RequestedTool {
 #[derive(Debug, Clone, Default)]
 pub struct NotRunReader {
     asked: Vec<RequestedTool>,
+    /// Those that no record of a tool is known of yet, by each of their [`name_keys`].
+    open: HashMap<String, Vec<usize>>,
+    /// Those without a reply, in order.
+    unanswered: Vec<usize>,
     /// The names of the tools and agents that ran, letters and digits alone.
     ran: HashSet<String>,
     /// The records of tools: a tool within another one was not asked for.
@@ -115,7 +125,10 @@ impl NotRunReader {
         match &record.payload {
             Payload::LlmCall { prompt, response, .. } => {
                 self.answered(prompt);
-                self.ask(record, prompt, response);
+                // An answer that broke off asks for nothing.
+                if !step_summary::failed(record) {
+                    self.ask(record, prompt, response);
+                }
             }
             Payload::ToolCall { tool_name, args, .. } => {
                 let is_nested = record
@@ -123,20 +136,22 @@ impl NotRunReader {
                     .as_ref()
                     .is_some_and(|id| self.tools.contains(id));
                 self.tools.insert(record.event_id.clone());
-                if !self.run(tool_name, args, true) && !is_nested {
-                    // A dispatcher runs tools under a name of its own.
-                    self.run("", args, false);
+                if !self.run(tool_name, args) && !is_nested {
+                    self.dispatch(args);
                 }
             }
             // A sub-agent that is asked for as a tool.
             Payload::Unknown { .. } => {
                 let name = record.name.rsplit(' ').next().unwrap_or_default();
-                self.run(name, &Value::Null, true);
+                self.run(name, &Value::Null);
             }
             _ => {}
         }
         if self.asked.len() > MAX_ASKED {
-            (self.is_too_long, self.asked) = (true, Vec::new());
+            *self = Self {
+                is_too_long: true,
+                ..Self::default()
+            };
         }
     }
 
@@ -170,7 +185,7 @@ impl NotRunReader {
 
     /// Takes the results at the end of a request.
     fn answered(&mut self, prompt: &Value) {
-        if self.asked.iter().all(|call| call.reply.is_some()) {
+        if self.unanswered.is_empty() {
             return;
         }
         let messages = prompt_messages(prompt);
@@ -184,14 +199,17 @@ impl NotRunReader {
             let MessagePart::ToolResult { id, name, value, .. } = part else {
                 continue;
             };
-            let is_it = |call: &&mut RequestedTool| {
-                call.reply.is_none()
-                    && match (id, &call.id) {
-                        (Some(id), Some(known)) => id == known,
-                        _ => name.as_ref().is_none_or(|name| *name == call.name),
-                    }
+            let is_it = |at: &usize| {
+                self.asked.get(*at).is_some_and(|call| match (id, &call.id) {
+                    (Some(id), Some(known)) => id == known,
+                    _ => name.as_ref().is_none_or(|name| *name == call.name),
+                })
             };
-            if let Some(call) = self.asked.iter_mut().find(is_it) {
+            let Some(found) = self.unanswered.iter().position(is_it) else {
+                continue;
+            };
+            let at = self.unanswered.remove(found);
+            if let Some(call) = self.asked.get_mut(at) {
                 call.reply = Some(one_line(unwrapped(value)));
             }
         }
@@ -206,6 +224,11 @@ impl NotRunReader {
             match part {
                 MessagePart::ToolCall { id, name, arguments } => {
                     let offered = offered.get_or_insert_with(|| offered_tools(prompt, None));
+                    let at = self.asked.len();
+                    self.unanswered.push(at);
+                    for key in name_keys(name) {
+                        self.open.entry(key).or_default().push(at);
+                    }
                     self.asked.push(RequestedTool {
                         event_id: record.event_id.clone(),
                         id: id.clone(),
@@ -231,30 +254,50 @@ impl NotRunReader {
         }
     }
 
-    /// Finds the call that ran: one without a result before one with a result, with the same arguments before others.
-    fn run(&mut self, name: &str, args: &Value, is_named: bool) -> bool {
-        let args = fingerprint_of(args);
-        let fits = |call: &&mut RequestedTool| {
-            !call.has_run
-                && if is_named {
-                    names_one(name, &call.name)
-                } else {
-                    call.reply.is_none()
-                }
-        };
-        let fitting = self.asked.iter_mut().filter(fits);
-        // Of equals the first, which is the last from the end.
-        let likest = fitting
-            .rev()
-            .max_by_key(|call| (call.reply.is_none(), call.fingerprint == args, call.is_runnable));
-        let found = likest.map(|call| {
-            call.has_run = true;
-            letters(&call.name)
-        });
-        let is_found = found.is_some();
-        self.ran.extend(found);
-        is_found
+    /// Finds the call that a record is of: one without a result before one with a result, with the same arguments before others.
+    fn run(&mut self, name: &str, args: &Value) -> bool {
+        let keys = name_keys(name);
+        let asked = &self.asked;
+        let is_open = |at: &usize| asked.get(*at).is_some_and(|call| !call.has_run);
+        let mut open = Vec::new();
+        for key in &keys {
+            if let Some(calls) = self.open.get_mut(key) {
+                calls.retain(is_open);
+                open.extend_from_slice(calls);
+            }
+        }
+        self.likest(open, args)
     }
+
+    /// Finds the call of a dispatcher, which runs tools under a name of its own.
+    fn dispatch(&mut self, args: &Value) -> bool {
+        let last = self.unanswered.iter().rev().copied().take(MAX_DISPATCHED);
+        let open = last.filter(|at| self.asked.get(*at).is_some_and(|call| !call.has_run));
+        self.likest(open.collect(), args)
+    }
+
+    /// Marks that one of these calls as run that is most like a record of a tool; of equals the first.
+    fn likest(&mut self, open: Vec<usize>, args: &Value) -> bool {
+        let args = fingerprint_of(args);
+        let rank = |at: &usize| {
+            let call = self.asked.get(*at);
+            let likeness =
+                call.map(|call| (call.reply.is_none(), call.fingerprint == args, call.is_runnable));
+            (Reverse(likeness), *at)
+        };
+        let found = open.into_iter().min_by_key(rank);
+        let Some(call) = found.and_then(|at| self.asked.get_mut(at)) else {
+            return false;
+        };
+        call.has_run = true;
+        self.ran.insert(letters(&call.name));
+        true
+    }
+}
+
+/// Tells whether a run is short enough to be read whole for its calls that never ran, where it is shown.
+pub fn is_short(steps: usize, log_bytes: u64) -> bool {
+    steps <= key_steps::MAX_STEPS && log_bytes <= MAX_LOG_BYTES
 }
 
 /// True of arguments that begin as JSON and are none; of what was cut or redacted it is not known.
@@ -284,12 +327,19 @@ fn says_not_run(reply: &str) -> bool {
 
 /// True if two names are of one tool: there may be a class, a module or a server before it.
 fn names_one(one: &str, other: &str) -> bool {
-    let last = |name: &str| {
-        let parts = name.rsplit(['.', ':', '/', ' ']).next().unwrap_or(name);
-        letters(parts.rsplit("__").next().unwrap_or(parts))
-    };
-    let (one_last, other_last) = (last(one), last(other));
-    letters(one) == letters(other) || !one_last.is_empty() && one_last == other_last
+    let other = name_keys(other);
+    name_keys(one).iter().any(|key| other.contains(key))
+}
+
+/// The keys of a name, of which two names of one tool share one: its letters, and those of its last part.
+fn name_keys(name: &str) -> Vec<String> {
+    let last = name.rsplit(['.', ':', '/', ' ']).next().unwrap_or(name);
+    let last = letters(last.rsplit("__").next().unwrap_or(last));
+    let mut keys = vec![format!("={}", letters(name))];
+    if !last.is_empty() {
+        keys.push(format!(".{last}"));
+    }
+    keys
 }
 
 /// The letters and digits of a name, small.

@@ -11,11 +11,10 @@ use tracer_sdk::read::{RunStatus, RunSummary};
 use crate::cost::CostReport;
 
 /// The additive keys beside those of the format.
-const ADDED: [&str; 10] = [
+const ADDED: [&str; 9] = [
     "run_status",
     "failed_calls",
     "unknown_calls",
-    "not_run_calls",
     "waiting",
     "tags",
     "thread",
@@ -39,9 +38,6 @@ pub struct RunEntry<'a> {
     /// Model and tool calls of which no end was seen, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown_calls: Option<u64>,
-    /// Tool calls that a model asked for and that never ran, where that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_run_calls: Option<u64>,
     /// Set where it waits for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<bool>,
@@ -83,7 +79,6 @@ impl<'a> RunEntry<'a> {
             run_status: run_status.as_str(),
             failed_calls: None,
             unknown_calls: None,
-            not_run_calls: None,
             waiting: None,
             tags: None,
             thread: None,
@@ -105,11 +100,10 @@ impl<'a> RunEntry<'a> {
 
     /// The same with how its calls ended, and whether it waits for a person.
     #[must_use]
-    pub fn with_calls(self, failed: u64, unknown: u64, not_run: Option<u64>, is_waiting: bool) -> Self {
+    pub fn with_calls(self, failed: u64, unknown: u64, is_waiting: bool) -> Self {
         Self {
             failed_calls: Some(failed),
             unknown_calls: Some(unknown),
-            not_run_calls: not_run,
             waiting: is_waiting.then_some(true),
             ..self
         }

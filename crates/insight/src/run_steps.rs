@@ -1,11 +1,12 @@
 //! The steps of a run of any size: all are numbered, and only those that are wanted are read.
 
-use tracer_sdk::format::{EventType, Record, SpanRecord, Tags, Timestamp};
+use std::fs;
+
+use tracer_sdk::format::{EventType, Record, SPANS_FILE, SpanRecord, Tags, Timestamp};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{InvalidRun, RecordError, RunDirectory, RunReader, StartedSpan, Strictness};
 
 use crate::in_flight;
-use crate::key_steps;
 use crate::not_run::{NotRun, NotRunReader};
 use crate::run_head::{RunHead, guess_remark};
 use crate::status::RunStatus;
@@ -13,6 +14,7 @@ use crate::step_filter::StepFilter;
 use crate::step_order::numbered;
 use crate::steps::StepSource;
 use crate::totals::Totals;
+use crate::{key_steps, not_run};
 
 /// A run with its steps in the order of time, none of them read yet.
 #[derive(Debug)]
@@ -65,7 +67,8 @@ impl RunSteps {
             .extend(numbered(records, in_flight).filter_map(|(number, place)| (number > 0).then_some(place)));
         let tags = run.read_tags();
         let mut asked = NotRunReader::default();
-        if steps.len() <= key_steps::MAX_STEPS {
+        let log = fs::metadata(directory.path.join(SPANS_FILE));
+        if not_run::is_short(steps.len(), log.map_or(u64::MAX, |log| log.len())) {
             for number in 0..run.records.record_count() {
                 if let Ok(Some(record)) = run.records.read_record(number) {
                     asked.take(&record);

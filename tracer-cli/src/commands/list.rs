@@ -384,7 +384,6 @@ fn write_json(
             .with_calls(
                 run.facts.failed_calls,
                 run.facts.unknown_calls,
-                run.facts.not_run_calls,
                 run.facts.is_waiting,
             );
         let entry = match origin(run, store) {

@@ -81,7 +81,8 @@ tracer_sdk::words! {
         Failures = "failures",
         /// Model and tool calls of which no end was seen.
         UnknownCalls = "unknown_calls",
-        /// Tool calls that a model asked for and that never ran.
+        /// Tool calls that a model asked for and that never ran. They are counted where a query asks for them: that takes the
+        /// content of all calls.
         NotRunCalls = "not_run_calls",
         /// Failed calls that were tried again.
         Retries = "retries",

@@ -123,7 +123,11 @@ impl FactsCondition {
     fn new(condition: &Condition, calls: &NamedCalls, now: Timestamp) -> Self {
         match condition {
             Condition::Text(text) => Self::Text(text.clone(), TextMatch::new(TextComparison::Contains, text)),
-            Condition::Kind(_) => Self::Steps,
+            Condition::Kind(_)
+            | Condition::Number {
+                field: NumberField::NotRunCalls,
+                ..
+            } => Self::Steps,
             Condition::Field {
                 field,
                 comparison,
@@ -176,8 +180,8 @@ impl FactsCondition {
                     NumberField::Output => facts.tokens.completion_tokens,
                     NumberField::Cached => facts.tokens.cache_read_tokens,
                     NumberField::Reasoning => facts.tokens.reasoning_tokens,
-                    // Compared above: the one may be known in part, the other is of some calls.
-                    NumberField::Cost | NumberField::Slowest => None,
+                    // Compared above: what is known in part, what is of some calls, and what only steps say.
+                    NumberField::Cost | NumberField::Slowest | NumberField::NotRunCalls => None,
                     NumberField::Duration => run.duration_until(now),
                     NumberField::Steps => Some(facts.steps),
                     NumberField::LlmCalls => Some(facts.llm_calls),
@@ -185,7 +189,6 @@ impl FactsCondition {
                     NumberField::Errors => Some(facts.errors),
                     NumberField::Failures => Some(facts.failed_calls),
                     NumberField::UnknownCalls => Some(facts.unknown_calls),
-                    NumberField::NotRunCalls => facts.not_run_calls,
                     NumberField::Retries => Some(facts.retries),
                 };
                 value.map(|value| comparison.holds(value, *number)).into()

@@ -1,5 +1,6 @@
 //! Whether a step is a hit of a query, and whether the steps of a run make the run match.
 
+use tracer_insight::not_run::NotRunReader;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::{StepFilter, value_contains};
 use tracer_insight::step_kind::StepKind;
@@ -13,6 +14,8 @@ use super::{Condition, NumberComparison, NumberField, QueryTerm, RunQuery, TextF
 #[derive(Debug, Clone)]
 pub struct StepTest {
     conditions: Vec<(bool, StepCondition)>,
+    /// Those on the number of calls that never ran: all steps together say it.
+    not_run: Vec<(bool, NumberComparison, u64)>,
     /// Texts that a run must hold, in lower case, as any JSON has them: see [`plain_part`].
     needles: Vec<String>,
     /// The texts that are looked for, in lower case.
@@ -222,8 +225,17 @@ impl StepTest {
             .iter()
             .filter_map(|term| Some((term.is_negated, StepCondition::of(&term.condition)?)));
         let (texts, needles) = sought_texts(&query.terms);
+        let not_run = query.terms.iter().filter_map(|term| match &term.condition {
+            Condition::Number {
+                field: NumberField::NotRunCalls,
+                comparison,
+                number,
+            } => Some((term.is_negated, *comparison, *number)),
+            _ => None,
+        });
         Self {
             conditions: conditions.collect(),
+            not_run: not_run.collect(),
             needles,
             texts,
         }
@@ -316,6 +328,7 @@ impl StepTest {
             found: vec![false; self.conditions.len()],
             tool_call: false,
             model_call: false,
+            asked: (!self.not_run.is_empty()).then(NotRunReader::default),
         }
     }
 }
@@ -333,6 +346,8 @@ pub struct RunTest<'a> {
     found: Vec<bool>,
     tool_call: bool,
     model_call: bool,
+    /// The calls that were asked for, where a condition is on them.
+    asked: Option<NotRunReader>,
 }
 
 impl RunTest<'_> {
@@ -340,6 +355,9 @@ impl RunTest<'_> {
     pub fn add(&mut self, record: &Record) {
         if !is_step(record) {
             return;
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.take(record);
         }
         let all = |group| self.test.all(group, |condition| condition.holds(record)) == Some(true);
         self.tool_call |= all(TestedPart::ToolCall);
@@ -358,13 +376,22 @@ impl RunTest<'_> {
         if excluded {
             return Some(false);
         }
-        let may_be_excluded = self.conditions().any(|(_, is_negated, _)| is_negated);
-        (!may_be_excluded && self.matches()).then_some(true)
+        let may_change = self.asked.is_some() || self.conditions().any(|(_, is_negated, _)| is_negated);
+        (!may_change && self.has_found_all()).then_some(true)
     }
 
-    /// Whether the run matches, when all its steps were looked at.
+    /// True of a run that matches, once all its steps were added; `is_over` if it has ended.
     #[must_use]
-    pub fn matches(&self) -> bool {
+    pub fn matches(mut self, is_over: bool) -> bool {
+        let not_run = self.asked.take().and_then(|asked| asked.finish(is_over));
+        let count = not_run.map(|calls| calls.len() as u64);
+        let holds = |(is_negated, comparison, number): &(bool, NumberComparison, u64)| {
+            count.is_some_and(|count| comparison.holds(count, *number) != *is_negated)
+        };
+        self.test.not_run.iter().all(holds) && self.has_found_all()
+    }
+
+    fn has_found_all(&self) -> bool {
         self.conditions().all(
             |(found, is_negated, condition)| match (is_negated, condition.group()) {
                 (true, _) => !found,

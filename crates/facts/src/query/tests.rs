@@ -85,8 +85,10 @@ fn matching(runs: &[ListedRun], query: &str) -> String {
                 {
                     steps.add(&record.unwrap());
                 }
-                assert!(steps.settled().is_none_or(|settled| settled == steps.matches()));
-                steps.matches()
+                let settled = steps.settled();
+                let matches = steps.matches(true);
+                assert!(settled.is_none_or(|settled| settled == matches));
+                matches
             }
         };
         if is_one {

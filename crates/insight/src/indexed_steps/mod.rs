@@ -17,7 +17,7 @@ use tracer_sdk::read::{
 use crate::not_run::{NotRun, NotRunReader};
 use crate::steps::StepSource;
 use crate::totals::Totals;
-use crate::{in_flight, key_steps, steps};
+use crate::{in_flight, key_steps, not_run, steps};
 use attempts::Attempts;
 pub use timeline::{RowSource, Timeline, TimelineRow};
 
@@ -122,8 +122,11 @@ impl IndexedSteps {
 
     fn find_not_run(&self) -> Vec<NotRun> {
         let mut asked = NotRunReader::default();
-        let steps = Some(self.timeline.step_count()).filter(|steps| *steps <= key_steps::MAX_STEPS);
-        for source in self.read_steps(1..=steps.unwrap_or(0)).unwrap_or_default() {
+        let steps = self.timeline.step_count();
+        if !not_run::is_short(steps, self.index.bytes_read()) {
+            return Vec::new();
+        }
+        for source in self.read_steps(1..=steps).unwrap_or_default() {
             asked.take(&source.record);
         }
         asked.finish(self.in_flight.is_empty()).unwrap_or_default()
