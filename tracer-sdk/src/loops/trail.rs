@@ -10,7 +10,7 @@ use super::branch::{self, SpanTree};
 use super::detector::{LoopDetector, WarnedPatterns};
 use super::signature::{StepSignature, signature_of};
 use super::value;
-use crate::format::{EventType, Payload, Record};
+use crate::format::{EventType, Payload, Record, Timestamp};
 
 /// What `meta` of an attempt says the call under.
 pub(crate) const ATTEMPT_OF: &str = "attempt_of";
@@ -365,14 +365,18 @@ pub(crate) fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
 }
 
 /// Whether `next`, which follows `record` among calls and states, tries it again: a call that failed is an attempt at the
-/// same call right behind it. What is nested in a call does not try it again.
+/// same call right behind it. What is nested in a call does not try it again, and what overlaps with it neither.
 pub(crate) fn is_attempt(record: &Record, next: &Record) -> bool {
     let is_call = matches!(record.event_type(), EventType::LlmCall | EventType::ToolCall);
     let asked = |record| Asked::of_record(record, &value::of_scalar);
+    let start = || next.ts.parse::<Timestamp>().ok();
     is_call
         && record.event_type() == next.event_type()
         && next.parent_id.as_deref() != Some(record.event_id.as_str())
         && record.outcome().is_failure()
+        && record
+            .end
+            .is_none_or(|end| start().is_none_or(|start| end <= start))
         && signature_of(record) == signature_of(next)
         && asked(next)
             .zip(asked(record))

@@ -99,9 +99,67 @@ impl IndexedSteps {
     }
 }
 
+/// True if `next`, which follows a failed call that had ended, asks the same; what is nested in a call does not.
 fn tries_again(call: &IndexedSpan, next: &IndexedSpan) -> bool {
+    let took = i64::try_from(call.duration_us.unwrap_or(0)).unwrap_or(i64::MAX);
+    let end = call.start.unix_microseconds().saturating_add(took);
     call.outcome.is_failure()
+        && end <= next.start.unix_microseconds()
         && call.event_type == next.event_type
         && call.signature == next.signature
         && next.parent_span_id != Some(call.span_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Value, json};
+    use tracer_sdk::prices::Prices;
+    use tracer_sdk::read::{RunDirectory, spans_to_events};
+
+    use super::*;
+    use crate::testing::run_with;
+
+    /// How many attempts the index finds in two calls with these times in seconds, the first of which failed; and the projection.
+    fn attempts(times: [(u64, u64); 2]) -> (u64, usize) {
+        let (meta, mut spans) = run_with(&[]);
+        for (number, (from, to)) in times.into_iter().enumerate() {
+            let mut span = spans[0].clone();
+            span["span_id"] = json!(format!("{:016x}", number + 2));
+            span["parent_span_id"] = spans[0]["span_id"].clone();
+            span["name"] = json!("chat m");
+            span["start_time"] = json!(format!("2026-01-01T00:00:{from:02}.000000Z"));
+            span["end_time"] = json!(format!("2026-01-01T00:00:{to:02}.000000Z"));
+            span["duration_ms"] = Value::Null;
+            span["status_code"] = json!(if number == 0 { "ERROR" } else { "OK" });
+            span["attributes"] = json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.input.messages": "Hi"});
+            if number == 0 {
+                span["attributes"]["tracer.error_type"] = json!("aborted");
+            }
+            spans.push(span);
+        }
+        spans.rotate_left(1);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("000000000000000000000000000000b1");
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("meta.json"), meta.to_string()).unwrap();
+        let lines: Vec<String> = spans.iter().map(|span| format!("{span}\n")).collect();
+        fs::write(path.join("spans.jsonl"), lines.concat()).unwrap();
+        let trace_id = "000000000000000000000000000000b1".parse().unwrap();
+        let steps = IndexedSteps::open(&RunDirectory { trace_id, path }, false, Prices::default()).unwrap();
+        let stored = (0..steps.index.len()).map(|at| steps.index.read_span(at).unwrap().unwrap());
+        let spans: Vec<_> = stored.collect();
+        let records = spans_to_events(&spans);
+        let marked = records
+            .iter()
+            .filter(|record| record.meta.contains_key("attempt_of"));
+        (steps.attempt_count(), marked.count())
+    }
+
+    #[test]
+    fn calls_at_once_are_no_attempts() {
+        assert_eq!(attempts([(1, 3), (3, 5)]), (1, 1));
+        assert_eq!(attempts([(1, 4), (3, 5)]), (0, 0));
+    }
 }
