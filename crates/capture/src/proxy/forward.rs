@@ -99,7 +99,8 @@ impl Forwarder {
         if !is_ours || request.contains_key(header::ORIGIN) {
             return Err(ForwardRefusal::Foreign);
         }
-        let behind = path.strip_prefix("/r/").and_then(|rest| rest.split_once('/'));
+        let behind = path.strip_prefix("/r/");
+        let behind = behind.map(|rest| rest.split_once('/').unwrap_or((rest, "")));
         let (token, rest) = behind.ok_or_else(|| self.refused_path(path))?;
         // In a time that does not depend on how much is right.
         if !bool::from(token.as_bytes().ct_eq(self.token.as_bytes())) {
@@ -111,7 +112,8 @@ impl Forwarder {
     }
 
     fn refused_path(&self, path: &str) -> ForwardRefusal {
-        self.reports.send(ExchangeReport::RefusedPath(path.to_owned()));
+        let path = path.replace(&*self.token, "TOKEN");
+        self.reports.send(ExchangeReport::RefusedPath(path));
         ForwardRefusal::Unknown
     }
 }

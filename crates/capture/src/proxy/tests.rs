@@ -668,6 +668,28 @@ fn an_encoding_that_is_not_known_is_passed_on_and_named() {
 }
 
 #[test]
+fn a_refused_path_is_without_the_token() {
+    let proxied = Proxied::answered_with(ANSWER);
+    let root = proxied.base.strip_suffix("/openai/v1").unwrap().to_owned();
+    let path = root.find("/r/").map(|at| &root[at..]).unwrap();
+    for path in [
+        path.to_owned(),
+        format!("/{path}/openai"),
+        format!("{path}/olama"),
+    ] {
+        let mut stream = proxied.connect();
+        let host = root.split('/').nth(2).unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
+    }
+    let (summary, _) = proxied.finish();
+    assert_eq!(summary.refused_routes, ["/", "//r/TOKEN/openai", "/olama"]);
+}
+
+#[test]
 fn signed_requests_are_refused_and_counted() {
     let proxied = Proxied::answered_with(ANSWER);
     let signature =
