@@ -233,7 +233,7 @@ impl NotRunReader {
                         event_id: record.event_id.clone(),
                         id: id.clone(),
                         name: name.clone(),
-                        is_runnable: is_offered(offered, name) && !is_broken(arguments),
+                        is_runnable: is_runnable(offered, name, arguments),
                         arguments: one_line(arguments),
                         fingerprint: fingerprint_of(arguments),
                         has_run: false,
@@ -300,8 +300,14 @@ pub fn is_short(steps: usize, log_bytes: u64) -> bool {
     steps <= key_steps::MAX_STEPS && log_bytes <= MAX_LOG_BYTES
 }
 
+/// True of a call whose tool is offered, and whose arguments can be read by one that takes parameters.
+pub fn is_runnable(offered: &[OfferedTool], name: &str, arguments: &Value) -> bool {
+    let takes_text = |tool: &OfferedTool| tool.parameters.is_none() && names_one(&tool.name, name);
+    is_offered(offered, name) && (!is_broken(arguments) || offered.iter().any(takes_text))
+}
+
 /// True of arguments that begin as JSON and are none; of what was cut or redacted it is not known.
-pub fn is_broken(arguments: &Value) -> bool {
+fn is_broken(arguments: &Value) -> bool {
     let Value::String(text) = arguments else {
         return false;
     };
@@ -313,7 +319,7 @@ pub fn is_broken(arguments: &Value) -> bool {
 
 /// True of a tool that a request offers, and of any where the request is not known to offer one. What providers run has other
 /// names where it is offered.
-pub fn is_offered(offered: &[OfferedTool], name: &str) -> bool {
+fn is_offered(offered: &[OfferedTool], name: &str) -> bool {
     let is_function = |tool: &&OfferedTool| tool.parameters.is_some() || tool.description.is_some();
     let functions = offered.iter().filter(is_function);
     let is_only_functions = functions.count() == offered.len();

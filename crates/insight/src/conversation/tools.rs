@@ -10,7 +10,7 @@ const ATTRIBUTES: [&str; 2] = ["gen_ai.tool.definitions", "gen_ai.request.tools"
 /// Where requests keep them.
 const REQUEST: [&str; 2] = ["/tools", "/toolConfig/tools"];
 /// Objects around a tool.
-const WRAPPERS: [&str; 2] = ["function", "toolSpec"];
+const WRAPPERS: [&str; 3] = ["function", "toolSpec", "custom"];
 /// Lists of tools within an item of the list.
 const LISTS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 const PARAMETERS: [&str; 6] = [
@@ -85,6 +85,7 @@ mod tests {
         let shapes = [
             json!({"type": "function", "function": {"name": "ls", "parameters": schema}}),
             json!({"type": "function", "name": "ls", "parameters": schema}),
+            json!({"type": "custom", "custom": {"name": "ls", "parameters": schema}}),
             json!({"name": "ls", "input_schema": schema}),
             json!({"functionDeclarations": [{"name": "ls", "parameters": schema}]}),
             json!({"toolSpec": {"name": "ls", "inputSchema": {"json": schema}}}),
