@@ -1,13 +1,13 @@
 //! The conversations of one program: which answer a request continues, and which failed request it tries again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use tracer_insight::conversation::{Message, MessagePart};
 use tracer_sdk::format::SpanId;
 
 use super::history::{History, hash};
 
-/// The most calls that are remembered; then all are forgotten.
+/// The most calls that are remembered, then all are forgotten; and the latest conversations that are.
 const MAX_TURNS: usize = 50_000;
 /// The latest calls with one history among which a request finds its own.
 const MAX_EQUAL: usize = 256;
@@ -72,7 +72,9 @@ struct KnownConversation {
 /// The conversations of a run.
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
-    all: Vec<KnownConversation>,
+    all: VecDeque<KnownConversation>,
+    /// The number of the first of them.
+    first: usize,
     turns: Vec<WireCall>,
     forgotten: usize,
     by_key: HashMap<Key, Vec<usize>>,
@@ -93,13 +95,14 @@ impl Conversations {
         };
         let differs = |turn: &WireCall| u8::from(turn.instructions != history.instructions);
         let has_failed = |turn: &WireCall| turn.has_failed && turn.times.1 <= arrived && !turn.is_continued;
-        let overlaps = |turn: &WireCall| turn.times.1 > arrived && differs(turn) == 0;
         let of_answer = |turn: &WireCall, ids: u64| {
             4 * u8::from(turn.ids != ids) + 2 * differs(turn) + u8::from(turn.is_continued)
         };
         let again = |turn: &WireCall| {
-            let attempt = has_failed(turn).then(|| differs(turn));
-            attempt.or_else(|| overlaps(turn).then_some(2 + u8::from(turn.has_failed)))
+            let overlaps = turn.times.1 > arrived;
+            let rank = has_failed(turn).then_some(0);
+            let rank = rank.or_else(|| overlaps.then_some(1 + u8::from(turn.has_failed)));
+            rank.filter(|_| differs(turn) == 0)
         };
         if let Some((number, turn)) = found(Key::Request(whole), &again) {
             let failed = Some(number).filter(|_| has_failed(turn));
@@ -141,13 +144,17 @@ impl Conversations {
             let latest = self.all.iter().enumerate().rev().take(MAX_EDITED);
             let mut found = latest.filter(|(_, known)| known.ended <= arrived && has_sign(known));
             let (number, _) = found.next()?;
-            Some(found.next().is_none().then_some(number))
+            Some(found.next().is_none().then_some(self.first + number))
         })?
     }
 
     /// Begins a conversation whose calls are in `parent`.
     pub(super) fn begin(&mut self, history: &History, parent: SpanId) -> usize {
-        self.all.push(KnownConversation {
+        if self.all.len() >= MAX_TURNS {
+            self.all.pop_front();
+            self.first += 1;
+        }
+        self.all.push_back(KnownConversation {
             parent,
             ended: 0,
             first: history.first,
@@ -159,12 +166,17 @@ impl Conversations {
         if let Some(old) = self.all.iter_mut().rev().nth(MAX_EDITED) {
             (old.question, old.asked) = (String::new(), Vec::new());
         }
-        self.all.len() - 1
+        self.first + self.all.len() - 1
     }
 
     /// The place of the calls of a conversation in the tree.
     pub(super) fn parent(&self, conversation: usize) -> Option<SpanId> {
-        self.all.get(conversation).map(|known| known.parent)
+        let known = self.all.get(conversation.checked_sub(self.first)?)?;
+        Some(known.parent)
+    }
+
+    fn known_mut(&mut self, conversation: usize) -> Option<&mut KnownConversation> {
+        self.all.get_mut(conversation.checked_sub(self.first)?)
     }
 
     /// Adds a call whose request has this place; its number.
@@ -179,7 +191,7 @@ impl Conversations {
             self.turns.clear();
             self.by_key.clear();
         }
-        if let Some(known) = self.all.get_mut(turn.conversation) {
+        if let Some(known) = self.known_mut(turn.conversation) {
             known.ended = known.ended.max(turn.times.1);
         }
         self.turns.push(turn);
@@ -194,13 +206,15 @@ impl Conversations {
         let end = history.after(answer);
         turn.ids = end.map_or(0, |end| end.ids);
         let conversation = turn.conversation;
-        if let (Some(known), Some(end)) = (self.all.get_mut(conversation), end) {
+        if let Some(end) = end {
             let parts = answer.iter().flat_map(|message| &message.parts);
             let asked = parts.filter_map(|part| match part {
                 MessagePart::ToolCall { name, .. } => Some(name.clone()),
                 _ => None,
             });
-            (known.latest, known.asked) = (end.latest, asked.filter(|name| !name.is_empty()).collect());
+            if let Some(known) = self.known_mut(conversation) {
+                (known.latest, known.asked) = (end.latest, asked.filter(|name| !name.is_empty()).collect());
+            }
             self.note(number, Key::Answer(end.all));
         }
         let shared = history.reference.filter(|_| history.is_shared);

@@ -8,7 +8,9 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Value, json};
 
 use super::ProxyContext;
+use super::conversations::{Conversations, RequestPlace, WireCall};
 use super::exchange::{Exchange, ModelCall};
+use super::history::History;
 use super::run_groups::RunGroups;
 use super::stream_usage::StreamUsage;
 use crate::exchange::ExchangeEnd;
@@ -284,6 +286,193 @@ fn a_retry_names_the_request_that_failed() {
     let spans = wire.finish();
     assert_eq!(threads(&spans), ["1", "2", "1", "2", "2"]);
     assert_eq!(failed_for_good(&spans), 1);
+}
+
+#[test]
+fn other_instructions_are_no_next_attempt() {
+    let asked = |instructions: &str| Talk::new(Ids::Own, instructions, "Is this contract sound?").request();
+    let answer = Talk::new(Ids::Own, "", "").says("It is.");
+    for (first, second, attempts) in [
+        ("You are a lawyer.", "You are a doctor.", 0),
+        ("You are reviewer 1.", "You are reviewer 2.", 0),
+        ("It is 12:00:01 now.", "It is 12:00:09 now.", 1),
+        (
+            "The time: 2026-11-27T12:00:01Z",
+            "The time: 2026-11-27T12:00:09Z",
+            1,
+        ),
+        ("Started at 1764201601.", "Started at 1764201609.", 1),
+    ] {
+        let mut wire = Wire::new();
+        wire.ask((0, 10), &asked(first), &json!(500));
+        wire.ask((20, 30), &asked(second), &answer);
+        assert_eq!(failed_for_good(&wire.finish()), 1 - attempts, "{second}");
+    }
+}
+
+#[test]
+fn the_day_in_the_instructions_is_no_break() {
+    let mut wire = Wire::new();
+    let mut talk = Talk::new(Ids::Own, "Today is Monday.", "Weather in Oslo?");
+    let request = talk.request();
+    wire.ask((0, 10), &request, &talk.asks(&["Oslo"]));
+    talk.brings(&["7 C".to_owned()]);
+    talk.messages[0] = json!({"role": "system", "content": "Today is Tuesday."});
+    wire.ask((20, 30), &talk.request(), &talk.clone().says("Cold."));
+    let spans = wire.finish();
+    assert_eq!(threads(&spans), ["1", "1"]);
+    assert_eq!(tools(&spans)[0].1.as_deref(), Some("7 C"));
+}
+
+#[test]
+fn an_answer_asked_for_again_asked_for_nothing() {
+    let broken_off = || ExchangeEnd::BrokenOff("reset".to_owned());
+    for (first, second) in [
+        (((0, 10), broken_off()), ((20, 30), ExchangeEnd::Whole)),
+        (((0, 25), ExchangeEnd::ClientGone), ((10, 30), ExchangeEnd::Whole)),
+        (((10, 30), ExchangeEnd::Whole), ((0, 35), ExchangeEnd::ClientGone)),
+    ] {
+        let mut wire = Wire::new();
+        let mut talk = Talk::new(Ids::Own, "", "Weather in Oslo?");
+        let request = talk.request();
+        let mut other = talk.clone();
+        let mut answers = [other.asks(&["Oslo", "Paris"]), talk.asks(&["Oslo"])];
+        if first.1 == ExchangeEnd::Whole {
+            answers.reverse();
+        }
+        for ((times, end), answer) in [first, second].into_iter().zip(&answers) {
+            wire.ask_until(times, &request, answer, end);
+        }
+        talk.brings(&["7 C".to_owned()]);
+        wire.ask((40, 50), &talk.request(), &talk.clone().says("Cold."));
+        let oslo = (json!({"city": "Oslo"}).to_string(), Some("7 C".to_owned()));
+        assert_eq!(tools(&wire.finish()), [oslo]);
+    }
+}
+
+#[test]
+fn what_cannot_run_is_no_tool() {
+    let weather = json!({"type": "function", "function": {"name": "weather", "parameters": {}}});
+    let script = json!({"type": "custom", "custom": {"name": "script", "description": "Runs code."}});
+    for (name, arguments, spans_seen) in [
+        ("weather", "{\"city\": \"Oslo\"}", 1),
+        ("weather", "{\"city\":", 0),
+        ("erase", "{}", 0),
+        ("mcp__weather", "{}", 1),
+        ("script", "[x for x in y]", 1),
+    ] {
+        for is_answered in [true, false] {
+            let mut wire = Wire::new();
+            let call =
+                json!({"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}});
+            let answer = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+            let mut request =
+                json!({"messages": [{"role": "user", "content": "?"}], "tools": [weather, script]});
+            let body = json!({"choices": [{"index": 0, "message": answer, "finish_reason": "tool_calls"}]});
+            wire.ask((0, 10), &request, &body);
+            if is_answered {
+                let result = json!({"role": "tool", "tool_call_id": "c1", "content": "no such thing"});
+                let messages = request["messages"].as_array_mut().unwrap();
+                messages.extend([answer, result]);
+                wire.ask((20, 30), &request, &Talk::new(Ids::Own, "", "").says("So."));
+            }
+            assert_eq!(
+                tools(&wire.finish()).len(),
+                spans_seen,
+                "{name} {arguments} {is_answered}"
+            );
+        }
+    }
+}
+
+#[test]
+fn results_alone_continue_their_conversation() {
+    let mut wire = Wire::new();
+    let call = json!([{"type": "function_call", "call_id": "call_7", "name": "f", "arguments": "{}"}]);
+    let said = json!([{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}]);
+    wire.ask(
+        (0, 10),
+        &json!({"model": "m", "input": "A"}),
+        &json!({"output": call}),
+    );
+    wire.ask(
+        (11, 20),
+        &json!({"model": "m", "input": "B"}),
+        &json!({"output": said}),
+    );
+    let results = json!([{"type": "function_call_output", "call_id": "call_7", "output": "7 C"}]);
+    wire.ask(
+        (30, 40),
+        &json!({"model": "m", "input": results}),
+        &json!({"output": said}),
+    );
+    let spans = wire.finish();
+    assert_eq!(threads(&spans), ["1", "2", "1"]);
+    assert_eq!(tools(&spans), [("{}".to_owned(), Some("7 C".to_owned()))]);
+}
+
+#[test]
+fn a_form_has_no_conversation_below_it() {
+    let mut wire = Wire::new();
+    let mut talk = Talk::new(Ids::Own, "", "Name a place.");
+    let mut request = talk.request();
+    request["tool_choice"] = json!({"type": "function", "function": {"name": "weather"}});
+    wire.ask((0, 10), &request, &talk.asks(&["the fjords of Norway"]));
+    let other = Talk::new(Ids::Own, "", "the fjords of Norway");
+    wire.ask((20, 30), &other.request(), &other.clone().says("Deep."));
+    let spans = wire.finish();
+    assert_eq!(
+        (spans.len(), &spans[0].parent_span_id),
+        (2, &spans[1].parent_span_id)
+    );
+}
+
+#[test]
+fn long_questions_are_kept_in_part() {
+    let long = "é".repeat(500_000);
+    let history = History::of(
+        &json!({"messages": [{"role": "user", "content": long}, {"role": "user", "content": long}]}),
+    );
+    assert_eq!((history.question.len(), history.texts.len()), (16_385, 16_385));
+}
+
+#[test]
+fn the_oldest_calls_are_forgotten() {
+    let request = |text: &str| History::of(&json!({"messages": [{"role": "user", "content": text}]}));
+    let mut known = Conversations::default();
+    let add = |known: &mut Conversations, history: &History| {
+        let conversation = known.begin(history, "03".repeat(8).parse().unwrap());
+        let call = WireCall {
+            conversation,
+            span_id: random_span_id(),
+            parent: "03".repeat(8).parse().unwrap(),
+            times: (0, 10),
+            has_failed: true,
+            background: None,
+            continues: None,
+            instructions: history.instructions,
+            ids: 0,
+            is_continued: false,
+        };
+        known.add(history, RequestPlace::default(), call);
+        conversation
+    };
+    let first = request("first");
+    add(&mut known, &first);
+    assert_eq!(known.place_of(&first, 20).conversation, Some(0));
+    let others = request("others");
+    for _ in 0..50_000 {
+        add(&mut known, &others);
+    }
+    assert_eq!(known.place_of(&first, 20).conversation, None);
+    let last = request("last");
+    let conversation = add(&mut known, &last);
+    assert_eq!(conversation, 50_001);
+    assert_eq!(known.place_of(&last, 20).conversation, Some(conversation));
+    assert_eq!(
+        (known.parent(0), known.parent(conversation).is_some()),
+        (None, true)
+    );
 }
 
 #[test]

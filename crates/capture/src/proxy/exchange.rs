@@ -558,12 +558,11 @@ pub(super) fn has_failed(span: &Span) -> bool {
     !is_cancelled && span.status.as_ref().is_some_and(|status| status.code == error)
 }
 
-/// Says of a request that its client left while it made the same one elsewhere that it was cancelled.
-pub(super) fn abandon(span: &mut Span) {
+/// Says of a request that its client left while it made the same one elsewhere that it was cancelled; true of such a one.
+pub(super) fn abandon(span: &mut Span) -> bool {
     let mut attributes = span.attributes.iter_mut();
-    if let Some(aborted) = attributes.find(|attribute| **attribute == error_class(ABORTED)) {
-        *aborted = error_class(CANCELLED);
-    }
+    let aborted = attributes.find(|attribute| **attribute == error_class(ABORTED));
+    aborted.map(|class| *class = error_class(CANCELLED)).is_some()
 }
 
 fn error_class(class: &str) -> KeyValue {

@@ -7,8 +7,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, Role, Speaker, embedded_json, prompt_messages};
+use tracer_insight::text::beginning;
 
-/// The most that is kept of what a request says, in bytes; a text that goes beyond it is taken whole.
+/// The most that is kept of what a request says, in bytes.
 const MAX_SAID_BYTES: usize = 16 * 1024;
 
 /// The members of a request that name what it continues, instead of repeating it: an answer, else a conversation.
@@ -30,10 +31,11 @@ pub(super) struct History {
     pub(super) reference: Option<u64>,
     /// The reference is a conversation.
     pub(super) is_shared: bool,
+    /// The hash of the instructions without the times of day in them.
     pub(super) instructions: u64,
     /// The first message that is no instruction.
     pub(super) first: u64,
-    /// What the user said before the first answer.
+    /// The beginning of what the user said before the first answer.
     pub(super) question: String,
     /// The beginning of all texts.
     pub(super) texts: String,
@@ -65,24 +67,24 @@ impl History {
             history.reference = Some(hash(&id));
             history.is_shared = key == "conversation";
         }
-        let mut instructions = Chain::default();
+        let mut instructions = DefaultHasher::new();
         for message in &prompt_messages(request) {
             for part in &message.parts {
                 let MessagePart::Text(text) = part else { continue };
                 let is_question = message.role == Role::User && history.end.is_none();
                 let question = is_question.then_some(&mut history.question);
                 for kept in question.into_iter().chain([&mut history.texts]) {
-                    if kept.len() < MAX_SAID_BYTES {
-                        kept.push_str(text);
+                    if let Some(room) = MAX_SAID_BYTES.checked_sub(kept.len()) {
+                        kept.push_str(beginning(text, room));
                         kept.push('\n');
                     }
                 }
-            }
-            if message.speaker() == Speaker::System {
-                for part in &message.parts {
-                    instructions.part(part, false);
+                if message.speaker() == Speaker::System {
+                    let words = text.split_whitespace().filter(|word| !is_time(word));
+                    words.for_each(|word| instructions.write(word.as_bytes()));
                 }
-            } else {
+            }
+            if message.speaker() != Speaker::System {
                 history.add(message, is_of_model(message));
             }
         }
@@ -162,6 +164,13 @@ impl History {
         }
         all.end.filter(|end| end.all != self.whole())
     }
+}
+
+/// True of a word that a later attempt has another of: a time of day, the seconds after 1970.
+fn is_time(word: &str) -> bool {
+    let is_clock = |three: &[u8]| matches!(three, [b'0'..=b'9', b':', b'0'..=b'9']);
+    let mut numbers = word.split(|char: char| !char.is_ascii_digit());
+    word.as_bytes().windows(3).any(is_clock) || numbers.any(|number| number.len() >= 10)
 }
 
 /// True of an answer, in one message or in several: some APIs have a call, or reasoning, without a role.

@@ -36,12 +36,14 @@ impl ProxiedRun {
         }
     }
 
-    /// True if a request continues a conversation of this run, or brings the result of a call that one asked for.
-    pub(super) fn is_continued_by(&self, exchange: &Exchange, history: &History) -> bool {
-        let place = self
-            .conversations
-            .place_of(history, nanoseconds(exchange.arrived));
-        place.conversation.is_some() || self.tools.are_answered_by(&history.results)
+    /// True if a request continues a conversation of this run, or brings the result of a call that one asked for. In a run that
+    /// `is_over` the same first request does not: it is that of a program which was started again.
+    pub(super) fn is_continued_by(&self, exchange: &Exchange, history: &History, is_over: bool) -> bool {
+        let arrived = nanoseconds(exchange.arrived);
+        let place = self.conversations.place_of(history, arrived);
+        let begins_again = place.answer.is_none() && place.failed.or(place.hedge).is_some();
+        place.conversation.is_some() && !(is_over && begins_again)
+            || self.tools.asked_in(&history.results).is_some()
     }
 
     /// True while an answer waits for results of tools, or is made in the background.
@@ -169,10 +171,13 @@ impl ProxiedRun {
         // A request that was made before brought its results then.
         let is_first = place.failed.or(place.hedge).is_none();
         let results = if is_first { &*history.results } else { &[] };
+        // A request without any answer shows by its results alone what it continues.
+        let asked = Some(results).filter(|_| history.end.is_none());
+        let asked = asked.and_then(|results| self.tools.asked_in(results));
         let mut spans = self
             .tools
             .settle(&self.context, results, continued, arrived, false);
-        let conversation = place.conversation.unwrap_or_else(|| {
+        let conversation = place.conversation.or(asked).unwrap_or_else(|| {
             let tool = self.tools.asking_for(history, arrived);
             self.conversations.begin(history, tool.unwrap_or(root))
         });
@@ -184,9 +189,10 @@ impl ProxiedRun {
         span.attributes
             .extend(failed.map(|failed| attribute(names::RETRY_OF.written(), failed.span_id.to_string())));
         let other = place.hedge.and_then(|other| self.conversations.turn(other));
-        if other.is_some_and(|other| !other.has_failed) {
-            abandon(&mut span);
-        }
+        let is_left = other.is_some_and(|other| !other.has_failed) && abandon(&mut span);
+        let is_over = place.failed.or(place
+            .hedge
+            .filter(|_| other.is_some_and(|other| other.has_failed)));
         if sent.is_none() && parent != root {
             span.attributes
                 .push(attribute(names::INFERRED.written(), "parent"));
@@ -194,6 +200,10 @@ impl ProxiedRun {
         let number = self.add(exchange, call, &span, place, (conversation, parent));
         spans.push(span);
         spans.extend(self.answer(exchange, call, number));
+        // The client took no answer from a request that it made again.
+        for over in is_over.into_iter().chain(is_left.then_some(number)) {
+            self.tools.forget(over);
+        }
         spans
     }
 

@@ -133,8 +133,8 @@ impl AgentRuns {
             return Some(place);
         }
         let history = call.map(|call| &call.history);
-        let continued =
-            history.and_then(|history| latest(&|run| run.calls.is_continued_by(exchange, history)));
+        let continued = history
+            .and_then(|history| latest(&|run| run.calls.is_continued_by(exchange, history, run.has_root)));
         continued.or_else(|| latest(&|run| !run.has_root && distance(exchange, run) <= self.grouping.idle))
     }
 
@@ -312,6 +312,22 @@ mod tests {
         let later = record(&mut groups, &exchange(600, &next, &said("b")));
         assert_eq!(first, later);
         assert!(groups.finish().is_empty(), "there is one root");
+    }
+
+    #[test]
+    fn a_program_started_again_has_its_own_run() {
+        let next = json!([{"role": "user", "content": "A"}, said("a"), {"role": "user", "content": "And?"}]);
+        for (messages, is_new) in [(user("A"), true), (next, false)] {
+            let mut groups = groups(None);
+            record(&mut groups, &exchange(0, &user("A"), &said("a")));
+            let mut refused = exchange(2, &messages, &said(""));
+            refused.status = Some(401);
+            let first = record(&mut groups, &refused);
+            let end = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_030);
+            assert_eq!(groups.end_idle(end).len(), 1, "the root");
+            let again = record(&mut groups, &exchange(34, &messages, &said("a")));
+            assert_eq!(first != again, is_new, "{messages}");
+        }
     }
 
     #[test]

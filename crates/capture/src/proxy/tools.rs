@@ -1,12 +1,13 @@
 //! Tool calls that only messages show: an answer asks for them, a request that continues it brings their results. When they ran
 //! is known from that alone, and so they are marked as derived.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span};
 use serde_json::Value;
-use tracer_insight::conversation::{Message, MessagePart, embedded_json, offered_tools};
+use tracer_insight::conversation::{Message, MessagePart, OfferedTool, embedded_json, offered_tools};
+use tracer_insight::not_run::is_runnable;
 use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
 
@@ -19,6 +20,8 @@ use crate::runs::random_span_id;
 
 /// The most calls that are without results at once; the oldest is forgotten first.
 const MAX_OPEN: usize = 10_000;
+/// The most of them that become no span without a result.
+const MAX_SILENT: usize = 64;
 
 const CALL_ID: &str = "gen_ai.tool.call.id";
 
@@ -65,17 +68,27 @@ struct OpenTool {
     id: Option<String>,
     name: String,
     arguments: Value,
-    /// The request demanded it: without a result it is the form of the answer.
-    is_form: bool,
+    kind: OpenKind,
     /// When the answer had come, in nanoseconds after 1970.
     asked: u64,
     parent: SpanId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum OpenKind {
+    Tool,
+    /// The request demanded it: without a result it is the form of the answer.
+    Form,
+    /// It cannot run: its result is what the model is answered instead.
+    NotRun,
 }
 
 /// The calls without a result so far, each by the number of the call of a model that asked for it, in the order of its answer.
 #[derive(Debug, Default)]
 pub(super) struct OpenTools {
     calls: BTreeMap<(usize, usize), OpenTool>,
+    /// Where those are, or were, that are no tools.
+    silent: VecDeque<(usize, usize)>,
 }
 
 impl OpenTools {
@@ -90,10 +103,22 @@ impl OpenTools {
         asked: u64,
     ) -> Vec<Span> {
         let parts = answer.iter().flat_map(|message| &message.parts);
+        let mut offered = None;
         for (at, part) in parts.enumerate() {
             if let MessagePart::ToolCall { id, name, arguments } = part {
                 if self.calls.len() >= MAX_OPEN {
                     self.calls.pop_first();
+                }
+                let offered = offered.get_or_insert_with(|| offered_tools(request, None));
+                let kind = if demands(request, offered, name) {
+                    OpenKind::Form
+                } else if is_runnable(offered, name, arguments) {
+                    OpenKind::Tool
+                } else {
+                    OpenKind::NotRun
+                };
+                if kind != OpenKind::Tool {
+                    self.silent.push_back((number, at));
                 }
                 let call = OpenTool {
                     span_id: random_span_id(),
@@ -101,12 +126,16 @@ impl OpenTools {
                     id: id.clone(),
                     name: name.clone(),
                     arguments: arguments.clone(),
-                    is_form: demands(request, name),
+                    kind,
                     asked,
                     parent: turn.parent,
                 };
                 self.calls.insert((number, at), call);
             }
+        }
+        let too_many = self.silent.len().saturating_sub(MAX_SILENT);
+        for at in self.silent.drain(..too_many) {
+            self.calls.remove(&at);
         }
         let place = (Some(number), Some(turn.conversation));
         let mut spans = self.settle(context, &results_in(answer), place, asked, true);
@@ -155,16 +184,28 @@ impl OpenTools {
         spans
     }
 
-    /// True while a call is without a result.
-    pub(super) fn waits(&self) -> bool {
-        self.calls.values().any(|call| !call.is_form)
+    fn tools(&self) -> impl DoubleEndedIterator<Item = &OpenTool> {
+        self.calls.values().filter(|call| call.kind == OpenKind::Tool)
     }
 
-    /// True if one of these results is that of the only call with its ID.
-    pub(super) fn are_answered_by(&self, results: &[MessagePart]) -> bool {
-        results.iter().any(|part| match part {
-            MessagePart::ToolResult { id, .. } => self.elsewhere(id.as_deref(), None).is_some(),
-            _ => false,
+    /// True while a tool is without a result.
+    pub(super) fn waits(&self) -> bool {
+        self.tools().next().is_some()
+    }
+
+    /// Forgets what the call of a model with this number asked for.
+    pub(super) fn forget(&mut self, number: usize) {
+        self.calls.retain(|(of, _), _| *of != number);
+    }
+
+    /// The conversation that asked for one of these results: that of the only call with its ID.
+    pub(super) fn asked_in(&self, results: &[MessagePart]) -> Option<usize> {
+        results.iter().find_map(|part| match part {
+            MessagePart::ToolResult { id, .. } => {
+                let at = self.elsewhere(id.as_deref(), None)?;
+                self.calls.get(&at).map(|call| call.conversation)
+            }
+            _ => None,
         })
     }
 
@@ -172,9 +213,10 @@ impl OpenTools {
     /// the question, or a long part of it; or a part of it where the request has the tool's name or another argument, too. Of
     /// several that might it is not known which one it was.
     pub(super) fn asking_for(&self, history: &History, arrived: u64) -> Option<SpanId> {
-        let latest_first = self.calls.values().rev().take(MAX_ASKING);
+        let said = letters(&history.texts);
+        let latest_first = self.tools().rev().take(MAX_ASKING);
         let mut asking = latest_first
-            .filter(|call| call.asked <= arrived.saturating_add(TOLERANCE) && asks(call, history));
+            .filter(|call| call.asked <= arrived.saturating_add(TOLERANCE) && asks(call, history, &said));
         let only = asking.next()?;
         asking.next().is_none().then_some(only.span_id)
     }
@@ -222,6 +264,9 @@ impl OpenTools {
                 let Some(call) = found.and_then(|at| self.calls.remove(&at)) else {
                     return true;
                 };
+                if call.kind == OpenKind::NotRun && !in_answer {
+                    return false;
+                }
                 let mut span = tool_span(context, &call, arrived);
                 if !value.is_null() {
                     let end = span.end_time_unix_nano;
@@ -250,37 +295,37 @@ impl OpenTools {
     }
 
     /// The spans of the calls that never got a result, so that how they ended is unknown: the run ended, or the provider ran
-    /// them and said nothing. What a request demanded is the form of its answer, and no tool.
+    /// them and said nothing.
     pub(super) fn unanswered(&mut self, context: &ProxyContext) -> Vec<Span> {
-        let calls = std::mem::take(&mut self.calls).into_values();
-        let tools = calls.filter(|call| !call.is_form);
-        tools.map(|call| tool_span(context, &call, call.asked)).collect()
+        let open = std::mem::take(self);
+        let spans = open.tools().map(|call| tool_span(context, call, call.asked));
+        spans.collect()
     }
 }
 
 /// True where a request names a function that the answer has to call, or demands a call of its only one.
-fn demands(request: &Value, name: &str) -> bool {
+fn demands(request: &Value, offered: &[OfferedTool], name: &str) -> bool {
     let text = |path: &str| request.pointer(path).and_then(Value::as_str);
     let named = NAMED_FUNCTION.into_iter().find_map(text);
     let is_any = DEMAND
         .into_iter()
         .filter_map(text)
         .any(|word| word.eq_ignore_ascii_case("any") || word.eq_ignore_ascii_case("required"));
-    named == Some(name) || named.is_none() && is_any && offered_tools(request, None).len() == 1
+    named == Some(name) || named.is_none() && is_any && offered.len() == 1
 }
 
-/// True if a call asks the question of a request.
-fn asks(call: &OpenTool, history: &History) -> bool {
-    let (question, said) = (&history.question, &history.texts);
+/// True if a call asks the question of a request, whose texts have the letters `said`.
+fn asks(call: &OpenTool, history: &History, said: &str) -> bool {
+    let question = &history.question;
     let mut texts = Vec::new();
     collect_texts(&call.arguments, &mut texts);
     texts.retain(|text| text.len() >= MIN_TEXT_BYTES);
     let name = letters(&call.name);
-    let names_tool = !name.is_empty() && letters(said).contains(&name);
+    let names_tool = !name.is_empty() && said.contains(&name);
     let is_another = |text: &String| {
         texts
             .iter()
-            .any(|other| other != text && said.contains(other.as_str()))
+            .any(|other| other != text && history.texts.contains(other.as_str()))
     };
     texts.iter().any(|text| {
         text.trim() == question.trim()
@@ -401,6 +446,10 @@ mod tests {
 
     /// An answer in the only conversation, whose number is the time.
     fn ask(tools: &mut OpenTools, answer: &Value, asked: u64) -> Vec<Span> {
+        ask_of(tools, &Value::Null, answer, asked)
+    }
+
+    fn ask_of(tools: &mut OpenTools, request: &Value, answer: &Value, asked: u64) -> Vec<Span> {
         let turn = WireCall {
             conversation: 0,
             span_id: random_span_id(),
@@ -414,13 +463,7 @@ mod tests {
             is_continued: false,
         };
         let (number, messages) = (usize::try_from(asked).unwrap(), answer_messages(answer));
-        tools.ask(
-            &context(),
-            &Value::Null,
-            (answer, &messages),
-            (number, &turn),
-            asked,
-        )
+        tools.ask(&context(), request, (answer, &messages), (number, &turn), asked)
     }
 
     /// What a request settles that continues the answer of this time.
@@ -690,6 +733,35 @@ mod tests {
         ask(&mut tools, &answer, 150_000_000);
         let of_two = at(&tools, "Research the lakes of Sweden", 200_000_000);
         assert_eq!(of_two, None, "one of two that ask the same");
+    }
+
+    #[test]
+    fn the_oldest_open_calls_are_forgotten() {
+        let mut tools = OpenTools::default();
+        let call = |number: usize| json!({"type": "tool_use", "id": format!("t{number}"), "name": "ls", "input": {}});
+        let calls: Vec<Value> = (0..10_002).map(call).collect();
+        ask(&mut tools, &json!({"content": calls}), 100);
+        let settled = |tools: &mut OpenTools, id: &str| {
+            let result = json!({"type": "tool_result", "tool_use_id": id, "content": "a"});
+            let request = json!({"messages": [{"role": "user", "content": [result]}]});
+            settle(tools, &request, 100, 200).len()
+        };
+        assert_eq!(
+            ["t0", "t1", "t2", "t10001"].map(|id| settled(&mut tools, id)),
+            [0, 0, 1, 1]
+        );
+    }
+
+    #[test]
+    fn few_forms_are_kept() {
+        let mut tools = OpenTools::default();
+        let demand = json!({"tool_choice": {"type": "tool", "name": "form"}});
+        let answer = json!({"content": [{"type": "tool_use", "id": "t", "name": "form", "input": {}}]});
+        for number in 0..100 {
+            ask_of(&mut tools, &demand, &answer, number);
+        }
+        assert_eq!((tools.calls.len(), tools.waits()), (64, false));
+        assert!(tools.unanswered(&context()).is_empty());
     }
 
     #[test]
