@@ -43,6 +43,33 @@ pub async fn ask_the_model() -> anyhow::Result<Reply> {
     })
 }
 
+/// A tool call that the guide's model asks for.
+#[derive(Debug)]
+pub struct AskedTool {
+    /// The tool.
+    pub name: String,
+    /// The ID of the call.
+    pub id: String,
+    /// The arguments as the model wrote them.
+    pub arguments: String,
+}
+
+/// The tool calls of the model's last answer.
+pub fn asked_tools() -> Vec<AskedTool> {
+    let asked = |arguments: &str| AskedTool {
+        name: "search".into(),
+        id: "call_7".into(),
+        arguments: arguments.into(),
+    };
+    vec![asked(r#"{"query": "refunds"}"#), asked(r#"{"query": "#)]
+}
+
+/// Calls a tool by its name.
+pub async fn call_tool(_name: &str, arguments: &str) -> anyhow::Result<String> {
+    let arguments: serde_json::Value = serde_json::from_str(arguments)?;
+    Ok(format!("2 pages of {arguments}"))
+}
+
 /// The chunks of a streamed answer.
 pub fn stream_the_model() -> impl Iterator<Item = String> {
     ["An old ", "silent pond"].into_iter().map(str::to_owned)

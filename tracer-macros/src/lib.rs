@@ -28,7 +28,7 @@ use quote::{ToTokens, quote};
 ///
 /// | option | for | meaning |
 /// |---|---|---|
-/// | `name = EXPR`, or a string literal alone | run, span, tool | the name, into a `Cow<'static, str>`: clone what is borrowed |
+/// | `name = EXPR`, or a string literal alone | run, span, tool | the name, any `AsRef<str>` |
 /// | `args`, `args(a, b)` | tool, llm | keep all the arguments, or these, but never `self`; each must be `Serialize` |
 /// | `result` | tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
 /// | `usage = FUNCTION` | llm | the tokens: a function of the returned value, of a `Result` the one in `Ok`, that gives a `Usage` or an `Option` of one |

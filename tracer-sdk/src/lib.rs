@@ -47,9 +47,10 @@ pub mod layer {
 #[cfg(feature = "tracing")]
 pub use emit::layer::layer;
 pub use emit::{
-    Context, ContextGuard, ErrorInfo, InContext, LlmCall, LlmSpan, Run, RunGuard, RunStats, Span,
-    SpanBuilder, StateUpdate, ToolCall, ToolCallChunk, ToolSpan, TraceFutureExt, Traced, agent, check,
-    embedding, llm_call, record_error, retrieval, span, state, tool_call, traced_run, unattached_records,
+    Context, ContextGuard, ErrorInfo, InContext, LimitedToolCall, LlmCall, LlmSpan, Run, RunGuard, RunStats,
+    Span, SpanBuilder, StateUpdate, TimedOut, ToolCall, ToolCallChunk, ToolSpan, TraceFutureExt, Traced,
+    agent, check, embedding, llm_call, record_error, retrieval, span, state, tool_call, traced_run,
+    unattached_records,
 };
 pub use format::Usage;
 pub use guardrails::{Guardrail, GuardrailExceeded, Guardrails};

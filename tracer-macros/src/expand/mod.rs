@@ -162,7 +162,7 @@ impl<'a> Expansion<'a> {
                 .as_ref()
                 .map_or_else(|| quote!(_), ToTokens::to_token_stream);
             let as_returned = quote_spanned!(span=> #door_at_type::as_returned::<#declared>());
-            quote_spanned!(Span::mixed_site()=> #door::CancelOnExceed::new(#clone, #as_returned, #future))
+            quote_spanned!(Span::mixed_site()=> #door::cancel_on_exceed(#clone, #as_returned, #future))
         } else {
             quote!(#future)
         };

@@ -29,7 +29,7 @@ impl Expansion<'_> {
                 quote!(span(#site))
             }
             TraceKind::Llm => {
-                let (model, provider) = (self.text(plan.model), self.provider());
+                let (model, provider) = (plan.model.map(text), optional(plan.provider.map(text)));
                 quote!(llm(#model, #provider))
             }
         };
@@ -43,7 +43,7 @@ impl Expansion<'_> {
     /// `&Site::new(name, path, function, line)`
     fn site(&self) -> TokenStream {
         let door = &self.door;
-        let name = optional(self.text(self.plan.name));
+        let name = optional(self.name());
         let FunctionPlace { path, function, line } = self.place();
         quote!(&#door::Site::new(#name, #path, #function, #line))
     }
@@ -101,19 +101,22 @@ impl Expansion<'_> {
         })
     }
 
-    /// A name or a model: what is into a `Cow<'static, str>`.
-    fn text(&self, value: Option<&Expr>) -> Option<TokenStream> {
+    /// The name: a literal as it is, anything else as its text.
+    fn name(&self) -> Option<TokenStream> {
         let door = &self.door;
-        value.map(|value| quote_spanned!(at(value.span())=> #door::text(#value)))
+        self.plan.name.map(|name| match name {
+            Expr::Lit(_) => quote_spanned!(at(name.span())=> #door::Cow::Borrowed(#name)),
+            _ => {
+                let text = text(name);
+                quote_spanned!(at(name.span())=> #door::Cow::Owned(::core::convert::From::from(#text)))
+            }
+        })
     }
+}
 
-    fn provider(&self) -> TokenStream {
-        optional(
-            self.plan.provider.map(
-                |value| quote_spanned!(at(value.span())=> ::core::convert::AsRef::<str>::as_ref(&#value)),
-            ),
-        )
-    }
+/// `AsRef::<str>::as_ref(&EXPR)`
+fn text(value: &Expr) -> TokenStream {
+    quote_spanned!(at(value.span())=> ::core::convert::AsRef::<str>::as_ref(&#value))
 }
 
 fn optional(value: Option<TokenStream>) -> TokenStream {

@@ -18,7 +18,7 @@ use super::panic::{self, FrameNames, PanicWatch, watched};
 use super::progress::WrittenRecord;
 use super::recording::RecordingGuard;
 use super::run_state::{CallRefusal, RecordOutcome, registry};
-use super::streamed::{StreamedAnswer, ToolCallChunk};
+use super::streamed::{self, StreamedAnswer, ToolCallChunk};
 use super::unattached;
 use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage, UsageGap};
@@ -172,28 +172,28 @@ impl SpanState {
 impl OpenSpan {
     /// A span under the current context; empty, and counted, when there is none.
     #[inline]
-    pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn begin(event_type: EventType, name: &str) -> Self {
         let Some(_recording) = RecordingGuard::enter_or_count() else {
             return Self::default();
         };
         panic::forget();
         if let Some(context) = Context::active() {
-            return Self::under(context, event_type, name.into());
+            return Self::under(context, event_type, name);
         }
         registry::count_without_run();
         Self::default()
     }
 
     /// A span under a context, for a thread that is recording.
-    pub(crate) fn under(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
+    pub(crate) fn under(context: Context, event_type: EventType, name: &str) -> Self {
         #[cfg(feature = "tracing")]
         let same_call = match event_type {
             EventType::LlmCall | EventType::ToolCall => {
-                context.run.same_library_call(context.span, event_type, &name)
+                context.run.same_library_call(context.span, event_type, name)
             }
             _ => None,
         };
-        let mut span = Self::in_place(context, event_type, name);
+        let mut span = Self::in_place(context, event_type, Cow::Owned(name.to_owned()));
         let Some(SpanState {
             place: Some(place),
             content,
@@ -814,6 +814,11 @@ impl SpanEditor<'_> {
             let first_after = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
             Box::new(StreamedAnswer::new(first_after))
         })
+    }
+
+    /// Sets the arguments of a tool as the model wrote them.
+    pub(crate) fn written_arguments(&mut self, written: &str) {
+        self.arguments(&streamed::arguments(written));
     }
 
     /// Sets the arguments of a tool: always JSON text.

@@ -1,7 +1,6 @@
 //! An open run or span with a beginning and one end, whichever way it is left: by return, error, panic or
 //! cancellation. Guards, traced futures and the attribute are made of it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,7 +85,7 @@ impl Scope {
                     branch: parent,
                     inferred: false,
                 };
-                let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
+                let mut span = OpenSpan::under(context, EventType::Unknown, &name);
                 tag(&mut span, tags.in_code());
                 drop(recording);
                 // Structure is never refused.
@@ -124,7 +123,7 @@ impl Scope {
 
     /// A model call.
     #[must_use]
-    pub fn llm(model: impl Into<Cow<'static, str>>, provider: Option<&str>) -> Self {
+    pub fn llm(model: &str, provider: Option<&str>) -> Self {
         let mut span = OpenSpan::begin(EventType::LlmCall, model);
         if let Some(provider) = provider {
             span.edit(|span| span.text(names::PROVIDER, provider));
@@ -132,7 +131,8 @@ impl Scope {
         Self::open(span)
     }
 
-    fn open(span: OpenSpan) -> Self {
+    /// A span that this scope ends.
+    pub(crate) fn open(span: OpenSpan) -> Self {
         match span.start(OnDrop::Discard) {
             Ok(span) => span
                 .context()

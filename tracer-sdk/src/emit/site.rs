@@ -28,8 +28,8 @@ impl Site {
         }
     }
 
-    pub(crate) fn span_name(&self) -> Cow<'static, str> {
-        self.name.clone().unwrap_or(Cow::Borrowed(self.function))
+    pub(crate) fn span_name(&self) -> &str {
+        self.name.as_deref().unwrap_or(self.function)
     }
 
     /// `function (path:line)`, or `path:line` where the function is not known.

@@ -20,7 +20,7 @@ const MAX_CALLS: usize = 1024;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolCallChunk<'a> {
-    index: u32,
+    index: usize,
     id: Option<&'a str>,
     name: Option<&'a str>,
     arguments: &'a str,
@@ -43,7 +43,7 @@ impl<'a> ToolCallChunk<'a> {
     /// assert_eq!(run.spans[0].attributes["tracer.chunks"], 2);
     /// ```
     #[must_use]
-    pub const fn new(index: u32) -> Self {
+    pub const fn new(index: usize) -> Self {
         Self {
             index,
             id: None,
@@ -94,7 +94,7 @@ impl<'a> ToolCallChunk<'a> {
 pub(super) struct StreamedAnswer {
     text: String,
     /// The tool calls that the model asks for, by their index.
-    calls: BTreeMap<u32, StreamedToolCall>,
+    calls: BTreeMap<usize, StreamedToolCall>,
     /// How much is kept, in bytes.
     bytes: usize,
     /// How many pieces are not kept.
@@ -192,19 +192,23 @@ impl StreamedAnswer {
 }
 
 impl StreamedToolCall {
-    /// The call as a part of a message of OpenTelemetry's. Arguments are structured when their text is whole, so that a secret
-    /// in them is known by its key.
+    /// The call as a part of a message of OpenTelemetry's.
     fn part(&self) -> Value {
-        let arguments = match serde_json::from_str(&self.arguments) {
-            Ok(arguments) => arguments,
-            Err(_) if self.arguments.is_empty() => Value::Null,
-            Err(_) => self.arguments.as_str().into(),
-        };
+        let arguments = arguments(&self.arguments);
         let mut part = json!({"type": "tool_call", "name": self.name, "arguments": arguments});
         if let (Some(part), false) = (part.as_object_mut(), self.id.is_empty()) {
             part.insert("id".to_owned(), self.id.as_str().into());
         }
         part
+    }
+}
+
+/// The arguments that a model wrote: structured when their text is whole, so that a secret in them is known by its key.
+pub(super) fn arguments(written: &str) -> Value {
+    match serde_json::from_str(written) {
+        Ok(arguments) => arguments,
+        Err(_) if written.is_empty() => Value::Null,
+        Err(_) => written.into(),
     }
 }
 

@@ -360,6 +360,8 @@ pub const SYSTEM_INSTRUCTIONS: Name = name!("gen_ai.system_instructions");
 // A tool call.
 /// The tool's name.
 pub const TOOL_NAME: Name = namespaced!("tool_name", "gen_ai.tool.name");
+/// The model's ID of the call.
+pub const TOOL_CALL_ID: Name = name!("gen_ai.tool.call.id");
 /// The tool's arguments, as OpenTelemetry stores them.
 pub const TOOL_CALL_ARGUMENTS: Name = name!("gen_ai.tool.call.arguments");
 /// The tool's result, as OpenTelemetry stores it.

@@ -1,11 +1,9 @@
 //! `on_exceed = cancel`: a future that stops at its next await once its run has tripped a guardrail.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::{Future, poll_fn};
+use std::task::Poll;
 
-use pin_project_lite::pin_project;
-
+use crate::emit::cut_short::CutShort;
 use crate::emit::scope::Scope;
 use crate::guardrails::GuardrailExceeded;
 
@@ -31,45 +29,16 @@ pub fn as_returned<Returned: FromGuardrailExceeded>() -> fn(GuardrailExceeded) -
     Returned::from_guardrail_exceeded
 }
 
-pin_project! {
-    /// Polls the body of a run; when it waits and the run has tripped, drops it and returns the guardrail.
-    #[must_use = "futures do nothing unless awaited"]
-    pub struct CancelOnExceed<Body: Future> {
-        scope: Scope,
-        as_returned: fn(GuardrailExceeded) -> Body::Output,
-        #[pin]
-        body: Option<Body>,
-    }
-}
-
-impl<Body: Future> CancelOnExceed<Body> {
-    /// The body of the run that `scope` is.
-    pub fn new(scope: Scope, as_returned: fn(GuardrailExceeded) -> Body::Output, body: Body) -> Self {
-        Self {
-            scope,
-            as_returned,
-            body: Some(body),
-        }
-    }
-}
-
-impl<Body: Future> Future for CancelOnExceed<Body> {
-    type Output = Body::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        let Some(body) = this.body.as_mut().as_pin_mut() else {
-            return Poll::Pending;
-        };
-        if let Poll::Ready(output) = body.poll(context) {
-            return Poll::Ready(output);
-        }
-        match this.scope.tripped() {
-            Some(exceeded) => {
-                this.body.set(None);
-                Poll::Ready((this.as_returned)(exceeded))
-            }
-            None => Poll::Pending,
-        }
-    }
+/// The body of the run that `scope` is; when it waits and the run has tripped, it is dropped and the guardrail is returned.
+pub fn cancel_on_exceed<Body: Future>(
+    scope: Scope,
+    as_returned: fn(GuardrailExceeded) -> Body::Output,
+    body: Body,
+) -> CutShort<Body, impl Future<Output = Body::Output>> {
+    let tripped = poll_fn(move |_| {
+        scope
+            .tripped()
+            .map_or(Poll::Pending, |exceeded| Poll::Ready(as_returned(exceeded)))
+    });
+    CutShort::new(body, tripped)
 }

@@ -12,8 +12,6 @@ mod preparation;
 mod refusal;
 mod seconds;
 
-use std::borrow::Cow;
-
 use crate::emit::panic::watched;
 
 pub use crate::emit::observed::{Observed, observed};
@@ -22,7 +20,7 @@ pub use crate::emit::site::Site;
 pub use crate::emit::traced::Traced;
 pub use crate::guardrails::{Guardrails, StopOnLoop};
 pub use arguments::Arguments;
-pub use cancel::{CancelOnExceed, as_returned};
+pub use cancel::{as_returned, cancel_on_exceed};
 pub use dollars::max_cost_usd;
 pub use ok_value::{AnyValue, OkValue, ResultValue};
 pub use outcome::{
@@ -31,6 +29,7 @@ pub use outcome::{
 pub use preparation::prepare;
 pub use refusal::{AnyReturn, ConvertibleReturn, Returned};
 pub use seconds::seconds;
+pub use std::borrow::Cow;
 pub use std::boxed::Box;
 
 /// Calls `body` once. A plain call of a closure would be inferred `FnMut`, and could not return a reborrow of a `&mut`
@@ -84,9 +83,4 @@ pub trait Function {
 
 impl<Output> Function for fn() -> Output {
     type Output = Output;
-}
-
-/// A name or a model given in the attribute, as the emitter takes it.
-pub fn text(value: impl Into<Cow<'static, str>>) -> Cow<'static, str> {
-    value.into()
 }

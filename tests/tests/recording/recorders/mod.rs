@@ -1,5 +1,6 @@
 //! What the options of each recorder come back as.
 
 mod calls;
+mod futures;
 mod structure;
 mod timed;

@@ -1,7 +1,5 @@
 //! Model calls (decisions, section 1; specification, `LLM_CALL`).
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 
 use super::methods::{call_methods, described_methods, timed_call_methods, timed_methods};
@@ -33,9 +31,9 @@ use crate::write::draft::ScalarValue;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[inline]
-pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
+pub fn llm_call(model: impl AsRef<str>) -> LlmCall {
     LlmCall {
-        span: OpenSpan::begin(EventType::LlmCall, model),
+        span: OpenSpan::begin(EventType::LlmCall, model.as_ref()),
     }
 }
 

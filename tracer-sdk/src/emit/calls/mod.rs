@@ -9,7 +9,6 @@ pub(crate) mod span;
 pub(crate) mod state;
 pub(crate) mod tool;
 
-use std::borrow::Cow;
 use std::error::Error;
 
 use super::error::ErrorInfo;
@@ -37,7 +36,7 @@ use crate::guardrails::GuardrailExceeded;
 ///
 /// [`GuardrailExceeded`] when the run has crossed one of its limits.
 pub fn record_error<E: Error + ?Sized>(error: &E) -> Result<(), GuardrailExceeded> {
-    let mut span = OpenSpan::begin(EventType::Error, Cow::Borrowed(span_names::ERROR));
+    let mut span = OpenSpan::begin(EventType::Error, span_names::ERROR);
     span.edit(|span| span.fail(ErrorInfo::with_causes(error)));
     span.end(EndTime::Now)
 }

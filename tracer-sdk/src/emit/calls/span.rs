@@ -1,7 +1,5 @@
 //! Structural spans: a name, a duration, children, and attributes of the user's own (decisions, section 1).
 
-use std::borrow::Cow;
-
 use super::methods::{described_methods, timed_methods};
 use crate::emit::open_span::{EndTime, OnDrop, OpenSpan};
 
@@ -20,9 +18,9 @@ use crate::format::names::{self, Name};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[inline]
-pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
+pub fn span(name: impl AsRef<str>) -> SpanBuilder {
     SpanBuilder {
-        span: OpenSpan::begin(EventType::Unknown, name),
+        span: OpenSpan::begin(EventType::Unknown, name.as_ref()),
     }
 }
 
@@ -38,8 +36,8 @@ pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
 /// assert_eq!(run.spans[1].attributes["gen_ai.agent.name"], "researcher");
 /// assert_eq!(run.meta.counts.llm_calls, 1);
 /// ```
-pub fn agent(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
-    let mut builder = of_operation("invoke_agent", names::AGENT_NAME, name.into());
+pub fn agent(name: impl AsRef<str>) -> SpanBuilder {
+    let mut builder = of_operation("invoke_agent", names::AGENT_NAME, name.as_ref());
     builder.span.edit(|span| span.begin_branch());
     builder
 }
@@ -55,8 +53,8 @@ pub fn agent(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
 /// assert_eq!(run.spans[0].attributes["gen_ai.request.model"], "text-embedding-3-small");
 /// assert_eq!(run.meta.counts.llm_calls, 0);
 /// ```
-pub fn embedding(model: impl Into<Cow<'static, str>>) -> SpanBuilder {
-    of_operation("embeddings", names::REQUEST_MODEL, model.into())
+pub fn embedding(model: impl AsRef<str>) -> SpanBuilder {
+    of_operation("embeddings", names::REQUEST_MODEL, model.as_ref())
 }
 
 /// Begins the span of a retrieval of documents from a source (`gen_ai.operation.name` = `retrieval`).
@@ -69,16 +67,15 @@ pub fn embedding(model: impl Into<Cow<'static, str>>) -> SpanBuilder {
 /// });
 /// assert_eq!(run.spans[0].attributes["gen_ai.data_source.id"], "handbook");
 /// ```
-pub fn retrieval(source: impl Into<Cow<'static, str>>) -> SpanBuilder {
-    of_operation("retrieval", names::DATA_SOURCE, source.into())
+pub fn retrieval(source: impl AsRef<str>) -> SpanBuilder {
+    of_operation("retrieval", names::DATA_SOURCE, source.as_ref())
 }
 
-fn of_operation(operation: &'static str, key: Name, name: Cow<'static, str>) -> SpanBuilder {
-    let stored = name.clone();
+fn of_operation(operation: &'static str, key: Name, name: &str) -> SpanBuilder {
     let mut builder = span(name);
     builder.span.edit(|span| {
         span.redacted().0.word(names::OPERATION, operation);
-        span.text(key, &stored);
+        span.text(key, name);
     });
     builder
 }

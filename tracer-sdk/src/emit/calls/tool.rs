@@ -1,18 +1,28 @@
 //! Tool calls (decisions, section 1; specification, `TOOL_CALL`).
 
-use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::future::{Future, pending};
+use std::panic::Location;
 
 use serde::Serialize;
 
 use super::methods::{call_methods, described_methods, timed_call_methods, timed_methods};
 
+use crate::emit::cut_short::CutShort;
+use crate::emit::error::ErrorInfo;
+use crate::emit::observed::Observed;
 use crate::emit::open_span::{OnDrop, OpenSpan};
-use crate::format::EventType;
+use crate::emit::scope::Scope;
+use crate::emit::site::Site;
+use crate::emit::traced::Traced;
+use crate::format::{EventType, names};
 use crate::guardrails::GuardrailExceeded;
 
 /// Begins the record of one call of a tool.
 ///
-/// `record()` writes it after the fact; `start()` times it. Outside of a run it does nothing.
+/// `run()` is a future that is the call; `record()` writes it after the fact; `start()` times it. Outside of a run nothing is
+/// recorded.
 ///
 /// ```
 /// use serde_json::json;
@@ -25,9 +35,9 @@ use crate::guardrails::GuardrailExceeded;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[inline]
-pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
+pub fn tool_call(name: impl AsRef<str>) -> ToolCall {
     ToolCall {
-        span: OpenSpan::begin(EventType::ToolCall, name),
+        span: OpenSpan::begin(EventType::ToolCall, name.as_ref()),
     }
 }
 
@@ -72,6 +82,36 @@ impl ToolCall {
         self
     }
 
+    /// What the tool is given, as the model wrote it: JSON text. Text that is no JSON is kept as it is.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
+    ///     tracer_sdk::tool_call("search").json_args(r#"{"limit": 5}"#).record()?;
+    ///     tracer_sdk::tool_call("search").json_args(r#"{"limit": "#).record()
+    /// });
+    /// let stored = |call: usize| run.spans[call].events[0].attributes["args"].clone();
+    /// assert_eq!((stored(0), stored(1)), (r#"{"limit":5}"#.into(), r#""{\"limit\": ""#.into()));
+    /// ```
+    pub fn json_args(mut self, arguments: impl AsRef<str>) -> Self {
+        self.span.edit(|span| span.written_arguments(arguments.as_ref()));
+        self
+    }
+
+    /// The ID that the model gave the call.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").id("call_7").record());
+    /// assert_eq!(run.spans[0].attributes["gen_ai.tool.call.id"], "call_7");
+    /// ```
+    pub fn id(mut self, id: impl AsRef<str>) -> Self {
+        self.span.edit(|span| span.text(names::TOOL_CALL_ID, id.as_ref()));
+        self
+    }
+
     /// What the tool gave.
     ///
     /// ```
@@ -83,6 +123,63 @@ impl ToolCall {
     pub fn result<T: Serialize + ?Sized>(mut self, result: &T) -> Self {
         self.span.edit(|span| span.result(result));
         self
+    }
+
+    /// Makes a future the call, which starts now. Its `Ok` is recorded as the result, its `Err` as the failure; so are a panic,
+    /// and that it was dropped before it was ready. The future is polled as it is, and its output is handed on.
+    ///
+    /// A call that a guardrail refuses gives the refusal as its `Err`, and the future is never polled.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # struct Asked { name: String, id: String, arguments: String }
+    /// # let call = Asked { name: "search".into(), id: "call_7".into(), arguments: r#"{"limit": "#.into() };
+    /// use tracer_sdk::{testing::capture_async, tool_call};
+    ///
+    /// async fn search(arguments: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    ///     let limit: serde_json::Value = serde_json::from_str(arguments)?;
+    ///     Ok(vec![format!("{limit} pages")])
+    /// }
+    ///
+    /// let run = capture_async(async {
+    ///     let hits = tool_call(&call.name).id(&call.id).json_args(&call.arguments).run(search(&call.arguments)).await;
+    ///     assert!(hits.is_err()); // goes to the model as the answer to its call
+    /// });
+    /// assert_eq!(run.await.spans[0].status_description, "EOF while parsing a value at line 1 column 10");
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn run<F, T, E>(self, future: F) -> Traced<impl Future<Output = Result<T, E>>>
+    where
+        F: Future<Output = Result<T, E>>,
+        T: Serialize,
+        E: fmt::Display + From<GuardrailExceeded>,
+    {
+        run(Scope::open(self.span), future, pending(), caller())
+    }
+
+    /// Limits the time of [`run`](LimitedToolCall::run) by a timer of your runtime: a future that is ready when the time is up,
+    /// such as `tokio::time::sleep(limit)`.
+    ///
+    /// The timer is yours because the SDK depends on no runtime and starts no thread that could wake your task.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use std::future::{pending, ready};
+    /// use tracer_sdk::{testing::capture_async, tool_call};
+    ///
+    /// let run = capture_async(async {
+    ///     let search = pending::<Result<String, Box<dyn std::error::Error>>>();
+    ///     let timer = ready(()); // `tokio::time::sleep(limit)`
+    ///     tool_call("search").timeout(timer).run(search).await
+    /// });
+    /// assert_eq!(run.await.spans[0].status_description, "the time limit of the call is over");
+    /// # }
+    /// ```
+    pub fn timeout<Timer: Future>(self, timer: Timer) -> LimitedToolCall<Timer> {
+        LimitedToolCall { call: self, timer }
     }
 
     /// Starts timing the call, just before the tool runs.
@@ -113,6 +210,104 @@ impl ToolCall {
         Ok(ToolSpan { span })
     }
 }
+
+/// A tool call with a time limit, made by [`ToolCall::timeout`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use tracer_sdk::{testing::capture_async, tool_call};
+///
+/// let run = capture_async(async {
+///     let timer = std::future::pending::<()>();
+///     let search = async { Ok::<_, Box<dyn std::error::Error>>("refunds.md") };
+///     tool_call("search").timeout(timer).run(search).await
+/// });
+/// assert_eq!(run.await.spans[0].events[0].attributes["result"], r#""refunds.md""#);
+/// # }
+/// ```
+#[must_use = "call `.run(future)` to make the call"]
+#[derive(Debug)]
+pub struct LimitedToolCall<Timer> {
+    call: ToolCall,
+    timer: Timer,
+}
+
+impl<Timer: Future> LimitedToolCall<Timer> {
+    /// Makes a future the call, as [`ToolCall::run`] does. When the timer is ready first, the future is dropped, and the call has
+    /// failed with [`TimedOut`], in or outside of a run.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use tracer_sdk::{TimedOut, tool_call};
+    ///
+    /// let search = std::future::pending::<Result<String, Box<dyn std::error::Error>>>();
+    /// let hits = tool_call("search").timeout(std::future::ready(())).run(search).await;
+    /// assert!(hits.unwrap_err().is::<TimedOut>());
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn run<F, T, E>(self, future: F) -> Traced<impl Future<Output = Result<T, E>>>
+    where
+        F: Future<Output = Result<T, E>>,
+        T: Serialize,
+        E: fmt::Display + From<GuardrailExceeded> + From<TimedOut>,
+    {
+        let place = caller();
+        let (scope, timer) = (Scope::open(self.call.span), self.timer);
+        let limited = scope.clone();
+        let late = async move {
+            timer.await;
+            limited.fail(ErrorInfo::of(&TimedOut).at(place.place()));
+            Err(TimedOut.into())
+        };
+        run(scope, future, late, caller())
+    }
+}
+
+#[track_caller]
+fn caller() -> Site {
+    let caller = Location::caller();
+    Site::new(None, caller.file(), "", caller.line())
+}
+
+/// The work of a call, unless what is `instead` of it is ready first.
+fn run<F, T, E>(
+    scope: Scope,
+    future: F,
+    instead: impl Future<Output = Result<T, E>>,
+    place: Site,
+) -> Traced<impl Future<Output = Result<T, E>>>
+where
+    F: Future<Output = Result<T, E>>,
+    T: Serialize,
+    E: fmt::Display + From<GuardrailExceeded>,
+{
+    let observe = move |scope: &Scope, result: &Result<T, E>| match result {
+        Ok(value) => scope.result(value),
+        Err(error) => scope.fail(ErrorInfo::of(error).at(place.place())),
+    };
+    let refuse = |exceeded: GuardrailExceeded| Some(Err(exceeded.into()));
+    let observed = Observed::new(scope.clone(), future, refuse, observe);
+    Traced::new(scope, CutShort::new(observed, instead))
+}
+
+/// The time limit of a tool call is over: the error that [`LimitedToolCall::run`] gives.
+///
+/// ```
+/// assert_eq!(tracer_sdk::TimedOut.to_string(), "the time limit of the call is over");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimedOut;
+
+impl fmt::Display for TimedOut {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the time limit of the call is over")
+    }
+}
+
+impl Error for TimedOut {}
 
 /// A tool call that is under way. It ends when [`ToolSpan::end`] is called or when it is dropped; one that is dropped
 /// without a result or an error is reported as cancelled.
