@@ -75,7 +75,7 @@ pub fn recorded(work: impl FnOnce() -> Result<(), GuardrailExceeded>) -> RunProf
 pub fn tools(calls: &[(&str, Value)]) -> RunProfile {
     recorded(|| {
         for (name, args) in calls {
-            tracer_sdk::tool_call((*name).to_owned()).args(args).record()?;
+            tracer_sdk::tool_call(name).args(args).record()?;
         }
         Ok(())
     })

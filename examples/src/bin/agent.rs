@@ -129,7 +129,7 @@ fn answer_call(agent: &Agent, call: &ToolCall, state: &mut State) -> Result<Mess
     match agent.fail {
         Some(Fail::Loop) => {
             for _ in 0..3 {
-                let again = tracer_sdk::tool_call(name.clone()).args(&arguments);
+                let again = tracer_sdk::tool_call(name).args(&arguments);
                 again.result(&agent.tools.call(name, &arguments).ok()).record()?;
             }
         }
@@ -137,7 +137,7 @@ fn answer_call(agent: &Agent, call: &ToolCall, state: &mut State) -> Result<Mess
         _ => {}
     }
 
-    let mut span = tracer_sdk::tool_call(name.clone()).args(&arguments).start()?;
+    let mut span = tracer_sdk::tool_call(name).args(&arguments).start()?;
     state.tool_calls += 1;
     let result = agent.tools.call(name, &arguments);
     let answer = match &result {

@@ -112,7 +112,7 @@ impl Model {
     /// Ask the model for the next message of a conversation, and record the call.
     pub async fn complete(&self, messages: &[Message], tools: &[Value]) -> Result<Completion, ModelError> {
         // From here to `end`, or to the drop when `?` leaves early, is the duration of the call in the trace.
-        let mut call = llm_call(self.name.clone())
+        let mut call = llm_call(&self.name)
             .provider(self.provider)
             .prompt(&json!({"messages": messages}))
             .temperature(TEMPERATURE)

@@ -52,16 +52,16 @@ const TEXT_PLACES: [TextPlace; 12] = [
             .unwrap();
         call.chunk(&text[..middle]).chunk(&text[middle..]);
     }),
-    ("model", |text| llm_call(text.to_owned()).record().unwrap()),
+    ("model", |text| llm_call(text).record().unwrap()),
     ("provider", |text| llm_call("m").provider(text).record().unwrap()),
     ("stop reason", |text| {
         llm_call("m").stop_reason(text).record().unwrap();
     }),
-    ("tool name", |text| tool_call(text.to_owned()).record().unwrap()),
+    ("tool name", |text| tool_call(text).record().unwrap()),
     ("tool name in flight", |text| {
-        std::mem::forget(tool_call(text.to_owned()).start().unwrap());
+        std::mem::forget(tool_call(text).start().unwrap());
     }),
-    ("span name", |text| span(text.to_owned()).start().end()),
+    ("span name", |text| span(text).start().end()),
     ("attribute key", |text| {
         span("s").attribute(text, &1).start().end();
     }),
@@ -209,7 +209,7 @@ fn secrets_within_strings_are_not_written() {
 fn secrets_in_names_and_errors_are_not_written() {
     for sample in samples(201) {
         let data = DataDir::new();
-        let outcome: Result<(), String> = Run::new(sample.text.clone())
+        let outcome: Result<(), String> = Run::new(&sample.text)
             .config(&data.config())
             .try_in_scope(|| Err(sample.text.clone()));
         assert!(outcome.is_err());

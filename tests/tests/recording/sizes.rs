@@ -33,15 +33,15 @@ fn huge_texts() -> [String; 4] {
 fn huge_texts_are_cut_wherever_they_are() {
     for text in huge_texts() {
         let data = DataDir::new();
-        let outcome = Run::new(text.clone()).config(&data.config()).try_in_scope(|| {
-            llm_call(text.clone())
+        let outcome = Run::new(&text).config(&data.config()).try_in_scope(|| {
+            llm_call(&text)
                 .provider(&text)
                 .prompt(&text)
                 .response(&text)
                 .stop_reason(&text)
                 .record()
                 .unwrap();
-            tool_call(text.clone())
+            tool_call(&text)
                 .args(&text)
                 .result(&json!({text.clone(): text}))
                 .fail(&text)
@@ -53,7 +53,7 @@ fn huge_texts_are_cut_wherever_they_are() {
                 .record()
                 .unwrap();
             record_error(&std::io::Error::other(text.clone())).unwrap();
-            span(text.clone()).attribute(&text, &text).start().end();
+            span(&text).attribute(&text, &text).start().end();
             Err::<(), _>(text.clone())
         });
         assert!(outcome.is_err());

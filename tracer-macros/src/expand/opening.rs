@@ -104,12 +104,12 @@ impl Expansion<'_> {
     /// The name: a literal as it is, anything else as its text.
     fn name(&self) -> Option<TokenStream> {
         let door = &self.door;
-        self.plan.name.map(|name| match name {
-            Expr::Lit(_) => quote_spanned!(at(name.span())=> #door::Cow::Borrowed(#name)),
-            _ => {
-                let text = text(name);
-                quote_spanned!(at(name.span())=> #door::Cow::Owned(::core::convert::From::from(#text)))
+        self.plan.name.map(|name| {
+            if let Expr::Lit(_) = name {
+                return quote_spanned!(at(name.span())=> #door::Cow::Borrowed(#name));
             }
+            let text = text(name);
+            quote_spanned!(at(name.span())=> #door::Cow::Owned(::core::convert::From::from(#text)))
         })
     }
 }

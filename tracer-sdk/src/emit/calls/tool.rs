@@ -133,8 +133,6 @@ impl ToolCall {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// # struct Asked { name: String, id: String, arguments: String }
-    /// # let call = Asked { name: "search".into(), id: "call_7".into(), arguments: r#"{"limit": "#.into() };
     /// use tracer_sdk::{testing::capture_async, tool_call};
     ///
     /// async fn search(arguments: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
@@ -142,8 +140,9 @@ impl ToolCall {
     ///     Ok(vec![format!("{limit} pages")])
     /// }
     ///
+    /// let asked = r#"{"limit": "#; // by the model
     /// let run = capture_async(async {
-    ///     let hits = tool_call(&call.name).id(&call.id).json_args(&call.arguments).run(search(&call.arguments)).await;
+    ///     let hits = tool_call("search").id("call_7").json_args(asked).run(search(asked)).await;
     ///     assert!(hits.is_err()); // goes to the model as the answer to its call
     /// });
     /// assert_eq!(run.await.spans[0].status_description, "EOF while parsing a value at line 1 column 10");

@@ -68,7 +68,7 @@ struct PassedOn {
 
 impl PassedOn {
     fn record(self) {
-        let mut span = OpenSpan::under(self.context, EventType::Error, span_names::ERROR.into());
+        let mut span = OpenSpan::under(self.context, EventType::Error, span_names::ERROR);
         if let Some(mut editor) = span.editor() {
             editor.fail(self.error);
         }

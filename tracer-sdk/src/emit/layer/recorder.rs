@@ -386,7 +386,7 @@ fn log(
             }
             return pass_on(context, info);
         }
-        let mut span = OpenSpan::under(context, EventType::Error, span_names::ERROR.into());
+        let mut span = OpenSpan::under(context, EventType::Error, span_names::ERROR);
         if let Some(mut editor) = span.editor() {
             editor.fail(info);
         }

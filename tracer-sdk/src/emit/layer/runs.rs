@@ -248,7 +248,7 @@ impl SurroundingSpan {
         let mut joined = OpenSpan::default();
         let mut context = new.context;
         if new.is_joined {
-            joined = OpenSpan::under(context.clone(), EventType::Unknown, name.into());
+            joined = OpenSpan::under(context.clone(), EventType::Unknown, name);
             joined.start_on_recording_thread(OnDrop::End);
             context = joined.context().unwrap_or(context);
         }
