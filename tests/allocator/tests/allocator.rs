@@ -56,7 +56,7 @@ fn a_recording_allocator_is_never_waited_for() {
         phase
             .in_scope(|| tool_call("outer").args(&vec![1, 2]).record())
             .unwrap();
-        let mut call = llm_call("outer".to_owned()).prompt("p").start().unwrap();
+        let mut call = llm_call("outer").prompt("p").start().unwrap();
         call.response("r").attribute("key", &"a".repeat(100_000));
         call.end().unwrap();
         phase.end();

@@ -35,6 +35,10 @@ fn failed(error_type: &str, message: &str) -> (String, Value, String, String) {
     )
 }
 
+fn panicking() -> anyhow::Result<()> {
+    panic!("index 7 is out of range")
+}
+
 #[test]
 fn a_ready_future_gives_the_result() {
     // Names that the caller keeps.
@@ -81,13 +85,7 @@ fn an_error_is_recorded_and_handed_on() {
 #[test]
 fn a_panic_is_recorded_and_goes_through() {
     let finished = recorded(|| {
-        let search = async {
-            if true {
-                panic!("index 7 is out of range");
-            }
-            anyhow::Ok(())
-        };
-        let unwound = AssertUnwindSafe(tool_call("search").run(search)).catch_unwind();
+        let unwound = AssertUnwindSafe(tool_call("search").run(async { panicking() })).catch_unwind();
         assert!(block_on(unwound).is_err());
     });
     assert_eq!(outcome(&finished), failed("panic", "index 7 is out of range"));
@@ -152,13 +150,7 @@ fn a_refused_call_is_never_polled() {
     let limits = Guardrails::new().max_tool_calls(1);
     let outcome = data.run("limited").guardrails(limits).in_scope(|| {
         tool_call("search").record().unwrap();
-        let search = async {
-            if true {
-                panic!("it was polled");
-            }
-            anyhow::Ok(())
-        };
-        block_on(tool_call("search").run(search))
+        block_on(tool_call("search").run(async { panicking() }))
     });
     assert!(outcome.unwrap_err().is::<GuardrailExceeded>());
     let errors: Vec<_> = data
