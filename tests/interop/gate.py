@@ -43,13 +43,13 @@ def main():
 
         code, report, runs = gate(tracer, folder, [])
         assert (code, report["verdict"]) == (0, "pass"), report
-        assert [trial["metric_values"]["cost_tokens"] for trial in report["trials"]] == [42, 42], report
+        assert [trial["metrics"]["cost_tokens"] for trial in report["trials"]] == [42, 42], report
         marks = sorted((run["gate"]["id"], run["gate"]["trial"]) for run in runs)
         assert marks == [(report["gate"]["id"], 1), (report["gate"]["id"], 2)], runs
 
         code, report, runs = gate(tracer, folder, ["worse"])
         assert (code, report["verdict"]) == (1, "fail"), report
-        failed = [row["check_name"] for row in report["aggregate_results"] if row["verdict"] == "fail"]
+        failed = [row["name"] for row in report["checks"] if row["verdict"] == "fail"]
         assert failed == ["forbidden_tools"], report
         assert len(runs) == 3, "a gate that has failed makes no more trials"
     print("a Python agent is gated: its good runs pass, its bad one fails")

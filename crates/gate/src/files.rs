@@ -43,7 +43,7 @@ impl InputError {
         self
     }
 
-    /// What failed.
+    /// The failure.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -168,7 +168,7 @@ pub fn baseline(path: &Path) -> Result<BaselineInput, InputError> {
     )?;
     let baseline = Baseline::parse(&bytes).map_err(|error| {
         InputError::new(format!("the baseline {} cannot be used: {error}", path.display()))
-            .with_hint(error.hint())
+            .with_hint(error.hint)
     })?;
     Ok(BaselineInput {
         file: input(path, &bytes),
@@ -194,9 +194,9 @@ pub fn refuse_foreign_run(input: &BaselineInput, run: &RunProfile) -> Result<(),
     }
 }
 
-/// What is said of a baseline whose agent is not the one that is judged.
+/// The error for a baseline of another agent.
 pub fn foreign_baseline(baseline: &Baseline, path: &str, agent: &str) -> InputError {
-    let known = baseline.agent().unwrap_or_default();
+    let known = baseline.agent.as_deref().unwrap_or_default();
     InputError::new(format!(
         "the baseline {path} is of the agent {}, and this is {}",
         named(known),
@@ -206,7 +206,7 @@ pub fn foreign_baseline(baseline: &Baseline, path: &str, agent: &str) -> InputEr
     .with_hint("or say that it is meant: --force")
 }
 
-/// Where runs have no name, the program that was run tells agents apart; it is known before the first trial.
+/// Refuses, where runs have no name, a baseline of another program; the program is known before the first trial.
 pub fn refuse_baseline_of_another_program(
     baseline: &Baseline,
     path: &str,
@@ -216,8 +216,8 @@ pub fn refuse_baseline_of_another_program(
         let name = Path::new(command.first()?).file_name()?;
         Some(name.to_string_lossy().into_owned())
     };
-    let known = baseline.x_tracer.as_ref().and_then(|ours| program(&ours.command));
-    match (baseline.agent(), known, program(command)) {
+    let known = program(&baseline.command);
+    match (&baseline.agent, known, program(command)) {
         (None, Some(known), Some(this)) if known != this => Err(InputError::new(format!(
             "the baseline {path} is of the program {}, and this is {}",
             named(&known),
@@ -239,7 +239,7 @@ fn input(path: &Path, bytes: &[u8]) -> InputFile {
     }
 }
 
-/// Whether anything has this name, a link to nowhere too: what cannot be read is said, and never passed over.
+/// Checks if the path exists, dangling links included.
 pub fn is_there(path: &Path) -> bool {
     !matches!(
         path.symlink_metadata().map_err(|error| error.kind()),

@@ -32,20 +32,18 @@ mod verdict;
 pub mod words;
 
 pub use baseline::{
-    Acceptance, AcceptanceSource, AcceptanceVerdict, BASELINES_FOLDER, Baseline, BaselineError,
-    BaselineErrorCode, BaselineSummary, EnvironmentFingerprint, PreviousBaseline, Provenance, PullRequest,
-    TrialSample, moment, usual_path,
+    Acceptance, BASELINES_FOLDER, Baseline, BaselineError, BaselineTrial, EnvironmentFingerprint, moment,
+    usual_path,
 };
 pub use decide::{Gate, StopReason};
 pub use independence::Independence;
 pub use report::{
-    AllowedRange, CheckResult, ConfidenceBounds, CountedDiff, DistributionalEvidence, Evidence, GateDetails,
-    InputFile, InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportMetadata, ReportedTrial,
-    SampleRange, SingleTrialEvidence, StatisticalEvidence, Threshold, ToolPathDiff, TrialCheck, TrialDetails,
-    TrialTools,
+    AllowedRange, BaselineChanges, CheckResult, ConfidenceBounds, DistributionalEvidence, Evidence,
+    GateDetails, InputFile, InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportedTrial,
+    SampleRange, StatisticalEvidence, Threshold, TrialTools,
 };
 pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
-pub use verdict::{CheckKind, CheckMode, DecisionRule, Direction, StoppingRule, Verdict};
+pub use verdict::{CheckKind, CheckMode, Direction, Verdict};
 
 #[cfg(feature = "testing")]
 #[doc(hidden)]

@@ -12,21 +12,7 @@ pub(super) fn sha256_or_null(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"})
 }
 
-/// The versions of a report that are written.
-pub(super) fn report_version(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"const": super::report::REPORT_VERSION})
-}
-
-/// The versions of a baseline that are read.
-pub(super) fn baseline_version(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": r"^(0\.2(\.0)?|0\.3\.[0-9]+)$",
-        "examples": [super::baseline::SCHEMA_VERSION],
-    })
-}
-
-/// A number that was measured.
-pub(super) fn measured_or_null(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": ["number", "null"], "minimum": 0})
+/// Numbers by name that are not negative.
+pub(super) fn measured(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "additionalProperties": {"type": "number", "minimum": 0}})
 }

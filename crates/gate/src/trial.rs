@@ -24,13 +24,13 @@ pub struct Trial {
     pub trace_id: Option<String>,
     /// The label of that run.
     pub run_name: Option<String>,
-    /// How the process ended; `None` when there was none, as for a stored run that is judged.
+    /// End of the process; `None` without one, as for a stored run.
     pub exit: Option<ProcessExit>,
-    /// How long the process ran, in milliseconds.
+    /// Duration of the process in milliseconds.
     pub wall_time_ms: Option<u64>,
     /// Why it does not count; `None` for a trial that does.
     pub failure: Option<TrialFailure>,
-    /// What the run did; `None` when there is no run that can be read.
+    /// Profile of the run; `None` without a readable run.
     pub metrics: Option<RunProfile>,
     /// The last lines that the process wrote to standard error, redacted.
     pub stderr_tail: String,
@@ -117,7 +117,7 @@ impl Trial {
         }
     }
 
-    /// Whether it was [cut short](Self::cut_short).
+    /// Checks if it was [cut short](Self::cut_short).
     ///
     /// ```
     /// use tracer_gate::{FailureReason, Trial, TrialFailure};
@@ -143,13 +143,13 @@ impl Trial {
 
     /// The duration of the run and that of its process, where the run is longer than the process was.
     pub(crate) fn outlived_by(&self) -> Option<(u64, u64)> {
-        /// What clocks and the look at the end of a process may differ by, in milliseconds.
+        /// Allowed clock skew in milliseconds.
         const TOLERANCE_MS: u64 = 50;
         let (run, process) = self.metrics.as_ref()?.latency_ms.zip(self.wall_time_ms)?;
         (run > process.saturating_add(TOLERANCE_MS)).then_some((run, process))
     }
 
-    /// Whether it counts: its process ended well and left exactly one completed run.
+    /// Checks if it counts: its process ended well and left exactly one completed run.
     ///
     /// ```
     /// use tracer_gate::{ProcessExit, Trial};
@@ -172,37 +172,23 @@ impl Trial {
     }
 }
 
-/// How a process ended.
+/// The end of a process.
 ///
 /// ```
 /// use tracer_gate::ProcessExit;
 ///
 /// assert_eq!(ProcessExit::Code(2).to_string(), "exit code 2");
-/// assert_eq!(ProcessExit::Signal(9).code(), -9); // as other tools write it
+/// assert_eq!(serde_json::to_string(&ProcessExit::Signal(9))?, r#"{"signal":9}"#);
+/// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum ProcessExit {
     /// With this code.
     Code(i32),
     /// By this signal.
     Signal(i32),
-}
-
-impl ProcessExit {
-    /// The exit code; for a signal its number below zero.
-    ///
-    /// ```
-    /// use tracer_gate::ProcessExit;
-    ///
-    /// assert_eq!(ProcessExit::Code(2).code(), 2);
-    /// ```
-    #[must_use]
-    pub const fn code(self) -> i32 {
-        match self {
-            Self::Code(code) => code,
-            Self::Signal(signal) => -signal,
-        }
-    }
 }
 
 impl std::fmt::Display for ProcessExit {
@@ -227,7 +213,7 @@ impl std::fmt::Display for ProcessExit {
 pub struct TrialFailure {
     /// Why.
     pub reason: FailureReason,
-    /// What more is known; empty when nothing is.
+    /// Details; empty when there are none.
     pub detail: String,
 }
 

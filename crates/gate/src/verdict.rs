@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 tracer_sdk::words! {
-    /// What a check or a gate decided.
+    /// Verdict of a check or a gate.
     ///
     /// ```
     /// use tracer_gate::Verdict;
@@ -25,7 +25,7 @@ tracer_sdk::words! {
 }
 
 impl Verdict {
-    /// Whether it passed; `None` when the evidence does not decide.
+    /// `true` for PASS; `None` when the evidence does not decide.
     ///
     /// ```
     /// use tracer_gate::Verdict;
@@ -53,7 +53,7 @@ impl Verdict {
 }
 
 tracer_sdk::words! {
-    /// What kind of check a row is.
+    /// Kind of a check.
     ///
     /// ```
     /// use tracer_gate::CheckKind;
@@ -99,7 +99,7 @@ tracer_sdk::words! {
 }
 
 tracer_sdk::words! {
-    /// Whether a check decides the gate's verdict.
+    /// Part of a check in the gate's verdict.
     ///
     /// ```
     /// use tracer_gate::CheckMode;
@@ -116,47 +116,4 @@ tracer_sdk::words! {
         /// It is reported only.
         ReportOnly = "report_only",
     }
-}
-
-/// By which rule a check decides.
-///
-/// ```
-/// use tracer_gate::DecisionRule;
-///
-/// assert_eq!(serde_json::to_string(&DecisionRule::WilsonOneSided)?, r#""wilson_one_sided""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum DecisionRule {
-    /// Every trial must keep it.
-    Invariant,
-    /// A value within bounds.
-    Tolerance,
-    /// The one-sided Wilson interval.
-    WilsonOneSided,
-    /// The exact one-sided interval of Clopper and Pearson.
-    ExactOneSided,
-    /// None: it only reports.
-    ReportOnly,
-}
-
-/// By which rule the trials of a gate stop.
-///
-/// ```
-/// use tracer_gate::StoppingRule;
-///
-/// assert_eq!(serde_json::to_string(&StoppingRule::FixedN)?, r#""fixed_n""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StoppingRule {
-    /// All are run.
-    FixedN,
-    /// They stop when a trial fails, or when no outcome could change the verdict.
-    FixedNFailFast,
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use tracer_gate::policy::{Overrides, Policy};
 use tracer_gate::{
-    Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, FailureReason, Gate, GateDetails, InputFile,
-    ProcessExit, PullRequest, Report, Trial, TrialFailure,
+    Acceptance, Baseline, FailureReason, Gate, GateDetails, InputFile, ProcessExit, Report, Trial,
+    TrialFailure,
 };
 use tracer_insight::comparison::Comparison;
 use tracer_insight::digest::sha256_hex;
@@ -98,15 +98,14 @@ fn a_report_keeps_to_its_schema_whatever_the_trials_did() {
     ));
 
     let wrong = [
-        ("/report_version", Some(json!("3.0.0"))),
+        ("/report_version", Some(json!("2.0.1"))),
         ("/verdict", Some(json!("PASS"))),
-        ("/passed", Some(json!("yes"))),
-        ("/metadata", None),
-        ("/trials/0/metric_values/cost_tokens", Some(json!(true))),
-        ("/trials/0/details", None),
-        ("/trials/2/details/failure/reason", Some(json!("bad luck"))),
-        ("/aggregate_results/1/kind", Some(json!("invariants"))),
-        ("/aggregate_results/1/evidence", None),
+        ("/trials_planned", None),
+        ("/trials/0/metrics/cost_tokens", Some(json!(true))),
+        ("/trials/0/stderr_tail", None),
+        ("/trials/2/failure/reason", Some(json!("bad luck"))),
+        ("/checks/1/kind", Some(json!("invariants"))),
+        ("/checks/1/evidence", None),
         ("/gate/policy/sha256", Some(json!("none"))),
     ];
     for (place, value) in wrong {
@@ -122,17 +121,9 @@ fn a_baseline_keeps_to_its_schema_however_it_was_made() {
         accepted_at: NOW.to_owned(),
         accepted_by: "ada".to_owned(),
         reason: "it looks twice now".to_owned(),
+        changes: "calls a new tool: search".to_owned(),
         tracer_version: "0.1.0".to_owned(),
-        source_run_id: of_run.source_run_id.clone(),
-        source: AcceptanceSource {
-            pull_request: Some(PullRequest { number: 7, url: None }),
-            ..AcceptanceSource::default()
-        },
-        verdict: AcceptanceVerdict {
-            outcome: "accepted".to_owned(),
-            summary: "1 tool added".to_owned(),
-        },
-        previous_baseline: None,
+        replaced_sha256: sha256_hex(b"the file"),
     };
     let whole = [1, 2, 3].map(|number| {
         let mut run = run(number);
@@ -148,19 +139,21 @@ fn a_baseline_keeps_to_its_schema_however_it_was_made() {
     for baseline in [
         of_run.clone(),
         Baseline::of_run(&broken_run(), NOW),
-        of_run.accepted(acceptance),
+        Baseline {
+            acceptance: Some(acceptance),
+            ..of_run
+        },
     ] {
         schema.takes(&serde_json::to_value(baseline).unwrap());
     }
 
     let wrong = [
-        ("/schema_version", Some(json!("0.4.0"))),
-        ("/summary/total_tokens", Some(json!(-1))),
-        ("/trial_sample/trials", Some(json!(0))),
-        ("/trial_sample/metrics/step_count", Some(json!(["2"]))),
-        ("/trial_sample/invariants/required_tools", Some(json!([1]))),
-        ("/x_tracer/digest", Some(json!("none"))),
-        ("/tool_path", None),
+        ("/baseline_version", Some(json!(2))),
+        ("/trials", Some(json!([]))),
+        ("/trials/0/metrics/step_count", Some(json!(-1))),
+        ("/trials/0/metrics/cost_tokens", Some(json!("2"))),
+        ("/digest", Some(json!("none"))),
+        ("/signatures", None),
     ];
     for (place, value) in wrong {
         schema.refuses(&document, place, value);

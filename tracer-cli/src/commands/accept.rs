@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tracer_gate::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
+use tracer_gate::{Acceptance, Baseline};
 
 use crate::error::CliError;
-use crate::gate::provenance;
 use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
-use tracer_gate::files::{self, BaselineInput};
+use tracer_gate::files;
 use tracer_gate::words::changes;
 use tracer_gate::words::phrase::Phrase;
 use tracer_insight::line::{Line, Tone};
@@ -57,12 +56,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         failed_report: true,
         failed_run: args.force,
     };
-    let new = if args.pending {
+    let mut new = if args.pending {
         pending_sample(&args.baseline)?
     } else {
         sample::take(&args.sample, allowed, session)?
     };
-    if let Some((baseline_agent, agent)) = old.baseline.agent().zip(new.agent())
+    if let Some((baseline_agent, agent)) = old.baseline.agent.as_ref().zip(new.agent.as_ref())
         && baseline_agent != agent
         && !args.force
     {
@@ -73,18 +72,25 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         session.ui.lines(&[Line::of(message, Tone::Plain)])?;
         return remove_pending(args);
     }
-    if new.trials() < old.baseline.trials() && !args.force {
+    if new.trials.len() < old.baseline.trials.len() && !args.force {
         return Err(smaller_sample(&args.baseline, &old.baseline, &new));
     }
     let changes = changes::replacement_phrases(&old.baseline, &new);
     let summary: Vec<String> = changes.iter().map(Phrase::text).collect();
-    let accepted = accepted(&old, new, args, summary.join("; "));
-    output_file::write_new(&args.baseline, true, accepted.to_json().as_bytes())?;
+    new.acceptance = Some(Acceptance {
+        accepted_at: tracer_gate::moment(now()),
+        accepted_by: accepted_by(),
+        reason: args.reason.trim().to_owned(),
+        changes: summary.join("; "),
+        tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
+        replaced_sha256: old.file.sha256,
+    });
+    output_file::write_new(&args.baseline, true, new.to_json().as_bytes())?;
 
     let message = format!(
         "accepted: {} is now a baseline of {}",
         shown(&args.baseline),
-        text::counted(accepted.trials(), "run")
+        text::counted(new.trials.len() as u64, "run")
     );
     let mut lines = vec![Line::of("✓ ", Tone::Good).with(message, Tone::Plain)];
     lines.extend(
@@ -94,6 +100,20 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     );
     session.ui.lines(&lines)?;
     remove_pending(args)
+}
+
+/// User who accepts: `TRACER_ACCEPTED_BY`, else the user of GitHub, else the user of this system.
+fn accepted_by() -> String {
+    let names = [
+        "TRACER_ACCEPTED_BY",
+        "GITHUB_ACTOR",
+        "USER",
+        "LOGNAME",
+        "USERNAME",
+    ];
+    let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
+    let known = values.find(|value| !value.trim().is_empty());
+    known.unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// File that `assert_baseline!` writes when the agent's behaviour differs.
@@ -128,35 +148,12 @@ fn smaller_sample(path: &Path, old: &Baseline, new: &Baseline) -> CliError {
     CliError::input(format!(
         "`{}` is a baseline of {}, and the new sample has only {}",
         path.display(),
-        text::counted(old.trials(), "run"),
-        text::counted(new.trials(), "run")
+        text::counted(old.trials.len() as u64, "run"),
+        text::counted(new.trials.len() as u64, "run")
     ))
     .with_hint(format!(
         "collect a full sample with `tracer run --trials {} --json-out FILE -- COMMAND`, then accept it with --from-report FILE",
-        old.trials()
+        old.trials.len() as u64
     ))
     .with_hint("or accept the smaller sample with --force")
-}
-
-fn accepted(old: &BaselineInput, new: Baseline, args: &Args, summary: String) -> Baseline {
-    let acceptance = Acceptance {
-        accepted_at: tracer_gate::moment(now()),
-        accepted_by: provenance::accepted_by(),
-        reason: args.reason.trim().to_owned(),
-        tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
-        source_run_id: new.source_run_id.clone(),
-        source: provenance::source(),
-        verdict: AcceptanceVerdict {
-            outcome: "accepted".to_owned(),
-            summary,
-        },
-        previous_baseline: Some(PreviousBaseline {
-            path: old.file.path.clone(),
-            source_run_id: old.baseline.source_run_id.clone(),
-            created_at: Some(old.baseline.created_at.clone()),
-            schema_version: Some(old.baseline.schema_version.clone()),
-            sha256: old.file.sha256.clone(),
-        }),
-    };
-    new.accepted(acceptance)
 }

@@ -51,7 +51,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let message = format!(
         "wrote {}, a baseline of {}",
         shown(&path),
-        text::counted(baseline.trials(), "run")
+        text::counted(baseline.trials.len() as u64, "run")
     );
     session.ui.done(message)?;
     let next = format!("run --baseline {} -- COMMAND", quoted(&path));

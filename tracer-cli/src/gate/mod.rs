@@ -1,6 +1,5 @@
-//! What the commands of the gate share: the files that they read, where their results go, and what the environment states.
+//! Shared parts of the commands of the gate: samples, stored runs, and outputs.
 
 pub(crate) mod outputs;
-pub(crate) mod provenance;
 pub(crate) mod sample;
 pub(crate) mod stored_run;

@@ -51,7 +51,7 @@ fn of_report(path: &Path, force: bool) -> Result<Baseline, CliError> {
             "the report {} makes no baseline: {error}",
             path.display()
         ))
-        .with_hint(error.hint())
+        .with_hint(error.hint)
     })
 }
 
@@ -65,14 +65,14 @@ fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Ba
         }
         RecordedStatus::Error if !force => {
             return Err(CliError::input(format!("run {id} ended with an error"))
-                .with_hint("choose another run, or say that it is meant: --force"));
+                .with_hint("choose another run, or pass --force"));
         }
         RecordedStatus::Error | RecordedStatus::Ok => {}
     }
     if let Some(missing) = stored.metrics.missing.as_ref().filter(|_| !force) {
         return Err(
             CliError::input(format!("run {id} does not show what is usual: {missing}"))
-                .with_hint("choose another run, or say that it is meant: --force"),
+                .with_hint("choose another run, or pass --force"),
         );
     }
     Ok(Baseline::of_ended(&stored.metrics, now()))

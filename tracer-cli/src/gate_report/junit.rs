@@ -67,7 +67,7 @@ fn trial_case(trial: &ReportedTrial) -> TestCase {
         status
     } else {
         // An error, as JUnit has it, is a test that could not decide; a failure one that found something worse.
-        let kind = if trial.details.failure.is_some() {
+        let kind = if trial.failure.is_some() {
             NonSuccessKind::Error
         } else {
             NonSuccessKind::Failure
@@ -78,14 +78,14 @@ fn trial_case(trial: &ReportedTrial) -> TestCase {
     };
     let mut case = TestCase::new(format!("trial {}", trial.trial), status);
     case.set_classname("tracer.trials");
-    if let Some(time) = trial.details.wall_time_ms {
+    if let Some(time) = trial.wall_time_ms {
         case.set_time(Duration::from_millis(time));
     }
     if let Some(id) = &trial.trace_id {
         case.set_system_out(cut(&format!("trace {id}")));
     }
-    if !trial.details.stderr_tail.is_empty() {
-        case.set_system_err(cut(&trial.details.stderr_tail));
+    if !trial.stderr_tail.is_empty() {
+        case.set_system_err(cut(&trial.stderr_tail));
     }
     case
 }

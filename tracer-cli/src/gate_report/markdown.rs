@@ -64,7 +64,7 @@ fn head(report: &Report, checks: &[CheckRow]) -> ReportSection {
     if let Some(stopped) = verdict::stopped_early(report) {
         quoted.push(format!("The gate {stopped}."));
     }
-    if report.passed.is_none() {
+    if report.verdict.passed().is_none() {
         quoted.push(verdict::UNDECIDED.to_owned());
     }
     let notices = report.gate.notices.iter();
@@ -124,7 +124,7 @@ fn outputs(report: &Report) -> Option<ReportSection> {
     let mut failed = report.trials.iter().filter(|trial| is_explained_by_output(trial));
     let mut rows = Vec::new();
     for trial in failed.by_ref().take(MAX_OUTPUTS) {
-        let lines: Vec<&str> = trial.details.stderr_tail.lines().collect();
+        let lines: Vec<&str> = trial.stderr_tail.lines().collect();
         let shown = lines
             .get(lines.len().saturating_sub(MAX_OUTPUT_LINES)..)
             .unwrap_or_default();
@@ -148,17 +148,11 @@ fn outputs(report: &Report) -> Option<ReportSection> {
 }
 
 fn accepted(acceptance: &Acceptance) -> ReportSection {
-    let mut rows = vec![
+    let rows = [
         format!("| by | {} |", code(&acceptance.accepted_by)),
         format!("| at | {} |", code(&acceptance.accepted_at)),
         format!("| because | {} |", code(&acceptance.reason)),
     ];
-    if let Some(commit) = &acceptance.source.commit_sha {
-        rows.push(format!("| commit | {} |", code(commit)));
-    }
-    if let Some(request) = &acceptance.source.pull_request {
-        rows.push(format!("| pull request | {} |", request.number));
-    }
     ReportSection::new([
         "### The baseline was accepted".to_owned(),
         String::new(),
@@ -223,7 +217,7 @@ fn trials(report: &Report) -> ReportSection {
 
 fn row(trial: &ReportedTrial, has_costs: bool) -> String {
     let value = |metric: &str| {
-        let value = trial.metric_values.get(metric).copied().flatten();
+        let value = trial.metrics.get(metric).copied().flatten();
         metric_words::value(metric, value)
     };
     let run = trial.trace_id.as_ref().map(|_| code(&short_id(trial)));

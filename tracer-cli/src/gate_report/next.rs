@@ -45,7 +45,7 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
     let is_gate = !report.gate.command.is_empty();
     let passed = report.verdict == Verdict::Pass;
     // What is kept is made from the report of a whole sample; without one, the first step writes it.
-    let is_whole = report.metadata.trials_used == report.metadata.trials_budgeted;
+    let is_whole = report.trials.len() as u64 == u64::from(report.trials_planned);
     let whole_report = report_file.filter(|_| is_whole);
     let mut steps = Vec::new();
     if is_gate && (!passed || (report.gate.baseline.is_none() && whole_report.is_none())) {

@@ -66,7 +66,7 @@ fn head(report: &Report, checks: &[CheckRow], width: usize) -> Vec<Line> {
     let mut described = vec![verdict::trials(report)];
     described.extend(verdict::stopped_early(report));
     lines.extend(indented(&described.join("; "), 2, width, Tone::Plain));
-    if report.passed.is_none() {
+    if report.verdict.passed().is_none() {
         lines.extend(indented(verdict::UNDECIDED, 2, width, Tone::Warning));
     }
     for notice in &report.gate.notices {
@@ -140,7 +140,7 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
         trials.sort_by_key(|trial| trial.passed);
         trials.truncate(MAX_TRIALS);
     }
-    let has_processes = trials.iter().any(|trial| trial.details.wall_time_ms.is_some());
+    let has_processes = trials.iter().any(|trial| trial.wall_time_ms.is_some());
     let has_costs = shows_cost(report);
     let is_shown = |at: usize| (has_processes || at < STORED) && (has_costs || at != COST);
     let shown = TRIALS.iter().enumerate().filter(|(at, _)| is_shown(*at));
@@ -164,7 +164,7 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
             outputs += 1;
             lines.extend(output(trial, width));
         }
-        for mismatch in &trial.details.mismatches {
+        for mismatch in &trial.mismatches {
             lines.extend(indented(&mismatch.to_string(), 4, width, Tone::Warning));
         }
     }
@@ -187,14 +187,13 @@ fn cells(trial: &ReportedTrial) -> Vec<Line> {
         ("✗", Tone::Bad)
     };
     let known = |metric: &str| {
-        let value = trial.metric_values.get(metric).copied().flatten();
+        let value = trial.metrics.get(metric).copied().flatten();
         value.map_or_else(
             || "–".to_owned(),
             |value| metric_words::value(metric, Some(value)),
         )
     };
     let time = trial
-        .details
         .wall_time_ms
         .map(|time| units::duration(time.saturating_mul(1_000)))
         .unwrap_or_default();
@@ -212,7 +211,7 @@ fn cells(trial: &ReportedTrial) -> Vec<Line> {
 
 /// The last lines of standard error. No line begins with what the process wrote: a CI server obeys some beginnings.
 fn output(trial: &ReportedTrial, width: usize) -> Vec<Line> {
-    let all: Vec<&str> = trial.details.stderr_tail.lines().collect();
+    let all: Vec<&str> = trial.stderr_tail.lines().collect();
     let shown = all.len().saturating_sub(MAX_OUTPUT_LINES)..;
     all.get(shown)
         .unwrap_or_default()

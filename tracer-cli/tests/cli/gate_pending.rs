@@ -34,7 +34,7 @@ fn what_waits_becomes_the_baseline_with_its_reason_and_waits_no_longer() {
     let accepted = sandbox.tracer(&ACCEPT);
     assert_eq!(accepted.code, Some(0), "{accepted:?}");
     let baseline: Value = serde_json::from_slice(&fs::read(sandbox.path("b.json")).unwrap()).unwrap();
-    assert_eq!(baseline["source_run_id"], SECOND);
+    assert_eq!(baseline["trials"][0]["run_id"], SECOND);
     assert_eq!(baseline["acceptance"]["reason"], "it must escalate");
     assert!(!sandbox.path("b.json.new").exists());
     sandbox

@@ -1,13 +1,13 @@
-//! Baselines from a run, and from the report of a gate.
+//! Baselines from runs, and from the report of a gate.
 
 use std::collections::BTreeMap;
 
-use super::error::{BaselineError, BaselineErrorCode};
-use super::read::SCHEMA_VERSION;
-use super::report::{SampleReport, Sampled};
-use super::{Acceptance, Baseline, BaselineSummary, EnvironmentFingerprint, Provenance, TrialSample};
+use super::error::BaselineError;
+use super::report::{ReportedSample, SampledTrial};
+use super::{Baseline, BaselineTrial, file};
 use crate::Verdict;
 use tracer_insight::profile::{Metric, RunProfile, agent_of};
+use tracer_insight::signature::Signature;
 use tracer_sdk::format::{RecordedStatus, Timestamp};
 
 impl Baseline {
@@ -20,33 +20,22 @@ impl Baseline {
     ///
     /// let run = capture(|| tracer_sdk::tool_call("search").record());
     /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
-    /// assert_eq!(baseline.tool_path, ["search"]);
+    /// assert_eq!(baseline.trials.len(), 1);
     /// ```
     #[must_use]
     pub fn of_run(run: &RunProfile, created_at: &str) -> Self {
-        let events = run.guardrail_events.iter();
-        let mut baseline = assemble(vec![Sampled::from_run(run)], None, created_at);
-        // A record is made of what JSON knows.
-        baseline.guardrail_events = Some(
-            events
-                .map(|record| serde_json::to_value(record).unwrap_or_default())
-                .collect(),
-        );
-        baseline.sealed(Provenance::of(&[run]))
+        assemble(vec![SampledTrial::from(run)], created_at).sealed()
     }
 
     /// A baseline of a run that has ended; `forced` when it did not end well.
     #[must_use]
     pub fn of_ended(run: &RunProfile, now: Timestamp) -> Self {
-        let mut baseline = Self::of_run(run, &moment(now));
-        if let Some(provenance) = &mut baseline.x_tracer {
-            provenance.forced = run.status != RecordedStatus::Ok;
-        }
-        baseline
+        let mut baseline = assemble(vec![SampledTrial::from(run)], &moment(now));
+        baseline.forced = run.status != RecordedStatus::Ok;
+        baseline.sealed()
     }
 
-    /// A baseline of all the runs of a sample, in order; `None` of no run. Metrics that are not known of every run are
-    /// left out.
+    /// A baseline of all the runs of a sample, in order; `None` of no run.
     ///
     /// ```
     /// use tracer_gate::Baseline;
@@ -56,63 +45,49 @@ impl Baseline {
     /// let run = capture(|| tracer_sdk::tool_call("search").record());
     /// let metrics = RunProfile::new(&run.meta, run.records);
     /// let baseline = Baseline::of_runs(&[&metrics, &metrics], "2026-01-01T00:00:00.000Z").unwrap();
-    /// assert_eq!(baseline.trials(), 2);
+    /// assert_eq!(baseline.trials.len(), 2);
     /// ```
     #[must_use]
     pub fn of_runs(runs: &[&RunProfile], created_at: &str) -> Option<Self> {
-        let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::from_run(run)).collect();
-        (!sampled.is_empty()).then(|| assemble(sampled, None, created_at).sealed(Provenance::of(runs)))
+        let trials: Vec<SampledTrial> = runs.iter().map(|run| SampledTrial::from(*run)).collect();
+        (!trials.is_empty()).then(|| assemble(trials, created_at).sealed())
     }
 
-    /// A baseline of all the trials of a gate, from the text of its report. A report whose gate did not pass is taken
-    /// only when that is meant (`force`), and the baseline records that.
+    /// A baseline of all the trials of a gate, from the text of its report. `force` accepts a report that did not pass,
+    /// and the baseline records that.
     ///
     /// ```
-    /// use tracer_gate::{Baseline, BaselineErrorCode};
+    /// use tracer_gate::Baseline;
     ///
-    /// let report = br#"{"report_version": "2.0.1", "verdict": "pass", "trials": [],
-    ///     "metadata": {"trials_used": 0, "trials_budgeted": 0, "environment_fingerprint": {}}}"#;
-    /// let error = Baseline::of_report(report, "2026-01-01T00:00:00.000Z", false).unwrap_err();
-    /// assert_eq!(error.code, BaselineErrorCode::NoTrials);
+    /// let error = Baseline::of_report(b"{}", "2026-01-01T00:00:00.000Z", false).unwrap_err();
+    /// assert_eq!(error.to_string(), "report_version is missing");
     /// ```
     ///
     /// # Errors
     ///
-    /// [`BaselineError`] when it is no report of version `2.0.x`, or none of a whole, passing sample.
+    /// [`BaselineError`] when it is not the unedited report of a whole, passing sample.
     pub fn of_report(report: &[u8], created_at: &str, force: bool) -> Result<Self, BaselineError> {
-        let report = SampleReport::parse(report)?;
-        let verdict = report.verdict();
-        let forced = verdict != Some(Verdict::Pass);
+        let sample = ReportedSample::parse(report)?;
+        let forced = sample.verdict != Verdict::Pass;
         if forced && !force {
-            let reported = verdict.map_or("missing", Verdict::as_str);
-            return Err(BaselineError::new(
-                BaselineErrorCode::NotPassed,
-                format!("verdict: the gate of this report did not pass, it is {reported}"),
-            ));
+            return Err(BaselineError::not_passed(format!(
+                "verdict: the gate of this report did not pass, it is {}",
+                sample.verdict.as_str()
+            )));
         }
-        if let Some((trial, missing)) = report.incomplete_trial()
-            && !force
-        {
-            return Err(BaselineError::new(
-                BaselineErrorCode::NotPassed,
-                format!("trials: of trial {trial} {missing}"),
-            ));
+        if let Some(missing) = sample.missing.filter(|_| !force) {
+            return Err(BaselineError::not_passed(missing));
         }
-        let sample = report.into_sample()?;
-        let provenance = Provenance {
-            report_verdict: verdict,
-            forced,
-            repeated_calls: sample.repeated_calls,
-            agent: common_agent(&sample.runs),
-            command: sample.command,
-            possible_tools: sample.possible_tools,
-            digest: String::new(),
-        };
-        Ok(assemble(sample.runs, sample.environment, created_at).sealed(provenance))
+        let mut baseline = assemble(sample.trials, created_at);
+        baseline.command = sample.command;
+        baseline.environment = sample.environment;
+        baseline.report_verdict = Some(sample.verdict);
+        baseline.forced = forced;
+        Ok(baseline.sealed())
     }
 
-    /// The same behaviour as another baseline, as far as both record it: everything but when it was, how long it took, what
-    /// it cost, and which runs it was seen in.
+    /// The same behaviour as another baseline: everything but when it was, how long it took, what it cost, and which
+    /// runs it was seen in.
     ///
     /// ```
     /// use tracer_gate::Baseline;
@@ -125,13 +100,15 @@ impl Baseline {
     /// ```
     #[must_use]
     pub fn behaves_like(&self, other: &Self) -> bool {
-        let ways = |baseline: &Self| match &baseline.trial_sample {
-            Some(sample) => sample.signature_counts.clone(),
-            None => BTreeMap::from([(baseline.first_signature().id(), 1)]),
+        let ways = |baseline: &Self| {
+            let mut ways: Vec<String> = baseline
+                .trials
+                .iter()
+                .map(|trial| trial.signature.clone())
+                .collect();
+            ways.sort_unstable();
+            ways
         };
-        let numbers = Metric::RECORDED
-            .iter()
-            .filter(|metric| !matches!(metric, Metric::LatencyMs | Metric::CostUsd));
         let sorted = |baseline: &Self, metric: &Metric| {
             let mut values = baseline.sample(metric);
             if let Some(values) = &mut values {
@@ -139,73 +116,34 @@ impl Baseline {
             }
             values
         };
-        // Baselines of earlier versions do not know which calls failed.
-        let is_known = |metric: &&Metric| {
-            !metric.is_newer() || (self.sample(metric).is_some() && other.sample(metric).is_some())
-        };
-        let mut numbers = numbers
-            .filter(is_known)
-            .map(|metric| (sorted(self, metric), sorted(other, metric)));
-        self.trials() == other.trials()
-            && ways(self) == ways(other)
-            && numbers.all(|(left, right)| left == right)
+        let mut numbers = Metric::RECORDED
+            .iter()
+            .filter(|metric| !matches!(metric, Metric::LatencyMs | Metric::CostUsd));
+        ways(self) == ways(other) && numbers.all(|metric| sorted(self, metric) == sorted(other, metric))
     }
 
-    /// The baseline with the block that records who accepted it.
-    ///
-    /// ```
-    /// use tracer_gate::{Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline};
-    /// use tracer_insight::profile::RunProfile;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let run = capture(|| ());
-    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
-    /// let acceptance = Acceptance {
-    ///     accepted_at: "2026-01-01T00:00:00.000Z".to_owned(),
-    ///     accepted_by: "ada".to_owned(),
-    ///     reason: "it looks twice now".to_owned(),
-    ///     tracer_version: "0.1.0".to_owned(),
-    ///     source_run_id: baseline.source_run_id.clone(),
-    ///     source: AcceptanceSource::default(),
-    ///     verdict: AcceptanceVerdict { outcome: "accepted".to_owned(), summary: String::new() },
-    ///     previous_baseline: None,
-    /// };
-    /// let accepted = baseline.accepted(acceptance);
-    /// assert_eq!(accepted.acceptance.as_ref().unwrap().accepted_by, "ada");
-    /// assert!(Baseline::parse(accepted.to_json().as_bytes()).is_ok());
-    /// ```
-    #[must_use]
-    pub fn accepted(mut self, acceptance: Acceptance) -> Self {
-        self.acceptance = Some(acceptance);
-        self
-    }
-
-    /// The baseline with what is known of its sample, and the digest of all that.
-    fn sealed(mut self, provenance: Provenance) -> Self {
-        self.x_tracer = Some(provenance);
-        let digest = self.sample_digest();
-        if let Some(provenance) = &mut self.x_tracer {
-            provenance.digest = digest;
-        }
+    /// The baseline with the digest of its sample.
+    fn sealed(mut self) -> Self {
+        self.digest = self.sample_digest();
         self
     }
 }
 
-impl Provenance {
-    /// Of runs that no gate made.
-    fn of(runs: &[&RunProfile]) -> Self {
-        let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::from_run(run)).collect();
+impl From<&RunProfile> for SampledTrial {
+    fn from(run: &RunProfile) -> Self {
+        let metrics = Metric::RECORDED.iter();
+        let metrics = metrics.filter_map(|metric| Some((metric.to_string(), run.value(metric)?)));
         Self {
-            digest: String::new(),
-            report_verdict: None,
-            forced: false,
-            repeated_calls: runs.iter().map(|run| run.repeated_calls()).max(),
-            agent: common_agent(&sampled),
-            command: Vec::new(),
-            possible_tools: runs
-                .iter()
-                .flat_map(|run| run.possible_tools.keys().cloned())
-                .collect(),
+            trial: BaselineTrial {
+                run_id: run.trace_id.to_string(),
+                run_name: run.run_name.clone(),
+                metrics: metrics.collect(),
+                signature: run.signature.id(),
+                repeated_calls: run.repeated_calls(),
+                guardrail_stops: run.guardrail_stops.len() as u64,
+                possible_tools: run.possible_tools.keys().cloned().collect(),
+            },
+            signature: run.signature.clone(),
         }
     }
 }
@@ -219,76 +157,32 @@ pub fn moment(time: Timestamp) -> String {
 }
 
 /// The agent of all the runs; `None` when they have none, or several.
-fn common_agent(runs: &[Sampled]) -> Option<String> {
-    let mut agents = runs.iter().map(|run| agent_of(run.run_name.as_deref()?));
+fn common_agent(trials: &[SampledTrial]) -> Option<String> {
+    let mut agents = trials
+        .iter()
+        .map(|sampled| agent_of(sampled.trial.run_name.as_deref()?));
     let first = agents.next().flatten()?;
     agents.all(|agent| agent == Some(first)).then(|| first.to_owned())
 }
 
-fn assemble(
-    sampled: Vec<Sampled>,
-    environment_fingerprint: Option<EnvironmentFingerprint>,
-    created_at: &str,
-) -> Baseline {
-    let mut sample = TrialSample {
-        trials: sampled.len() as u64,
-        environment_fingerprint,
-        metrics: BTreeMap::new(),
-        invariants: BTreeMap::new(),
-        signature_ids: Vec::new(),
-        signature_counts: BTreeMap::new(),
-        signatures: BTreeMap::new(),
-    };
-    let first = sampled.first();
-    let number = |name: &Metric| first.and_then(|run| run.metrics.get(&name.to_string()).copied());
-    let signature = first.map(|run| run.signature.clone()).unwrap_or_default();
-    let summary = BaselineSummary {
-        status: Some(signature.final_status.clone()),
-        total_events: number(&Metric::StepCount),
-        llm_calls: number(&Metric::LlmCallCount),
-        tool_calls: number(&Metric::ToolCallCount),
-        errors: number(&Metric::ErrorCount),
-        loop_warnings: number(&Metric::LoopWarningCount),
-        duration_ms: number(&Metric::LatencyMs),
-        total_tokens: number(&Metric::CostTokens),
-    };
-    let (source_run_id, source_run_name) = first
-        .map(|run| (run.run_id.clone(), run.run_name.clone()))
-        .unwrap_or_default();
-    let mut source_run_ids = Vec::with_capacity(sampled.len());
-    for run in sampled {
-        source_run_ids.push(run.run_id);
-        for (name, value) in run.metrics {
-            sample.metrics.entry(name).or_default().push(value);
-        }
-        for (name, outcome) in run.invariants {
-            sample.invariants.entry(name).or_default().push(outcome);
-        }
-        let id = run.signature.id();
-        *sample.signature_counts.entry(id.clone()).or_default() += 1;
-        sample.signatures.entry(id.clone()).or_insert(run.signature);
-        sample.signature_ids.push(id);
-    }
-    // What is not known of every run is not known of the sample.
-    let trials = source_run_ids.len();
-    sample.metrics.retain(|_, values| values.len() == trials);
-    sample.invariants.retain(|_, values| values.len() == trials);
+fn assemble(sampled: Vec<SampledTrial>, created_at: &str) -> Baseline {
+    let agent = common_agent(&sampled);
+    let mut signatures: BTreeMap<String, Signature> = BTreeMap::new();
+    let trials = sampled.into_iter().map(|SampledTrial { trial, signature }| {
+        signatures.insert(trial.signature.clone(), signature);
+        trial
+    });
     Baseline {
-        schema_version: SCHEMA_VERSION.to_owned(),
+        baseline_version: file::VERSION,
         created_at: created_at.to_owned(),
-        source_run_id,
-        source_run_ids,
-        source_run_name,
-        summary,
-        tool_path: signature.tool_path,
-        tool_call_sequence: Some(signature.tool_call_sequence),
-        tool_call_counts: signature.tool_call_counts,
-        llm_models_used: signature.llm_models_used,
-        event_type_sequence: signature.event_type_sequence,
-        final_status: signature.final_status,
-        trial_sample: Some(sample),
-        guardrail_events: None,
+        agent,
+        command: Vec::new(),
+        environment: None,
+        report_verdict: None,
+        forced: false,
         acceptance: None,
-        x_tracer: None,
+        digest: String::new(),
+        trials: trials.collect(),
+        signatures,
     }
 }

@@ -1,90 +1,54 @@
-//! Why a baseline, or a report that one is to be made from, is refused.
+//! Errors of baselines, and of the reports that they are made from.
 
-/// A baseline is refused, or cannot be made: what is wrong, where, and what to do about it.
+/// Reason why a baseline is refused or cannot be made, with the place and the next step.
 ///
 /// ```
-/// use tracer_gate::{Baseline, BaselineErrorCode};
+/// use tracer_gate::Baseline;
 ///
-/// let error = Baseline::parse(br#"{"schema_version": "0.9.0"}"#).unwrap_err();
-/// assert_eq!(error.code, BaselineErrorCode::UnsupportedVersion);
-/// assert_eq!(error.to_string(), "schema_version: 0.9.0 is not understood; 0.2 and 0.3.x are");
+/// let error = Baseline::parse(br#"{"schema_version": "0.3.1"}"#).unwrap_err();
+/// assert_eq!(error.to_string(), "it is of an old format, schema_version 0.3.1");
+/// assert_eq!(error.hint, "make the baseline again: tracer baseline");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct BaselineError {
-    /// What kind of problem.
-    pub code: BaselineErrorCode,
-    /// Where, and what is wrong there.
-    message: String,
-}
-
-/// What kind of problem a baseline or report has.
-///
-/// ```
-/// use tracer_gate::BaselineErrorCode;
-///
-/// assert_ne!(BaselineErrorCode::NotJson, BaselineErrorCode::WrongDigest);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum BaselineErrorCode {
-    /// The file is no JSON object.
-    NotJson,
-    /// The version is missing, or not one that is understood.
-    UnsupportedVersion,
-    /// A field is missing or of the wrong type.
-    WrongShape,
-    /// Lengths, ranges or signatures do not fit each other.
-    WrongSample,
-    /// The file was edited after it was written.
-    WrongDigest,
-    /// The report holds no trial.
-    NoTrials,
-    /// The report holds fewer trials than were asked for.
-    TruncatedSample,
-    /// The report's gate did not pass.
-    NotPassed,
-    /// The report holds a trial that does not count.
-    FailedTrial,
-    /// The report contradicts itself, or was edited.
-    WrongReport,
+pub struct BaselineError {
+    message: String,
+    /// The next step.
+    pub hint: &'static str,
 }
 
 impl BaselineError {
-    pub(super) fn new(code: BaselineErrorCode, message: impl Into<String>) -> Self {
+    pub(super) fn new(message: impl Into<String>, hint: &'static str) -> Self {
         Self {
-            code,
             message: message.into(),
+            hint,
         }
     }
 
-    /// What to do about it.
-    ///
-    /// ```
-    /// use tracer_gate::Baseline;
-    ///
-    /// let error = Baseline::parse(b"{").unwrap_err();
-    /// assert_eq!(error.hint(), "make the baseline again: tracer baseline");
-    /// ```
-    #[must_use]
-    pub const fn hint(&self) -> &'static str {
-        match self.code {
-            BaselineErrorCode::NotJson
-            | BaselineErrorCode::UnsupportedVersion
-            | BaselineErrorCode::WrongShape
-            | BaselineErrorCode::WrongSample => "make the baseline again: tracer baseline",
-            BaselineErrorCode::WrongDigest => {
-                "take the file back from version control, or make the baseline again: tracer baseline"
-            }
-            BaselineErrorCode::NoTrials
-            | BaselineErrorCode::TruncatedSample
-            | BaselineErrorCode::FailedTrial => {
-                "make a report of a whole sample: tracer run --no-fail-fast --json-out FILE"
-            }
-            BaselineErrorCode::WrongReport => {
-                "take a report as `tracer run --json-out FILE` wrote it; one that was changed is no evidence"
-            }
-            BaselineErrorCode::NotPassed => "fix what failed first, or say that it is meant: --force",
-        }
+    /// The error of a baseline file.
+    pub(super) fn file(message: impl Into<String>) -> Self {
+        Self::new(message, "make the baseline again: tracer baseline")
+    }
+
+    /// The error of a report that was changed, or is of another format.
+    pub(super) fn report(message: impl Into<String>) -> Self {
+        Self::new(
+            message,
+            "use a report as `tracer run --json-out FILE` wrote it: an edited one is no evidence",
+        )
+    }
+
+    /// The error of a report that holds no whole sample.
+    pub(super) fn sample(message: impl Into<String>) -> Self {
+        Self::new(
+            message,
+            "make a report of a whole sample: tracer run --no-fail-fast --json-out FILE",
+        )
+    }
+
+    /// The error of a sample that does not show what is usual.
+    pub(super) fn not_passed(message: impl Into<String>) -> Self {
+        Self::new(message, "fix the failure first, or pass --force")
     }
 }

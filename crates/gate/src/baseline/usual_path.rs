@@ -1,4 +1,4 @@
-//! Where a baseline is kept: a file named after its agent.
+//! Default path of a baseline, named after its agent.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ const MAX_LENGTH: usize = 64;
 
 /// The usual place of a baseline: `.tracer/baselines/<name>.json`.
 pub fn usual_path(baseline: &Baseline) -> PathBuf {
-    let name = baseline.agent().map(file_name);
+    let name = baseline.agent.as_deref().map(file_name);
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| {
-        let id: String = baseline.source_run_id.chars().take(8).collect();
+        let id: String = baseline.first_run_id().chars().take(8).collect();
         file_name(&format!("run-{id}"))
     });
     Path::new(BASELINES_FOLDER).join(format!("{name}.json"))

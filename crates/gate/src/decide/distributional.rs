@@ -6,8 +6,7 @@ use crate::statistics::{
     IntervalMethod, RateInterval, RateTarget, chance_of_exceeding, minimum_baseline_trials,
 };
 use crate::{
-    ConfidenceBounds, DecisionRule, Direction, DistributionalEvidence, Evidence, SingleTrialEvidence,
-    Threshold, Verdict,
+    ConfidenceBounds, Direction, DistributionalEvidence, Evidence, StatisticalEvidence, Threshold, Verdict,
 };
 use tracer_insight::profile::Bounds;
 
@@ -21,7 +20,7 @@ fn bound(rule: &Distributional, sample: &[f64]) -> Option<f64> {
     }
 }
 
-/// Whether a value lies beyond the bound; on it is fine.
+/// Checks if a value lies beyond the bound; on it is fine.
 fn is_beyond(rule: &Distributional, bound: f64, value: f64) -> bool {
     if rule.direction == Direction::Lower {
         value < bound
@@ -30,12 +29,12 @@ fn is_beyond(rule: &Distributional, bound: f64, value: f64) -> bool {
     }
 }
 
-/// What is demanded of the share of trials that lie beyond the bound.
+/// The allowed share of trials beyond the bound.
 pub(super) fn target(rule: &Distributional) -> RateTarget {
     RateTarget::AtMost(1.0 - rule.coverage)
 }
 
-/// What this many trials beyond the bound say.
+/// The verdict on this many trials beyond the bound.
 fn verdict(
     rule: &Distributional,
     method: IntervalMethod,
@@ -57,13 +56,13 @@ fn verdict(
     (verdict, interval)
 }
 
-/// Whether a value lies beyond the bound for certain; `None` when its bounds leave it open.
+/// Checks if a value lies beyond the bound for certain; `None` when its bounds leave it open.
 fn certainly_beyond(rule: &Distributional, bound: f64, value: Bounds) -> Option<bool> {
     let [least, most] = [value.least, value.most].map(|end| is_beyond(rule, bound, end));
     (least == most).then_some(least)
 }
 
-/// Whether the check fails whatever the values are within theirs, in `trials` trials.
+/// Checks if the check fails for all possible values, in `trials` trials.
 pub(super) fn must_fail(
     rule: &Distributional,
     method: IntervalMethod,
@@ -79,7 +78,7 @@ pub(super) fn must_fail(
     verdict(rule, method, beyond, trials, count(sample.len())).0 == Verdict::Fail
 }
 
-/// What the trials' values say; `None` without a baseline's sample.
+/// Decides on the trials' values; `None` without a baseline's sample.
 pub(super) fn decide(
     rule: &Distributional,
     method: IntervalMethod,
@@ -95,26 +94,25 @@ pub(super) fn decide(
         .collect();
     let exact = |value: &Option<Bounds>| value.and_then(Bounds::exact);
     let baseline_trials = count(sample.len());
-    let baseline_n_min = minimum_baseline_trials(rule.coverage);
-    if let ([value], [is_beyond]) = (values, &*are_beyond) {
-        let verdict = match is_beyond {
-            None => Verdict::Inconclusive,
-            Some(true) => Verdict::Fail,
-            Some(false) => Verdict::Pass,
-        };
-        let observed = exact(value);
+    let evidence = |rate| {
+        Evidence::Distributional(DistributionalEvidence {
+            coverage: rule.coverage,
+            baseline_trials,
+            min_baseline_trials: minimum_baseline_trials(rule.coverage),
+            bound,
+            values: values.iter().map(exact).collect(),
+            rate,
+        })
+    };
+    if let [is_beyond] = *are_beyond {
         return Some(Decision {
-            verdict,
-            rule: DecisionRule::Tolerance,
+            verdict: match is_beyond {
+                None => Verdict::Inconclusive,
+                Some(true) => Verdict::Fail,
+                Some(false) => Verdict::Pass,
+            },
             outcomes,
-            evidence: Evidence::SingleTrial(SingleTrialEvidence {
-                coverage: rule.coverage,
-                baseline_trials,
-                baseline_n_min,
-                prediction_bound: bound,
-                observed,
-                delta: observed.map(|value| value - bound),
-            }),
+            evidence: evidence(None),
         });
     }
 
@@ -133,24 +131,16 @@ pub(super) fn decide(
     }
     Some(Decision {
         verdict,
-        rule: super::statistical::decision_rule(method),
         outcomes,
-        evidence: Evidence::Distributional(DistributionalEvidence {
+        evidence: evidence(Some(StatisticalEvidence {
             successes: beyond,
             failures: within,
-            observed_rate: super::statistical::rate(beyond, trials),
             threshold: Threshold::One(1.0 - rule.coverage),
             confidence: rule.confidence,
             confidence_bounds: ConfidenceBounds {
                 lower: interval.lower,
                 upper: interval.upper,
             },
-            coverage: rule.coverage,
-            baseline_trials,
-            baseline_n_min,
-            prediction_bound: bound,
-            values: values.iter().map(exact).collect(),
-            harmful_exceedances: beyond,
-        }),
+        })),
     })
 }

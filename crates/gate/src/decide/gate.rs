@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::outcome::{TrialOutcome, count, count_of, is_excused, values};
 use super::outcomes::Outcomes;
 use super::plan::{Planned, plan};
-use super::rows::{CheckRows, stopping_rule};
+use super::rows::CheckRows;
 use super::{distributional, measured, statistical};
 use crate::policy::{Policy, PolicyError, Rule};
 use crate::statistics::IntervalMethod;
@@ -28,7 +30,7 @@ use tracer_insight::profile::Bounds;
 /// let trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records));
 /// let judgement = gate.judge(&[trial]);
 /// assert_eq!(judgement.verdict, Verdict::Fail); // it did not reply
-/// assert_eq!(judgement.checks[1].check_name, "required_tools");
+/// assert_eq!(judgement.checks[1].name, "required_tools");
 /// ```
 #[derive(Debug)]
 pub struct Gate<'a> {
@@ -38,25 +40,26 @@ pub struct Gate<'a> {
     notices: Vec<String>,
 }
 
-tracer_sdk::words! {
-    /// Why no more trials are made.
-    ///
-    /// ```
-    /// use tracer_gate::StopReason;
-    ///
-    /// assert_eq!(StopReason::InvariantViolation.as_str(), "invariant_violation");
-    /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum StopReason in tracer_gate {
-        /// A trial does not count: its process failed, or it did not leave exactly one completed trace.
-        AgentProcessFailure = "agent_process_failure",
-        /// A trial violates an invariant.
-        InvariantViolation = "invariant_violation",
-        /// No outcome of the trials that are left could change the verdict.
-        VerdictDecided = "verdict_decided",
-        /// Somebody stopped the gate, which passes nothing then.
-        Interrupted = "interrupted",
-    }
+/// Reason why no more trials are made.
+///
+/// ```
+/// use tracer_gate::StopReason;
+///
+/// assert_eq!(serde_json::to_string(&StopReason::Interrupted)?, r#""interrupted""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// A trial does not count: its process failed, or it did not leave exactly one completed trace.
+    AgentProcessFailure,
+    /// A trial violates an invariant.
+    InvariantViolation,
+    /// No outcome of the remaining trials could change the verdict.
+    VerdictDecided,
+    /// The gate was stopped, and passes nothing.
+    Interrupted,
 }
 
 impl<'a> Gate<'a> {
@@ -89,8 +92,7 @@ impl<'a> Gate<'a> {
         })
     }
 
-    /// What the user should know before the first trial: checks that are reported only, and those that often fail an agent
-    /// that did not change.
+    /// Notices before the first trial: checks that are reported only, and those that often fail an unchanged agent.
     ///
     /// ```
     /// use tracer_gate::Gate;
@@ -148,19 +150,19 @@ impl<'a> Gate<'a> {
         (left > 0 && decided).then_some(StopReason::VerdictDecided)
     }
 
-    /// What the policy decides about these trials.
+    /// Decides about these trials.
     ///
     /// Fewer trials than the policy asks for are fine when [`stop_reason`](Self::stop_reason) said so; otherwise the
     /// gate was interrupted, and nothing it saw makes it pass.
     ///
     /// ```
     /// use tracer_gate::policy::{Overrides, Policy};
-    /// use tracer_gate::{Gate, Verdict};
+    /// use tracer_gate::{Gate, StopReason, Verdict};
     ///
     /// let policy = Policy::parse("version: 2\nmetrics:\n  no_loops: {kind: invariant}\n", &Overrides::default()).unwrap();
     /// let judgement = Gate::new(&policy, None).unwrap().judge(&[]);
     /// assert_eq!(judgement.verdict, Verdict::Inconclusive);
-    /// assert_eq!(judgement.abort_reason.as_deref(), Some("interrupted"));
+    /// assert_eq!(judgement.stop_reason, Some(StopReason::Interrupted));
     /// ```
     #[must_use]
     pub fn judge(&self, trials: &[Trial]) -> Judgement {
@@ -185,11 +187,8 @@ impl<'a> Gate<'a> {
             verdict,
             checks,
             invariants: outcomes.by_trial.into_iter().map(known).collect(),
-            trials_budgeted: self.policy.trials,
-            stopping_rule: stopping_rule(self.policy),
-            abort_reason: stopped
-                .or(interrupted.then_some(StopReason::Interrupted))
-                .map(|reason| reason.as_str().to_owned()),
+            trials_planned: self.policy.trials,
+            stop_reason: stopped.or(interrupted.then_some(StopReason::Interrupted)),
         }
     }
 
@@ -206,7 +205,7 @@ fn known(outcomes: BTreeMap<String, TrialOutcome>) -> BTreeMap<String, Option<bo
         .collect()
 }
 
-/// Whether a gating check fails whatever the `left` trials show.
+/// Checks if a gating check fails whatever the `left` trials show.
 ///
 /// FAIL is the only verdict that can be known early: any trial that is left could crash.
 fn must_fail(

@@ -6,8 +6,8 @@ use crate::policy::{Invariant, ToolGlobs};
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::RecordedStatus;
 
-/// What a run did to an invariant. Where spans are missing, what they would have shown is not known: what is forbidden
-/// may be among them, and what is demanded, too.
+/// Outcome of an invariant in a run. Missing spans leave it unknown: a forbidden call may be among them, and a demanded
+/// one, too.
 pub(super) fn outcome(invariant: &Invariant, run: &RunProfile, baseline: Option<&Baseline>) -> TrialOutcome {
     let unless_missing = |is_kept: bool| match &run.missing {
         Some(_) if is_kept => TrialOutcome::Unknown,
@@ -72,7 +72,7 @@ pub(super) fn tools_against<'a>(
     }
 }
 
-/// Whether there is a run that would break it.
+/// Checks if any run can break it.
 pub(super) fn can_fail(invariant: &Invariant) -> bool {
     match invariant {
         Invariant::ForbiddenTools(tools) | Invariant::RequiredTools(tools) => !tools.is_empty(),
@@ -81,7 +81,7 @@ pub(super) fn can_fail(invariant: &Invariant) -> bool {
     }
 }
 
-/// What an invariant asks for.
+/// The demand of an invariant in words.
 pub(super) fn description(invariant: &Invariant) -> String {
     match invariant {
         Invariant::StopConditionReached(true) => "the run ends with status ok".to_owned(),

@@ -5,7 +5,7 @@ use crate::statistics::{Noise, aggregate, chance_beyond};
 use crate::{AllowedRange, Direction, MeasuredEvidence, SampleRange, Verdict};
 use tracer_insight::profile::Bounds;
 
-/// What doubles lose when a share of a baseline is computed: 15 % of 100 is 15, and 115 is allowed.
+/// Rounding error of doubles in a share of a baseline: 15 % of 100 is 15, and 115 is allowed.
 const ROUNDING: f64 = 1e-9;
 
 /// The bounds: the baseline's with the tolerance, and the limits; the stricter one of each side.
@@ -38,13 +38,13 @@ fn below(allowed: AllowedRange, value: f64) -> bool {
         .is_some_and(|lower| value < lower - lower.abs().max(1.0) * ROUNDING)
 }
 
-/// Whether the aggregate is out of bounds whatever the values are within theirs.
+/// Checks if the aggregate of all possible values is out of bounds.
 pub(super) fn must_fail(rule: &Measured, allowed: AllowedRange, values: &[Bounds]) -> bool {
     let (least, most) = extremes(rule, values);
     least.is_some_and(|least| above(allowed, least)) || most.is_some_and(|most| below(allowed, most))
 }
 
-/// Whether the aggregate is within bounds whatever the values are within theirs.
+/// Checks if the aggregate of all possible values is within bounds.
 fn must_pass(rule: &Measured, allowed: AllowedRange, values: &[Bounds]) -> bool {
     let (least, most) = extremes(rule, values);
     least.is_some_and(|least| !below(allowed, least)) && most.is_some_and(|most| !above(allowed, most))
@@ -59,7 +59,7 @@ fn extremes(rule: &Measured, values: &[Bounds]) -> (Option<f64>, Option<f64>) {
     (of(|value| value.least), of(|value| value.most))
 }
 
-/// What the trials' values say, and what that rests on.
+/// Decides on the trials' values.
 pub(super) fn decide(
     rule: &Measured,
     values: &[Option<Bounds>],
@@ -94,7 +94,6 @@ pub(super) fn decide(
         baseline: usual,
         allowed,
         sample: range(&known),
-        delta: observed.zip(usual).map(|(observed, usual)| observed - usual),
     };
     (verdict, evidence)
 }
@@ -107,7 +106,7 @@ fn range(known: &[f64]) -> Option<SampleRange> {
     })
 }
 
-/// How likely an agent that did not change fails the check, estimated from the baseline's sample.
+/// Probability that an unchanged agent fails the check, estimated from the baseline's sample.
 pub(super) fn false_alarms(rule: &Measured, sample: &[f64], trials: u32) -> Noise {
     let allowed = allowed(rule, Some(sample));
     let too_much = chance_beyond(sample, trials, rule.aggregate, |value| above(allowed, value));

@@ -3,9 +3,9 @@
 use tracer_insight::profile::{Bounds, Metric, RunProfile};
 
 use crate::policy::{OnReplayMiss, Policy};
-use crate::{DecisionRule, Evidence, Trial, Verdict};
+use crate::{Evidence, Trial, Verdict};
 
-/// What a trial did to an invariant, or to all of them.
+/// Outcome of an invariant, or of all of them, in a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrialOutcome {
     /// It kept it.
@@ -31,21 +31,20 @@ impl TrialOutcome {
     }
 }
 
-/// How many of the outcomes are of a kind.
+/// Number of outcomes of a kind.
 pub(super) fn count_of(outcomes: &[TrialOutcome], kind: TrialOutcome) -> u32 {
     count(outcomes.iter().filter(|outcome| **outcome == kind).count())
 }
 
-/// What a rule made of the trials.
+/// Decision of a rule about the trials.
 pub(super) struct Decision {
     pub(super) verdict: Verdict,
-    pub(super) rule: DecisionRule,
     /// For each trial, whether it was good; empty for a number of the whole sample.
     pub(super) outcomes: Vec<bool>,
     pub(super) evidence: Evidence,
 }
 
-/// Whether what a trial did not do says nothing, because it could not go on.
+/// Checks if a truncated trial counts for its violations only.
 pub(super) fn is_excused(policy: &Policy, trial: &Trial) -> bool {
     trial.is_cut_short() && policy.on_replay_miss == OnReplayMiss::Inconclusive
 }
@@ -74,7 +73,7 @@ pub(super) fn unknown_trials(trials: &[Trial], values: &[Option<Bounds>]) -> Vec
     unknown.map(|(trial, _)| trial.number).collect()
 }
 
-/// How many of something there are, as reports count.
+/// A number as reports count.
 pub(super) fn count(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! What each trial did to the invariants.
+//! Outcomes of the invariants in each trial.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Outcomes {
     pub(super) by_trial: Vec<BTreeMap<String, TrialOutcome>>,
     /// For each trial, whether it counts and keeps every invariant that is not ignored.
     pub(super) successes: Vec<TrialOutcome>,
-    /// Whether a trial can fail to succeed without failing the gate.
+    /// A trial can fail without failing the gate.
     pub(super) is_rate_free: bool,
 }
 

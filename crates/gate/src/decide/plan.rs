@@ -1,11 +1,10 @@
-//! What will be judged, found before the first trial is paid for: policy and baseline against each other (gate,
-//! section 1).
+//! Plan of the checks: policy and baseline against each other before the first trial is paid for (gate, section 1).
 
 use super::{distributional, invariant, measured};
 use crate::policy::{
     Check, Distributional, Invariant, Measured, Policy, PolicyError, PolicyMistake, Rule, Statistical,
 };
-use crate::statistics::{Noise, minimum_baseline_trials, minimum_trials, runs_that_tell};
+use crate::statistics::{Noise, min_sample_size, minimum_baseline_trials, minimum_trials};
 use crate::{Baseline, CheckMode};
 use tracer_insight::profile::Metric;
 
@@ -16,7 +15,7 @@ pub(super) struct Planned<'a> {
     pub(super) mode: CheckMode,
     /// The number that it looks at.
     pub(super) metric: Option<Metric>,
-    /// What that number was in the runs of the baseline.
+    /// Its values in the runs of the baseline.
     pub(super) sample: Option<Vec<f64>>,
 }
 
@@ -70,7 +69,7 @@ struct UnknownNoise {
     check: String,
     runs: usize,
     at_most: f64,
-    /// How many runs would show it.
+    /// Number of runs that would show it.
     needed: Option<u32>,
 }
 
@@ -152,7 +151,7 @@ impl<'a> Planner<'a, '_> {
         };
         if rule.tolerance.is_some() && !check.ignored {
             let Noise { estimate, at_most } = measured::false_alarms(rule, sample, self.policy.trials);
-            if estimate > WORTH_TELLING {
+            if estimate > NOTICE_THRESHOLD {
                 self.notices.push(format!(
                     "{}: an agent that did not change fails this check in about {:.0} of 100 gates, as far as the \
                      baseline's {} tell, and in at most {:.0}; more trials or a wider tolerance make that rarer",
@@ -161,12 +160,12 @@ impl<'a> Planner<'a, '_> {
                     runs(sample.len()),
                     at_most * 100.0,
                 ));
-            } else if at_most > WORTH_TELLING {
+            } else if at_most > NOTICE_THRESHOLD {
                 self.unknown_noise.push(UnknownNoise {
                     check: check.name.clone(),
                     runs: sample.len(),
                     at_most,
-                    needed: runs_that_tell(WORTH_TELLING, self.policy.trials, rule.aggregate),
+                    needed: min_sample_size(NOTICE_THRESHOLD, self.policy.trials, rule.aggregate),
                 });
             }
         }
@@ -343,7 +342,7 @@ impl<'a> Planner<'a, '_> {
 }
 
 /// A rule that fails an unchanged agent more often than this is worth a word.
-const WORTH_TELLING: f64 = 0.05;
+const NOTICE_THRESHOLD: f64 = 0.05;
 
 fn refused(check: &Check, message: impl Into<String>) -> PolicyMistake {
     PolicyMistake::new(&[&check.name], message).at(check.position)

@@ -1,19 +1,16 @@
 //! The rows of a report: each check with what its rule made of the trials.
 
-use super::outcome::{
-    Decision, TrialOutcome, count, count_of, is_excused, judged_run, unknown_trials, values,
-};
+use super::outcome::{Decision, TrialOutcome, count_of, is_excused, judged_run, unknown_trials, values};
 use super::outcomes::Outcomes;
 use super::plan::Planned;
 use super::{distributional, invariant, measured, statistical};
 use crate::policy::{Invariant, Policy, Rule};
 use crate::{
-    Baseline, CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule,
-    Trial, TrialTools, Verdict,
+    Baseline, CheckKind, CheckMode, CheckResult, Evidence, InvariantEvidence, Trial, TrialTools, Verdict,
 };
 use tracer_insight::profile::Metric;
 
-/// What the rows of a gate are made of.
+/// Inputs of the checks of a report.
 pub(super) struct CheckRows<'a> {
     pub(super) policy: &'a Policy,
     pub(super) baseline: Option<&'a Baseline>,
@@ -33,7 +30,7 @@ impl CheckRows<'_> {
         let outcomes: Vec<TrialOutcome> = outcomes.collect();
         let description = "the process ends well and leaves exactly one completed trace";
         let decision = invariant_decision(&outcomes, description.to_owned(), Vec::new());
-        self.row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
+        row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
     }
 
     /// The row of one check; nothing when there is nothing to look at.
@@ -55,7 +52,6 @@ impl CheckRows<'_> {
                 let (verdict, evidence) = measured::decide(rule, &values, sample);
                 Decision {
                     verdict,
-                    rule: DecisionRule::Tolerance,
                     outcomes: Vec::new(),
                     evidence: Evidence::Measured(evidence),
                 }
@@ -67,7 +63,6 @@ impl CheckRows<'_> {
                 let (verdict, evidence) = statistical::decide(rule, method, outcomes);
                 Decision {
                     verdict,
-                    rule: statistical::decision_rule(method),
                     outcomes: are_kept(outcomes),
                     evidence: Evidence::Statistical(evidence),
                 }
@@ -79,12 +74,12 @@ impl CheckRows<'_> {
         Some(CheckResult {
             direction: planned.check.rule.direction(),
             unknown_trials: unknown,
-            ..self.row(planned.name(), planned.check.rule.kind(), planned.mode, decision)
+            ..row(planned.name(), planned.check.rule.kind(), planned.mode, decision)
         })
     }
 
-    /// Whether the metric is the cost, and that of a call is not known. What is known may be too much already; it is never
-    /// shown to be little enough, even where the trials that are known outweigh the others.
+    /// Checks if the metric is the cost and a call has no known price. The known part may be too much already; it never
+    /// shows that the cost is low enough, even where the known trials outweigh the others.
     fn is_partly_unpriced(&self, metric: &Metric) -> bool {
         let mut runs = self.trials.iter().filter_map(judged_run);
         *metric == Metric::CostUsd && runs.any(|run| run.cost.unpriced > 0)
@@ -107,27 +102,6 @@ impl CheckRows<'_> {
         };
         self.trials.iter().filter_map(reported).collect()
     }
-
-    fn row(&self, name: &str, kind: CheckKind, mode: CheckMode, decision: Decision) -> CheckResult {
-        let (verdict, decision_rule) = match mode {
-            CheckMode::Gating => (Some(decision.verdict), decision.rule),
-            CheckMode::ReportOnly => (None, DecisionRule::ReportOnly),
-        };
-        CheckResult {
-            check_name: name.to_owned(),
-            kind,
-            direction: None,
-            mode,
-            verdict,
-            decision_rule,
-            stopping_rule: stopping_rule(self.policy),
-            trials_used: count(self.trials.len()),
-            trials_budgeted: self.policy.trials,
-            trial_outcomes: decision.outcomes,
-            evidence: decision.evidence,
-            unknown_trials: Vec::new(),
-        }
-    }
 }
 
 /// For each trial, whether it kept it for certain.
@@ -149,7 +123,6 @@ fn invariant_decision(outcomes: &[TrialOutcome], description: String, tools: Vec
     };
     Decision {
         verdict,
-        rule: DecisionRule::Invariant,
         outcomes: are_kept(outcomes),
         evidence: Evidence::Invariant(InvariantEvidence {
             violations,
@@ -159,11 +132,15 @@ fn invariant_decision(outcomes: &[TrialOutcome], description: String, tools: Vec
     }
 }
 
-/// By which rule the trials of a policy stop.
-pub(super) const fn stopping_rule(policy: &Policy) -> StoppingRule {
-    if policy.fail_fast {
-        StoppingRule::FixedNFailFast
-    } else {
-        StoppingRule::FixedN
+fn row(name: &str, kind: CheckKind, mode: CheckMode, decision: Decision) -> CheckResult {
+    CheckResult {
+        name: name.to_owned(),
+        kind,
+        direction: None,
+        mode,
+        verdict: (mode == CheckMode::Gating).then_some(decision.verdict),
+        outcomes: decision.outcomes,
+        evidence: decision.evidence,
+        unknown_trials: Vec::new(),
     }
 }

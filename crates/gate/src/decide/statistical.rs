@@ -5,24 +5,7 @@ use std::ops::RangeInclusive;
 use super::outcome::{TrialOutcome, count, count_of};
 use crate::policy::Statistical;
 use crate::statistics::{IntervalMethod, RateInterval, RateTarget};
-use crate::{ConfidenceBounds, DecisionRule, StatisticalEvidence, Threshold, Verdict};
-
-/// The rule as a report names it.
-pub(super) const fn decision_rule(method: IntervalMethod) -> DecisionRule {
-    match method {
-        IntervalMethod::Wilson => DecisionRule::WilsonOneSided,
-        IntervalMethod::Exact => DecisionRule::ExactOneSided,
-    }
-}
-
-/// A share; zero of nothing.
-pub(super) fn rate(part: u32, whole: u32) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        f64::from(part) / f64::from(whole)
-    }
-}
+use crate::{ConfidenceBounds, StatisticalEvidence, Threshold, Verdict};
 
 /// The verdict on a number of successes.
 fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u32) -> Verdict {
@@ -32,7 +15,7 @@ fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u
     }
 }
 
-/// What any of these numbers of successes say; nothing certain where they say different things.
+/// The verdict on all of these numbers of successes; INCONCLUSIVE where they differ.
 pub(super) fn verdict_between(
     rule: &Statistical,
     method: IntervalMethod,
@@ -47,7 +30,7 @@ pub(super) fn verdict_between(
     }
 }
 
-/// What the trials' outcomes say, and what that rests on.
+/// Decides on the trials' outcomes.
 pub(super) fn decide(
     rule: &Statistical,
     method: IntervalMethod,
@@ -65,7 +48,6 @@ pub(super) fn decide(
     let evidence = StatisticalEvidence {
         successes,
         failures: trials - successes - unknown,
-        observed_rate: rate(successes, trials),
         threshold: match rule.target {
             RateTarget::AtLeast(rate) | RateTarget::AtMost(rate) => Threshold::One(rate),
             RateTarget::Within { lower, upper } => Threshold::Range { lower, upper },

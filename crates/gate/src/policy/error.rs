@@ -57,7 +57,7 @@ pub struct PolicyMistake {
     pub message: String,
     /// The next step, where there is more to say.
     pub hint: Option<String>,
-    /// Whether the key is wrong rather than its value.
+    /// The key is wrong rather than its value.
     pub(super) is_key: bool,
 }
 

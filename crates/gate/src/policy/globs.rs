@@ -39,7 +39,7 @@ impl ToolGlobs {
         &self.0
     }
 
-    /// Whether one of them is the name of this tool.
+    /// Checks if one of them is the name of this tool.
     ///
     /// ```
     /// use tracer_gate::policy::ToolGlobs;
@@ -55,7 +55,7 @@ impl ToolGlobs {
         self.0.is_empty()
     }
 
-    /// Whether there is no name that they do not match.
+    /// Checks if they match every name.
     pub(crate) fn allows_everything(&self) -> bool {
         self.0.iter().any(|glob| glob.chars().all(|char| char == '*'))
     }

@@ -1,4 +1,4 @@
-//! What one metric of a policy demands (gate, section 2).
+//! Demands of a policy on one metric (gate, section 2).
 
 use serde::Deserialize;
 
@@ -24,11 +24,11 @@ use tracer_sdk::settings::Position;
 pub struct Check {
     /// The metric as the policy names it, `step_count` or `tool_calls.search`; the name of the check in the report.
     pub name: String,
-    /// What is demanded.
+    /// The demand.
     pub rule: Rule,
     /// Reported and not judged: what a single run cannot show.
     pub ignored: bool,
-    /// Where the policy file states it; nothing when no file does.
+    /// Its place in the policy file; `None` without a file.
     pub position: Option<Position>,
 }
 
@@ -119,7 +119,7 @@ pub enum Invariant {
     },
     /// No call is repeated in a loop.
     NoLoops {
-        /// Whether shapes that repeat break it too, whatever the calls asked.
+        /// Repeated shapes break it too, whatever their arguments.
         shape: bool,
     },
     /// No guardrail stopped the run.
@@ -145,7 +145,7 @@ pub enum Invariant {
 pub struct Measured {
     /// Which way is worse.
     pub direction: Direction,
-    /// How far from the baseline the number may be.
+    /// Allowed distance from the baseline.
     pub tolerance: Option<Tolerance>,
     /// The least that is allowed, whatever the baseline says.
     pub lower_limit: Option<f64>,
@@ -155,7 +155,7 @@ pub struct Measured {
     pub aggregate: Aggregate,
 }
 
-/// How far from the baseline a number may be; both parts are added.
+/// Allowed distance from the baseline; both parts are added.
 ///
 /// ```
 /// use tracer_gate::policy::Tolerance;
@@ -176,7 +176,7 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// How far from `baseline` a number may be.
+    /// The allowed distance from `baseline`.
     ///
     /// ```
     /// use tracer_gate::policy::Tolerance;
@@ -206,9 +206,9 @@ pub struct Distributional {
     pub direction: Direction,
     /// The share of the baseline's runs that its bound is meant to cover.
     pub coverage: f64,
-    /// How sure a verdict must be, between 0 and 1.
+    /// Confidence of a verdict, between 0 and 1.
     pub confidence: f64,
-    /// Whether it gates; nothing: when the baseline's sample is large enough.
+    /// Its mode; `None` gates when the baseline's sample is large enough.
     pub mode: Option<CheckMode>,
 }
 
@@ -226,9 +226,9 @@ pub struct Distributional {
 pub struct Statistical {
     /// The share of successful trials that is demanded.
     pub target: RateTarget,
-    /// How sure a verdict must be, between 0 and 1.
+    /// Confidence of a verdict, between 0 and 1.
     pub confidence: f64,
-    /// Whether it gates; nothing: when this many trials can reach PASS.
+    /// Its mode; `None` gates when this many trials can reach PASS.
     pub mode: Option<CheckMode>,
 }
 

@@ -1,28 +1,25 @@
-//! One row of a judgement: a check, what it decided and by which rule (gate-contract, sections 7 and 10).
+//! Decided checks, and the judgement that they give.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::Evidence;
-use crate::verdict::{CheckKind, CheckMode, DecisionRule, Direction, StoppingRule, Verdict};
+use crate::StopReason;
+use crate::verdict::{CheckKind, CheckMode, Direction, Verdict};
 
-/// One check of a gate and what it decided.
+/// One check of a gate and its verdict.
 ///
 /// ```
-/// use tracer_gate::{CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule, Verdict};
+/// use tracer_gate::{CheckKind, CheckMode, CheckResult, Evidence, InvariantEvidence, Verdict};
 ///
 /// let check = CheckResult {
-///     check_name: "no_loops".to_owned(),
+///     name: "no_loops".to_owned(),
 ///     kind: CheckKind::Invariant,
 ///     direction: None,
 ///     mode: CheckMode::Gating,
 ///     verdict: Some(Verdict::Fail),
-///     decision_rule: DecisionRule::Invariant,
-///     stopping_rule: StoppingRule::FixedN,
-///     trials_used: 2,
-///     trials_budgeted: 2,
-///     trial_outcomes: vec![true, false],
+///     outcomes: vec![true, false],
 ///     evidence: Evidence::Invariant(InvariantEvidence::new(1, "no loops")),
 ///     unknown_trials: Vec::new(),
 /// };
@@ -32,29 +29,21 @@ use crate::verdict::{CheckKind, CheckMode, DecisionRule, Direction, StoppingRule
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckResult {
     /// The metric that was checked, or `agent_process`.
-    pub check_name: String,
-    /// What kind of check.
+    pub name: String,
+    /// The kind of check.
     pub kind: CheckKind,
-    /// Which side is bad; null where there is no side.
+    /// The bad side; null where there is none.
     pub direction: Option<Direction>,
-    /// Whether it decides the gate's verdict.
+    /// Its part in the verdict of the gate.
     pub mode: CheckMode,
-    /// What it decided; null when it only reports.
+    /// Its verdict; null when it only reports.
     pub verdict: Option<Verdict>,
-    /// By which rule.
-    pub decision_rule: DecisionRule,
-    /// By which rule the trials stopped.
-    pub stopping_rule: StoppingRule,
-    /// How many trials there are.
-    pub trials_used: u32,
-    /// How many trials there were to be.
-    pub trials_budgeted: u32,
     /// For an invariant, whether each trial kept it; for a statistical check, whether each trial succeeded; for a
     /// distributional one, whether each trial kept to the baseline. Empty for a measured one.
-    pub trial_outcomes: Vec<bool>,
-    /// What it rests on.
+    pub outcomes: Vec<bool>,
+    /// The evidence for it.
     pub evidence: Evidence,
-    /// The trials of which the value is not known, by number.
+    /// The trials whose value is not known, by number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_trials: Vec<u32>,
 }
@@ -78,24 +67,23 @@ impl CheckResult {
     /// ```
     pub fn violating_trials(&self) -> impl Iterator<Item = u32> + '_ {
         (1..)
-            .zip(&self.trial_outcomes)
+            .zip(&self.outcomes)
             .filter(|(number, outcome)| !**outcome && !self.unknown_trials.contains(number))
             .map(|(number, _)| number)
     }
 }
 
-/// What a policy decided about trials.
+/// The decision of a policy about trials.
 ///
 /// ```
-/// use tracer_gate::{Judgement, StoppingRule, Verdict};
+/// use tracer_gate::{Judgement, Verdict};
 ///
 /// let judgement = Judgement {
 ///     verdict: Verdict::Pass,
 ///     checks: Vec::new(),
 ///     invariants: Vec::new(),
-///     trials_budgeted: 3,
-///     stopping_rule: StoppingRule::FixedN,
-///     abort_reason: None,
+///     trials_planned: 3,
+///     stop_reason: None,
 /// };
 /// assert_eq!(judgement.verdict.passed(), Some(true));
 /// ```
@@ -107,11 +95,8 @@ pub struct Judgement {
     pub checks: Vec<CheckResult>,
     /// For each trial, the outcome of each invariant by name; `None` where the trial does not hold enough evidence.
     pub invariants: Vec<BTreeMap<String, Option<bool>>>,
-    /// How many trials there were to be.
-    pub trials_budgeted: u32,
-    /// By which rule the trials stopped.
-    pub stopping_rule: StoppingRule,
-    /// Why they stopped early; `None` when they did not: `agent_process_failure`, `invariant_violation`,
-    /// `verdict_decided`, `interrupted`.
-    pub abort_reason: Option<String>,
+    /// Planned trials.
+    pub trials_planned: u32,
+    /// Reason why they stopped early; `None` when they did not.
+    pub stop_reason: Option<StopReason>,
 }

@@ -1,8 +1,8 @@
-//! What a check rests on, one shape per rule (gate-contract, section 7).
+//! Evidence of checks, one type per kind of rule.
 
 use serde::Serialize;
 
-/// What a check rests on.
+/// Evidence of a check.
 ///
 /// ```
 /// use tracer_gate::{Evidence, InvariantEvidence};
@@ -21,13 +21,11 @@ pub enum Evidence {
     Measured(MeasuredEvidence),
     /// Of a statistical check.
     Statistical(StatisticalEvidence),
-    /// Of a distributional check with one trial.
-    SingleTrial(SingleTrialEvidence),
-    /// Of a distributional check with several trials.
+    /// Of a distributional check.
     Distributional(DistributionalEvidence),
 }
 
-/// What an invariant rests on.
+/// Evidence of an invariant.
 ///
 /// ```
 /// use tracer_gate::InvariantEvidence;
@@ -38,11 +36,11 @@ pub enum Evidence {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InvariantEvidence {
-    /// How many trials broke it.
+    /// Number of trials that broke it.
     pub violations: u32,
-    /// What it asks for.
+    /// Its demand in words.
     pub description: String,
-    /// Where it is about tools, those that broke it, for each trial that broke it by them.
+    /// The tools that broke it, by trial; only where it is about tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<TrialTools>,
 }
@@ -83,7 +81,7 @@ pub struct TrialTools {
     pub tools: Vec<String>,
 }
 
-/// What a measured check rests on.
+/// Evidence of a measured check.
 ///
 /// ```
 /// use tracer_gate::{AllowedRange, MeasuredEvidence, SampleRange};
@@ -94,7 +92,6 @@ pub struct TrialTools {
 ///     baseline: Some(4.0),
 ///     allowed: AllowedRange { lower: None, upper: Some(6.0) },
 ///     sample: None::<SampleRange>,
-///     delta: Some(1.0),
 /// };
 /// assert_eq!(serde_json::to_value(&evidence)?["allowed"]["upper"], 6.0);
 /// # Ok::<(), serde_json::Error>(())
@@ -102,18 +99,16 @@ pub struct TrialTools {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredEvidence {
-    /// How the trials' values are summed up: `median`, `max`, `p90`.
+    /// Aggregate of the trials' values: `median`, `max`, `p90`.
     pub aggregate: String,
-    /// What that gives; null when a value is not known.
+    /// Aggregate of the trials; null when a value is unknown.
     pub observed: Option<f64>,
-    /// What it gives for the baseline; null without one.
+    /// Aggregate of the baseline; null without one.
     pub baseline: Option<f64>,
     /// The bounds.
     pub allowed: AllowedRange,
     /// The trials' values; null when none is known.
     pub sample: Option<SampleRange>,
-    /// By how much it is more than the baseline; null without one.
-    pub delta: Option<f64>,
 }
 
 /// Bounds, each null where there is none.
@@ -151,7 +146,7 @@ pub struct SampleRange {
     pub max: f64,
 }
 
-/// What a statistical check rests on.
+/// Evidence of a statistical check.
 ///
 /// ```
 /// use tracer_gate::{ConfidenceBounds, StatisticalEvidence, Threshold};
@@ -159,7 +154,6 @@ pub struct SampleRange {
 /// let evidence = StatisticalEvidence {
 ///     successes: 25,
 ///     failures: 0,
-///     observed_rate: 1.0,
 ///     threshold: Threshold::One(0.9),
 ///     confidence: 0.95,
 ///     confidence_bounds: ConfidenceBounds { lower: 0.902, upper: 1.0 },
@@ -170,17 +164,15 @@ pub struct SampleRange {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatisticalEvidence {
-    /// How many trials succeeded.
+    /// Number of trials that succeeded.
     pub successes: u32,
-    /// How many did not.
+    /// Number of trials that did not.
     pub failures: u32,
-    /// The share that succeeded.
-    pub observed_rate: f64,
-    /// What is asked for.
+    /// The demanded share.
     pub threshold: Threshold,
-    /// How sure the bounds are.
+    /// Confidence of the bounds.
     pub confidence: f64,
-    /// Between which rates the true one lies.
+    /// Bounds of the true share.
     pub confidence_bounds: ConfidenceBounds,
 }
 
@@ -208,7 +200,7 @@ pub enum Threshold {
     },
 }
 
-/// Between which rates the true one lies; each bound holds with the stated confidence by itself.
+/// Bounds of a true share, each with the stated confidence by itself.
 ///
 /// ```
 /// use tracer_gate::ConfidenceBounds;
@@ -225,84 +217,35 @@ pub struct ConfidenceBounds {
     pub upper: f64,
 }
 
-/// What a distributional check with one trial rests on.
+/// Evidence of a distributional check.
 ///
 /// ```
-/// use tracer_gate::SingleTrialEvidence;
-///
-/// let evidence = SingleTrialEvidence {
-///     coverage: 0.95,
-///     baseline_trials: 19,
-///     baseline_n_min: 19,
-///     prediction_bound: 19.0,
-///     observed: Some(20.0),
-///     delta: Some(1.0),
-/// };
-/// assert!(evidence.observed > Some(evidence.prediction_bound));
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SingleTrialEvidence {
-    /// The share of usual runs that lie within the bound.
-    pub coverage: f64,
-    /// How many runs the baseline has.
-    pub baseline_trials: u32,
-    /// How many it needs.
-    pub baseline_n_min: u32,
-    /// The most extreme value of the baseline.
-    pub prediction_bound: f64,
-    /// The trial's value; null when it is not known.
-    pub observed: Option<f64>,
-    /// By how much it is more than the bound.
-    pub delta: Option<f64>,
-}
-
-/// What a distributional check with several trials rests on.
-///
-/// ```
-/// use tracer_gate::{ConfidenceBounds, DistributionalEvidence, Threshold};
+/// use tracer_gate::DistributionalEvidence;
 ///
 /// let evidence = DistributionalEvidence {
-///     successes: 0,
-///     failures: 3,
-///     observed_rate: 0.0,
-///     threshold: Threshold::One(0.05),
-///     confidence: 0.95,
-///     confidence_bounds: ConfidenceBounds { lower: 0.0, upper: 0.47 },
 ///     coverage: 0.95,
 ///     baseline_trials: 19,
-///     baseline_n_min: 19,
-///     prediction_bound: 19.0,
-///     values: vec![Some(5.0), Some(5.0), Some(6.0)],
-///     harmful_exceedances: 0,
+///     min_baseline_trials: 19,
+///     bound: 19.0,
+///     values: vec![Some(20.0)],
+///     rate: None,
 /// };
-/// assert_eq!(evidence.values.len(), 3);
+/// assert!(evidence.values[0] > Some(evidence.bound));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributionalEvidence {
-    /// How many trials lie beyond the bound.
-    pub successes: u32,
-    /// How many do not.
-    pub failures: u32,
-    /// The share that lies beyond.
-    pub observed_rate: f64,
-    /// The share that may.
-    pub threshold: Threshold,
-    /// How sure the bounds are.
-    pub confidence: f64,
-    /// Between which rates the true one lies.
-    pub confidence_bounds: ConfidenceBounds,
-    /// The share of usual runs that lie within the bound.
+    /// Share of usual runs within the bound.
     pub coverage: f64,
-    /// How many runs the baseline has.
+    /// Number of runs of the baseline.
     pub baseline_trials: u32,
-    /// How many it needs.
-    pub baseline_n_min: u32,
-    /// The most extreme value of the baseline.
-    pub prediction_bound: f64,
-    /// The trials' values; null what is not known.
+    /// Number of runs that it needs.
+    pub min_baseline_trials: u32,
+    /// Most extreme value of the baseline.
+    pub bound: f64,
+    /// Values of the trials; null where unknown.
     pub values: Vec<Option<f64>>,
-    /// How many trials lie beyond the bound.
-    pub harmful_exceedances: u32,
+    /// Share of several trials beyond the bound, which are its successes; absent for one trial, which the bound decides.
+    #[serde(flatten)]
+    pub rate: Option<StatisticalEvidence>,
 }

@@ -119,7 +119,7 @@ impl RateInterval {
         })
     }
 
-    /// What the bounds say about a demand.
+    /// The verdict of the bounds on a demand.
     ///
     /// PASS when they show that it is met, FAIL when they show that it is not.
     ///

@@ -21,7 +21,7 @@ pub use interval::{IntervalMethod, RateInterval, RateTarget, StatisticsError};
 pub use noise::Aggregate;
 #[cfg(test)]
 pub(crate) use noise::noise;
-pub(crate) use noise::{Noise, aggregate, chance_beyond, runs_that_tell};
+pub(crate) use noise::{Noise, aggregate, chance_beyond, min_sample_size};
 pub use sample_size::{
     OperatingCharacteristic, chance_of_exceeding, minimum_baseline_trials, minimum_trials,
     operating_characteristic,

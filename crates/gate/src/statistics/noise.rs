@@ -47,10 +47,10 @@ fn nearest_rank(count: usize) -> usize {
     (count * 9).div_ceil(10).saturating_sub(1)
 }
 
-/// How sure the upper end is.
+/// Confidence of the upper end.
 const CONFIDENCE: f64 = 0.95;
 
-/// How often something happens in a gate, estimated from a sample.
+/// Probability of an event in a gate, estimated from a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
     /// When the runs of the sample are all that the agent can do.
@@ -60,7 +60,7 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// That either of two things happens.
+    /// The probability of either of two events.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             estimate: (self.estimate + other.estimate).min(1.0),
@@ -108,9 +108,9 @@ pub(crate) fn noise(outside: u32, runs: u32, trials: u32, by: Aggregate) -> Nois
     }
 }
 
-/// How many runs a sample needs to show that something which none of them does happens in at most this share of gates;
-/// `None` when no sample that anybody takes is large enough.
-pub(crate) fn runs_that_tell(share: f64, trials: u32, by: Aggregate) -> Option<u32> {
+/// Smallest sample in which an event of none of the runs is shown to happen in at most this share of gates; `None` when
+/// no practical sample is large enough.
+pub(crate) fn min_sample_size(share: f64, trials: u32, by: Aggregate) -> Option<u32> {
     const MAX_RUNS: u32 = 10_000;
     // The upper end sinks with the number of runs.
     let tells = |runs: u32| noise(0, runs, trials, by).at_most <= share;

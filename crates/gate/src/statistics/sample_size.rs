@@ -29,7 +29,7 @@ pub fn minimum_trials(method: IntervalMethod, target: RateTarget, confidence: f6
     }
 }
 
-/// How many successes without a failure show a rate of at least `rate`.
+/// Number of successes without a failure that show a rate of at least `rate`.
 fn all_alike(method: IntervalMethod, rate: f64, confidence: f64) -> Option<u32> {
     if rate >= 1.0 {
         return None;
@@ -88,7 +88,7 @@ const fn most_trials(method: IntervalMethod) -> u32 {
     }
 }
 
-/// How many runs a baseline needs before its extreme value covers a share of all runs.
+/// Number of runs of a baseline whose extreme value covers a share of all runs.
 ///
 /// Computed in doubles, as the contract has it: 0.9 needs 10.
 ///
@@ -133,7 +133,7 @@ pub fn chance_of_exceeding(exceeding: u32, candidates: u32, baseline: u32) -> f6
         .product()
 }
 
-/// How likely each verdict is when the true rate is known.
+/// Probability of each verdict for a known true rate.
 ///
 /// ```
 /// use tracer_gate::statistics::{IntervalMethod, RateTarget, operating_characteristic};
@@ -154,7 +154,7 @@ pub struct OperatingCharacteristic {
     pub inconclusive: f64,
 }
 
-/// How likely each verdict on `target` is after `trials` trials of an agent that succeeds at `true_rate`.
+/// Probability of each verdict on `target` after `trials` trials of an agent that succeeds at `true_rate`.
 ///
 /// ```
 /// use tracer_gate::statistics::{IntervalMethod, RateTarget, operating_characteristic};

@@ -1,4 +1,4 @@
-//! What a failed test says: what is demanded and not met, what changed, and what to do.
+//! Messages of a failed test: broken demands, changes, and the next step.
 
 use std::fmt::Write as _;
 
@@ -75,7 +75,7 @@ pub(super) fn mismatch(name: &str, report: &Report, baseline: &Baseline) -> Stri
         Verdict::Fail => "behaves worse than its baseline",
         _ => "cannot be compared with its baseline",
     };
-    let sample = text::counted(baseline.trials(), "run");
+    let sample = text::counted(baseline.trials.len() as u64, "run");
     let mut message = format!("`{name}` {what}, a sample of {sample}:");
     let is_missed = |row: &CheckRow| matches!(row.outcome, CheckOutcome::Failed | CheckOutcome::Undecided);
     for row in check_rows(report).into_iter().filter(is_missed) {
@@ -92,7 +92,7 @@ pub(super) fn mismatch(name: &str, report: &Report, baseline: &Baseline) -> Stri
     message
 }
 
-/// What to do when the new behaviour is right.
+/// Next step for new behaviour that is right.
 pub(super) fn how_to_accept(file: &BaselineFile, is_there: bool) -> String {
     let (path, pending) = (file.path.display(), file.pending());
     let pending = pending.display();

@@ -76,7 +76,7 @@ impl BaselineFile {
     }
 }
 
-/// Whether this is a CI job, where tests write nothing.
+/// Checks if this is a CI job, where tests write nothing.
 pub(super) fn is_ci() -> bool {
     env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
 }

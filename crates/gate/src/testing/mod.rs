@@ -32,7 +32,7 @@ pub use test_case::BaselineTest;
 /// writes what it saw beside the baseline as `<name>.json.new`, with the command that accepts it. Nothing is written
 /// when the environment variable `CI` is set.
 ///
-/// What is demanded: the run ends with status `ok`, without a loop, a guardrail or a tool that the baseline does not
+/// The demands: the run ends with status `ok`, without a loop, a guardrail or a tool that the baseline does not
 /// know, still calls every tool that all runs of the baseline call, and takes at most half as many steps, tool calls and tokens more. Time is not judged. Another policy is given as
 /// the text of a policy file:
 ///

@@ -74,7 +74,7 @@ impl BaselineTest {
         }
     }
 
-    /// How often the agent runs; at least once. Once, or as often as the policy says, when this is left out.
+    /// Number of runs of the agent, at least one; one, or the number of the policy, when left out.
     ///
     /// ```
     /// use tracer_gate::testing::BaselineTest;
@@ -86,7 +86,7 @@ impl BaselineTest {
         self
     }
 
-    /// What is demanded, as the text of a policy file.
+    /// The text of a policy file.
     ///
     /// ```
     /// use tracer_gate::testing::BaselineTest;
@@ -145,7 +145,7 @@ impl BaselineTest {
             .read()
             .map_err(|error| explain::unusable_baseline(&self.name, &error))?;
         // Its runs have the name of the test.
-        if let Some(agent) = baseline.as_ref().and_then(Baseline::agent)
+        if let Some(agent) = baseline.as_ref().and_then(|baseline| baseline.agent.as_deref())
             && agent_of(&self.name) != Some(agent)
         {
             return Err(explain::foreign_baseline(&self.name, agent));

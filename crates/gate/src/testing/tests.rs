@@ -46,7 +46,7 @@ fn without_a_baseline_what_was_seen_waits_to_be_accepted() {
         )
     );
     let text = fs::read(pending(package.path())).unwrap();
-    assert_eq!(crate::Baseline::parse(&text).unwrap().trials(), 3);
+    assert_eq!(crate::Baseline::parse(&text).unwrap().trials.len(), 3);
 }
 
 #[test]
@@ -85,7 +85,7 @@ what was seen is in {new}; when it is right:
         )
     );
     let text = fs::read(pending(package.path())).unwrap();
-    assert_eq!(crate::Baseline::parse(&text).unwrap().trials(), 3);
+    assert_eq!(crate::Baseline::parse(&text).unwrap().trials.len(), 3);
     // What is checked in is never touched.
     test(package.path()).outcome_where(good, false).unwrap();
 }
@@ -172,7 +172,7 @@ fn a_baseline_that_was_edited_is_refused_before_the_agent_runs() {
     let text = fs::read_to_string(baseline(package.path())).unwrap();
     fs::write(
         baseline(package.path()),
-        text.replace("\"trials\": 3", "\"trials\": -4"),
+        text.replace("\"forced\": false", "\"forced\": true"),
     )
     .unwrap();
     let message = test(package.path())

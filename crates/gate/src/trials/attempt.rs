@@ -19,13 +19,13 @@ use super::stop::{Stop, TrialsStop};
 use super::workspace::{self, Workspace};
 use tracer_insight::units;
 
-/// Where emitters of the format record: ours, and those that wrote it before.
+/// Variables with the data directory of emitters of the format.
 const DATA_DIR_VARIABLES: [&str; 3] = ["TRACER_DATA_DIR", "MAIDA_DATA_DIR", "AGENTDBG_DATA_DIR"];
 /// The number of the trial, from 1.
 const INDEX_VARIABLE: &str = "TRACER_TRIAL_INDEX";
 /// Tells the processes of a trial.
 const MARKER_VARIABLE: &str = "TRACER_TRIAL_ID";
-/// What would make the program record into a run of somebody else or not at all, or would lead it back to the original
+/// Variables that would make the program record into another run or not at all, or would lead it back to the original
 /// workspace: a hook of Git sets the latter.
 const REMOVED_VARIABLES: [&str; 6] = [
     "TRACER_TRACEPARENT",
@@ -36,7 +36,7 @@ const REMOVED_VARIABLES: [&str; 6] = [
     "OLDPWD",
 ];
 
-/// What is run in every trial of a gate.
+/// The command of every trial of a gate.
 #[derive(Debug)]
 pub struct TrialCommand {
     /// The gate.
@@ -45,26 +45,26 @@ pub struct TrialCommand {
     pub program: TrialProgram,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it is called.
+    /// Its folder.
     pub workspace: Workspace,
-    /// Whether it is called in the workspace itself instead of a copy.
+    /// Runs in the workspace itself instead of a copy.
     pub in_place: bool,
-    /// How long a trial may take.
+    /// Time limit of a trial.
     pub timeout: Duration,
-    /// What makes output fit to be kept.
+    /// Redaction of the output.
     pub output: OutputCleaner,
-    /// What its process is started with besides.
+    /// Additions to the environment of its process.
     pub environment: Box<dyn TrialEnvironment>,
 }
 
 /// A trial that is over, with what it left as long as this is there.
 #[derive(Debug)]
 pub struct Attempt {
-    /// What is known of it.
+    /// The trial.
     pub trial: Trial,
     /// The runs that it recorded, which are in the scratch folder.
     pub runs: Vec<RunDirectory>,
-    /// Whether some of its processes could not be ended.
+    /// Some of its processes could not be ended.
     pub has_survivors: bool,
     /// Its folder; `None` when it could not be made.
     pub scratch: Option<Scratch>,

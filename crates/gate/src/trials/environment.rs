@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use crate::ProcessExit;
 
-/// What the process of every trial is started with.
+/// Environment of the process of every trial.
 pub trait TrialEnvironment: Debug + Sync {
     /// Prepares a trial, before its process is started.
     ///
     /// # Errors
     ///
-    /// What keeps the trial from being started.
+    /// Reason why the trial cannot be started.
     fn prepare(&self, trial: &TrialStart<'_>) -> io::Result<Box<dyn PreparedTrial>>;
 }
 
@@ -24,7 +24,7 @@ pub trait TrialEnvironment: Debug + Sync {
 pub struct TrialStart<'a> {
     /// Its number, from 1.
     pub number: u32,
-    /// Where its run belongs.
+    /// Data directory of its run.
     pub data_dir: &'a Path,
     /// The working directory of its process.
     pub directory: &'a Path,
@@ -34,19 +34,19 @@ pub struct TrialStart<'a> {
     pub arguments: &'a [OsString],
 }
 
-/// What was prepared for one trial.
+/// Preparations for one trial.
 pub trait PreparedTrial {
     /// Variables that its process gets.
     fn variables(&self) -> Vec<(&'static str, OsString)>;
 
-    /// What its program is started with: its own arguments, and those that lead it to what captures.
+    /// Arguments of its program: its own, and those for capturing.
     fn arguments(&self, own: Vec<OsString>) -> Vec<OsString>;
 
     /// Ends it, when the process has: its run is complete in the data directory then, if there is one.
     fn finish(self: Box<Self>, ended: TrialEnd) -> TrialRemarks;
 }
 
-/// What an environment knows of a trial that its run does not say.
+/// Facts of an environment about a trial that its run lacks.
 ///
 /// ```
 /// use tracer_gate::trials::TrialRemarks;
@@ -61,12 +61,12 @@ pub struct TrialRemarks {
     pub cut_short: Option<String>,
 }
 
-/// How the process of a trial ended.
+/// End of the process of a trial.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialEnd {
     /// Its exit; `None` when it was ended, or could not be started.
     pub exit: Option<ProcessExit>,
-    /// How long it ran.
+    /// Duration.
     pub took: Duration,
 }
 

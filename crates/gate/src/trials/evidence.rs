@@ -1,4 +1,4 @@
-//! What a trial left in its data directory: exactly one completed run, or the reason why it does not count.
+//! Evidence of a trial in its data directory: one completed run, or the reason why it does not count.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! What is kept of the output of a trial: the last lines, without secrets.
+//! Redacted last lines of the output of a trial.
 
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
-/// How many lines are kept.
+/// Number of lines.
 const MAX_LINES: usize = 20;
-/// How long a line may be, in characters.
+/// Maximum length of a line in characters.
 const MAX_CHARACTERS: usize = 400;
 /// Stands in the place of what was cut.
 const CUT: &str = "…";
@@ -24,7 +24,7 @@ impl OutputCleaner {
         }
     }
 
-    /// What a trial that failed said last: on standard error, or else on standard output, reported as such.
+    /// The last lines of a failed trial: of standard error, or else of standard output, marked as such.
     pub(crate) fn last_words(&self, stderr: &str, stdout: &str) -> String {
         let reported = self.last_lines(stderr);
         if !reported.is_empty() {

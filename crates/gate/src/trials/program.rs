@@ -60,7 +60,7 @@ impl TrialProgram {
         )
     }
 
-    /// What to call in a trial whose workspace is `directory`.
+    /// The path of the program in a trial whose workspace is `directory`.
     pub(crate) fn called_in(&self, directory: &Path) -> PathBuf {
         match self {
             Self::OfWorkspace(relative) => directory.join(relative),

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::stop::{Stop, TrialsStop};
 
-/// How often a watcher is notified that time goes by.
+/// Interval of the ticks of a watcher.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Whether to go on after a trial.
+/// Decision after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterTrial {
     /// There is more to find out.
@@ -21,7 +21,7 @@ pub enum AfterTrial {
     Enough,
 }
 
-/// How many trials there are at most, and how many at once.
+/// Maximum number of trials, and of those at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialPlan {
     /// At most.

@@ -24,17 +24,17 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Where the copy of the workspace is.
+    /// Folder of the copy of the workspace.
     pub fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }
 
-    /// Where the trial's runs are recorded.
+    /// Data directory of the trial.
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// Where the trial's temporary files are.
+    /// Folder of the trial's temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.folder.path().join("tmp")
     }

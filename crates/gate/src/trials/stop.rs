@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use crate::files::InputError;
 
-/// How often the user asked this process to stop.
+/// Number of requests to stop.
 static INTERRUPTS: AtomicU8 = AtomicU8::new(0);
 
 /// Asked by everything that takes long; the same for all trials of a gate.
@@ -56,7 +56,7 @@ impl Stop {
         self.decided.store(true, Ordering::Relaxed);
     }
 
-    /// Whether and why to stop.
+    /// The reason to stop, if any.
     pub fn reason(&self) -> Option<TrialsStop> {
         if self.interrupts.load(Ordering::Relaxed) > 0 {
             Some(TrialsStop::Interrupted)
@@ -67,7 +67,7 @@ impl Stop {
         }
     }
 
-    /// Whether the user asked more than once, and no time is left for politeness.
+    /// Second interrupt: kill at once.
     pub(crate) fn is_urgent(&self) -> bool {
         self.interrupts.load(Ordering::Relaxed) > 1
     }

@@ -1,18 +1,25 @@
 //! Changes against the baseline, once for all trials: each change with how many trials have it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::baseline::SUMMARY_METRICS;
 use crate::statistics::{Aggregate, aggregate};
 use crate::words::phrase::Phrase;
-use crate::{Baseline, CountedDiff, Report, ReportedTrial, Verdict};
+use crate::{Baseline, BaselineChanges, Report, ReportedTrial, Verdict};
 use tracer_insight::comparison::words as comparison;
 use tracer_insight::metric_words;
 use tracer_insight::profile::Metric;
 use tracer_insight::text;
 
-/// The key of the summary that differs by chance alone.
-const DURATION: &str = "duration_ms";
+/// The metrics in the order in which their changes are shown: time, which differs by chance alone, comes last.
+const SHOWN: [Metric; 7] = [
+    Metric::StepCount,
+    Metric::ToolCallCount,
+    Metric::LlmCallCount,
+    Metric::CostTokens,
+    Metric::ErrorCount,
+    Metric::LoopWarningCount,
+    Metric::LatencyMs,
+];
 
 /// The changes: tools first, then models and endings, then numbers.
 pub fn change_phrases(report: &Report) -> Vec<Phrase> {
@@ -22,79 +29,72 @@ pub fn change_phrases(report: &Report) -> Vec<Phrase> {
 /// The changes without how long it took.
 #[cfg(feature = "testing")]
 pub(crate) fn change_phrases_without_time(report: &Report) -> Vec<Phrase> {
-    changes_of(report, |key| key != DURATION)
+    changes_of(report, |metric| *metric != Metric::LatencyMs)
 }
 
-fn changes_of(report: &Report, is_wanted: impl Fn(&str) -> bool) -> Vec<Phrase> {
-    let diffs: Vec<&CountedDiff> = report
+fn changes_of(report: &Report, is_wanted: impl Fn(&Metric) -> bool) -> Vec<Phrase> {
+    let diffs: Vec<&BaselineChanges> = report
         .trials
         .iter()
-        .filter_map(|trial| trial.baseline_diff.as_ref())
+        .filter_map(|trial| trial.changes.as_ref())
         .collect();
     if diffs.is_empty() {
         return Vec::new();
     }
     let mut reported = tools(&diffs);
     for (what, names) in [
-        (
-            comparison::NEW_MODEL,
-            named(&diffs, |diff| &diff.model_changes.added),
-        ),
+        (comparison::NEW_MODEL, named(&diffs, |diff| &diff.models.added)),
         (
             comparison::REMOVED_MODEL,
-            named(&diffs, |diff| &diff.model_changes.removed),
+            named(&diffs, |diff| &diff.models.removed),
         ),
     ] {
         reported.extend(each(what, &names, diffs.len()));
     }
     reported.extend(endings(&diffs));
     reported.extend(guardrails(&diffs));
-    reported.extend(
-        SUMMARY_METRICS
-            .iter()
-            .filter(|(key, _)| is_wanted(key))
-            .filter_map(|(key, metric)| number(key, metric, report)),
-    );
+    let shown = SHOWN.iter().filter(|metric| is_wanted(metric));
+    reported.extend(shown.filter_map(|metric| number(&metric.to_string(), report)));
     reported
 }
 
-/// How many things changed in a trial, time not counted; empty without a baseline.
+/// Number of changes in a trial, without time; empty without a baseline.
 pub fn count(trial: &ReportedTrial) -> String {
-    let Some(diff) = &trial.baseline_diff else {
+    let Some(diff) = &trial.changes else {
         return String::new();
     };
-    let numbers = diff
-        .summary_diff
-        .keys()
-        .filter(|key| key.as_str() != DURATION && key.as_str() != "status");
+    let shown = SHOWN.iter().filter(|metric| **metric != Metric::LatencyMs);
+    let numbers = shown.filter(|metric| diff.metric(&metric.to_string()).is_some());
     let count = numbers.count()
-        + diff.new_tools.len()
-        + diff.removed_tools.len()
-        + diff.repeated_tools.len()
-        + usize::from(diff.reordered_tools)
-        + diff.model_changes.added.len()
-        + diff.model_changes.removed.len()
-        + usize::from(diff.guardrail_event_diff.is_some())
-        + usize::from(diff.terminal_status_diff.is_some());
+        + diff.tools.added.len()
+        + diff.tools.removed.len()
+        + diff.tools.repeated.len()
+        + usize::from(diff.tools.is_reordered)
+        + diff.models.added.len()
+        + diff.models.removed.len()
+        + usize::from(diff.metric(GUARDRAILS).is_some())
+        + usize::from(diff.status.is_some());
     count.to_string()
 }
 
-fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
+fn tools(diffs: &[&BaselineChanges]) -> Vec<Phrase> {
     let mut reported = each(
         comparison::NEW_TOOL,
-        &named(diffs, |diff| &diff.new_tools),
+        &named(diffs, |diff| &diff.tools.added),
         diffs.len(),
     );
     reported.extend(each(
         comparison::REMOVED_TOOL,
-        &named(diffs, |diff| &diff.removed_tools),
+        &named(diffs, |diff| &diff.tools.removed),
         diffs.len(),
     ));
     // Of each tool the most that any trial calls it.
     let mut repeated: BTreeMap<&str, (u64, u64, usize)> = BTreeMap::new();
-    for (tool, [before, now]) in diffs.iter().flat_map(|diff| &diff.repeated_tools) {
-        let known = repeated.entry(tool).or_insert((*before, *now, 0));
-        *known = (known.0, known.1.max(*now), known.2 + 1);
+    for change in diffs.iter().flat_map(|diff| &diff.tools.repeated) {
+        let known = repeated
+            .entry(&change.tool)
+            .or_insert((change.before, change.after, 0));
+        *known = (known.0, known.1.max(change.after), known.2 + 1);
     }
     reported.extend(repeated.into_iter().map(|(tool, (before, now, trials))| {
         let times = format!(" up to {}", comparison::times_called(before, now));
@@ -102,7 +102,7 @@ fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
             .and_value(tool)
             .and(times + &in_trials(trials, diffs.len()))
     }));
-    let reordered = diffs.iter().filter(|diff| diff.reordered_tools).count();
+    let reordered = diffs.iter().filter(|diff| diff.tools.is_reordered).count();
     if reordered > 0 {
         reported.push(Phrase::words(
             comparison::REORDERED_TOOLS.to_owned() + &in_trials(reordered, diffs.len()),
@@ -111,9 +111,9 @@ fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
     reported
 }
 
-fn endings(diffs: &[&CountedDiff]) -> Vec<Phrase> {
+fn endings(diffs: &[&BaselineChanges]) -> Vec<Phrase> {
     let mut endings: BTreeMap<[&str; 2], usize> = BTreeMap::new();
-    for [now, before] in diffs.iter().filter_map(|diff| diff.terminal_status_diff.as_ref()) {
+    for [before, now] in diffs.iter().filter_map(|diff| diff.status.as_ref()) {
         *endings.entry([now, before]).or_default() += 1;
     }
     let reported = endings.into_iter().map(|([now, before], trials)| {
@@ -126,29 +126,36 @@ fn endings(diffs: &[&CountedDiff]) -> Vec<Phrase> {
     reported.collect()
 }
 
-fn guardrails(diffs: &[&CountedDiff]) -> Option<Phrase> {
-    let changed: Vec<[u64; 2]> = diffs
+/// The metric of guardrail stops in a comparison.
+const GUARDRAILS: &str = "guardrail_stops";
+
+fn guardrails(diffs: &[&BaselineChanges]) -> Option<Phrase> {
+    let changed: Vec<[f64; 2]> = diffs
         .iter()
-        .filter_map(|diff| diff.guardrail_event_diff)
+        .filter_map(|diff| diff.metric(GUARDRAILS))
+        .filter_map(|change| Some([change.after?, change.before?]))
         .collect();
-    let [now, before] = changed.iter().max()?;
+    let [now, before] = changed
+        .iter()
+        .max_by(|left, right| left[0].total_cmp(&right[0]))?;
+    let [now, before] = [now, before].map(|count| metric_words::plain(*count));
+    let guardrails = if now == "1" { "guardrail" } else { "guardrails" };
     Some(Phrase::words(format!(
-        "is stopped by up to {} (was {before}){}",
-        text::counted(*now, "guardrail"),
+        "is stopped by up to {now} {guardrails} (was {before}){}",
         in_trials(changed.len(), diffs.len())
     )))
 }
 
 /// A number that differs from the baseline: the median of the trials beside the baseline's.
-fn number(key: &str, metric: &str, report: &Report) -> Option<Phrase> {
+fn number(metric: &str, report: &Report) -> Option<Phrase> {
     let before = report.trials.iter().find_map(|trial| {
-        let [_, before] = trial.baseline_diff.as_ref()?.summary_diff.get(key)?;
-        Some(before.as_f64())
+        let change = trial.changes.as_ref()?.metric(metric)?;
+        Some(change.before)
     })?;
     let mut values: Vec<f64> = Vec::new();
     let mut unknown = 0;
-    for trial in report.trials.iter().filter(|trial| trial.baseline_diff.is_some()) {
-        match trial.metric_values.get(metric).copied().flatten() {
+    for trial in report.trials.iter().filter(|trial| trial.changes.is_some()) {
+        match trial.metrics.get(metric).copied().flatten() {
             Some(value) => values.push(value),
             None => unknown += 1,
         }
@@ -172,22 +179,19 @@ fn number(key: &str, metric: &str, report: &Report) -> Option<Phrase> {
     )))
 }
 
-/// What a passed gate says of a number that moved and that no check asked about; how long a run took differs by chance alone.
+/// Advice of a passed gate about a changed number without a check; time differs by chance alone.
 fn not_gated(metric: &str, report: &Report) -> String {
-    let is_gated = report
-        .aggregate_results
-        .iter()
-        .any(|check| check.check_name == metric);
+    let is_gated = report.checks.iter().any(|check| check.name == metric);
     if is_gated || report.verdict != Verdict::Pass || metric == Metric::LatencyMs.to_string() {
         return String::new();
     }
     format!("; not gated: add `{metric}`")
 }
 
-/// How many trials have each name.
+/// Number of trials with each name.
 fn named<'a>(
-    diffs: &[&'a CountedDiff],
-    names: impl Fn(&'a CountedDiff) -> &'a Vec<String>,
+    diffs: &[&'a BaselineChanges],
+    names: impl Fn(&'a BaselineChanges) -> &'a Vec<String>,
 ) -> BTreeMap<&'a str, usize> {
     let mut counts = BTreeMap::new();
     for name in diffs.iter().flat_map(|diff| names(diff)) {
@@ -217,7 +221,7 @@ const MAX_TOOLS: usize = 50;
 
 /// The changes: tools, then numbers by their medians.
 pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
-    let (before, after) = (all_tools(old), all_tools(new));
+    let (before, after) = (old.tools(), new.tools());
     let mut reported: Vec<Phrase> = Vec::new();
     for (what, tools) in [
         (comparison::NEW_TOOL, after.difference(&before)),
@@ -230,10 +234,6 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         let name = metric.to_string();
         let of = |baseline: &Baseline| aggregate(&baseline.sample(metric)?, Aggregate::Median);
         let (before, after) = (of(old), of(new));
-        if before.is_none() && metric.is_newer() {
-            // Baselines of earlier versions do not know it.
-            continue;
-        }
         let change = metric_words::change(&name, before, after);
         if !change.is_empty() {
             reported.push(Phrase::words(format!(
@@ -244,19 +244,9 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
             )));
         }
     }
-    if old.trials() != new.trials() {
-        reported.push(Phrase::words(format!(
-            "runs: {} → {}",
-            old.trials(),
-            new.trials()
-        )));
+    let runs = [old, new].map(|baseline| baseline.trials.len());
+    if runs[0] != runs[1] {
+        reported.push(Phrase::words(format!("runs: {} → {}", runs[0], runs[1])));
     }
     reported
-}
-
-/// The tools of all runs of a baseline.
-fn all_tools(baseline: &Baseline) -> BTreeSet<&str> {
-    let sampled = baseline.trial_sample.iter();
-    let sampled = sampled.flat_map(|sample| sample.signatures.values().flat_map(|way| &way.tool_path));
-    sampled.chain(&baseline.tool_path).map(String::as_str).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     AllowedRange, CheckMode, CheckResult, Direction, DistributionalEvidence, Evidence, InvariantEvidence,
-    MeasuredEvidence, Report, ReportedTrial, SingleTrialEvidence, StatisticalEvidence, Threshold, Verdict,
+    MeasuredEvidence, Report, ReportedTrial, StatisticalEvidence, Threshold, Verdict,
 };
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use tracer_insight::text;
 /// A longer name is cut.
 const MAX_NAME_LENGTH: usize = 60;
 
-/// What became of a check.
+/// Outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -76,15 +76,15 @@ impl CheckOutcome {
 /// A check in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRow {
-    /// What became of it.
+    /// Its outcome.
     pub outcome: CheckOutcome,
     /// The metric as the policy names it.
     pub name: String,
-    /// What was allowed.
+    /// The allowed value.
     pub allowed: Phrase,
-    /// What was seen.
+    /// The observed value.
     pub seen: Phrase,
-    /// The trials that speak against it, by number; then those of which nothing is known.
+    /// Failing trials, unknown trials, by number.
     pub trials: [Vec<u32>; 2],
 }
 
@@ -94,7 +94,7 @@ impl CheckRow {
         text::printable(&text::one_line(&self.name, MAX_NAME_LENGTH)).into_owned()
     }
 
-    /// What became of it, what was allowed and what was seen, in one sentence.
+    /// Outcome, allowed and observed value in one sentence.
     pub fn sentence(&self) -> String {
         let trials = self.trials_in_words();
         let where_seen = if trials.is_empty() {
@@ -124,7 +124,7 @@ impl CheckRow {
 /// The checks of the report: failed, undecided, passed, reported; within these in the order of the policy.
 pub fn check_rows(report: &Report) -> Vec<CheckRow> {
     let mut rows: Vec<CheckRow> = report
-        .aggregate_results
+        .checks
         .iter()
         .map(|check| check_row(check, report))
         .collect();
@@ -179,17 +179,16 @@ pub fn ranges(numbers: &[u32]) -> String {
 }
 
 fn check_row(check: &CheckResult, report: &Report) -> CheckRow {
-    let name = check.check_name.as_str();
+    let name = check.name.as_str();
     let (allowed, seen, against) = match &check.evidence {
         Evidence::Invariant(evidence) => invariant(check, evidence, report),
         Evidence::Measured(evidence) => measured(name, evidence, report),
         Evidence::Statistical(evidence) => statistical(check, evidence),
-        Evidence::SingleTrial(evidence) => single_trial(check, evidence),
         Evidence::Distributional(evidence) => distributional(check, evidence),
     };
     CheckRow {
         outcome: CheckOutcome::of(check),
-        name: check.check_name.clone(),
+        name: check.name.clone(),
         allowed,
         seen: match missing(check, report) {
             Some(missing) => seen.and("; ").and_value(missing),
@@ -199,11 +198,11 @@ fn check_row(check: &CheckResult, report: &Report) -> CheckRow {
     }
 }
 
-/// What is missing from the first trial of which a check does not know the outcome.
+/// Lost spans of the first trial with an unknown outcome.
 fn missing(check: &CheckResult, report: &Report) -> Option<String> {
     let unknown = |trial: &&ReportedTrial| check.unknown_trials.contains(&trial.trial);
     let trials = report.trials.iter().filter(unknown);
-    let mut missing = trials.filter_map(|trial| Some((trial.trial, trial.details.missing_spans.as_ref()?)));
+    let mut missing = trials.filter_map(|trial| Some((trial.trial, trial.missing_spans.as_ref()?)));
     let (trial, missing) = missing.next()?;
     Some(match report.trials.len() {
         1 => missing.to_string(),
@@ -234,30 +233,25 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
     (Phrase::value(evidence.description.clone()), seen, against)
 }
 
-/// Loop warnings that fail nothing: what they rest on asked something else each time.
+/// Loop warnings that fail nothing: their calls have different arguments.
 fn harmless_warnings(check: &CheckResult, report: &Report) -> Phrase {
-    let warnings = report.trials.iter().map(|trial| trial.details.harmless_warnings);
+    let warnings = report.trials.iter().map(|trial| trial.harmless_warnings);
     let warnings: u64 = warnings.sum();
-    if check.check_name != "no_loops" || warnings == 0 {
+    if check.name != "no_loops" || warnings == 0 {
         return Phrase::default();
     }
     let warnings = text::counted(warnings, "loop warning");
-    Phrase::words(format!(
-        ", {warnings} of calls that asked something else each time"
-    ))
+    Phrase::words(format!(", {warnings} ignored: arguments differ"))
 }
 
-/// Repetitions of which nobody knows whether they ask the same, and what to record.
+/// Repeated calls with unknown arguments, and what to record.
 fn unknown_repeats(check: &CheckResult, report: &Report) -> Phrase {
-    if check.check_name != "no_loops" {
+    if check.name != "no_loops" {
         return Phrase::default();
     }
-    let unknown = report
-        .trials
-        .iter()
-        .filter(|trial| check.unknown_trials.contains(&trial.trial));
-    let details: Vec<_> = unknown.map(|trial| &trial.details).collect();
-    let repeats = details.iter().find_map(|details| details.unknown_repeats.first());
+    let is_unknown = |trial: &&ReportedTrial| check.unknown_trials.contains(&trial.trial);
+    let trials = || report.trials.iter().filter(is_unknown);
+    let repeats = trials().find_map(|trial| trial.unknown_repeats.first());
     let hint = "record arguments or results to decide";
     match repeats {
         Some(repeats) => Phrase::words(": ")
@@ -266,25 +260,21 @@ fn unknown_repeats(check: &CheckResult, report: &Report) -> Phrase {
                 " ×{}, steps {} to {}, {hint}",
                 repeats.repetitions, repeats.first_step, repeats.last_step
             )),
-        None if details.iter().any(|details| details.open_warnings > 0) => {
+        None if trials().any(|trial| trial.open_warnings > 0) => {
             Phrase::words(format!(": the agent wrote a loop warning, {hint}"))
         }
         None => Phrase::default(),
     }
 }
 
-/// How a trial broke an invariant, as far as the report knows.
+/// Explains how a trial broke an invariant.
 fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &ReportedTrial) -> Phrase {
-    let name = check.check_name.as_str();
-    if let Some(failure) = &trial.details.failure {
+    let name = check.name.as_str();
+    if let Some(failure) = &trial.failure {
         return Phrase::value(failure.to_string());
     }
-    let described = trial.checks.iter().find(|check| check.check_name == name);
-    if let Some(actual) = described.and_then(|check| check.actual.as_deref()) {
-        return Phrase::value(actual);
-    }
     match name {
-        "no_loops" => match trial.details.repeats.first() {
+        "no_loops" => match trial.repeats.first() {
             Some(repeats) => Phrase::value(repeats.pattern.join(" → ")).and(format!(
                 " ×{}, steps {} to {}",
                 repeats.repetitions, repeats.first_step, repeats.last_step
@@ -292,11 +282,11 @@ fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &Reporte
             // The rule of shapes.
             None => Phrase::words("the agent wrote a loop warning"),
         },
-        "no_guardrails" => match trial.details.guardrail_stops.first() {
+        "no_guardrails" => match trial.guardrail_stops.first() {
             Some(stop) => Phrase::value(&stop.error_type),
             None => Phrase::default(),
         },
-        "stop_condition_reached" => match &trial.structural_signature {
+        "stop_condition_reached" => match &trial.signature {
             Some(signature) => Phrase::words("ended ").and_value(&signature.final_status),
             None => Phrase::default(),
         },
@@ -333,7 +323,7 @@ fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Words {
         };
     }
     if evidence.observed.is_none() && name == Metric::CostUsd.to_string() {
-        let unpriced = report.trials.iter().map(|trial| trial.details.unpriced_calls);
+        let unpriced = report.trials.iter().map(|trial| trial.unpriced_calls);
         match unpriced.fold(0, u64::saturating_add) {
             0 => {}
             1 => seen.push_str("; 1 model call has no known price"),
@@ -348,7 +338,7 @@ fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Words {
         .trials
         .iter()
         .filter(|trial| {
-            let value = trial.metric_values.get(name).copied().flatten();
+            let value = trial.metrics.get(name).copied().flatten();
             value.is_some_and(outside)
         })
         .map(|trial| trial.trial)
@@ -392,30 +382,28 @@ fn in_words(check: &CheckResult, allowed: String, seen: String) -> Words {
     (Phrase::words(allowed), Phrase::words(seen), against)
 }
 
-fn single_trial(check: &CheckResult, evidence: &SingleTrialEvidence) -> Words {
-    let name = check.check_name.as_str();
-    let allowed = format!(
-        "{} (of {} in the baseline)",
-        beyond_which(check, evidence.prediction_bound),
-        text::counted(evidence.baseline_trials.into(), "trial")
-    );
-    let seen = metric_words::value(name, evidence.observed);
-    in_words(check, allowed, seen)
-}
-
 fn distributional(check: &CheckResult, evidence: &DistributionalEvidence) -> Words {
-    let bound = beyond_which(check, evidence.prediction_bound);
+    let bound = beyond_which(check, evidence.bound);
+    let Some(rate) = &evidence.rate else {
+        let of = text::counted(evidence.baseline_trials.into(), "trial");
+        let observed = evidence.values.first().copied().flatten();
+        return in_words(
+            check,
+            format!("{bound} (of {of} in the baseline)"),
+            metric_words::value(&check.name, observed),
+        );
+    };
     let allowed = format!(
         "{bound} in at least {} of trials (baseline of {})",
         percent(evidence.coverage),
         evidence.baseline_trials
     );
-    let all = evidence.successes.saturating_add(evidence.failures);
+    let all = rate.successes.saturating_add(rate.failures);
     let seen = format!(
         "{} of {all} beyond: between {} and {}",
-        evidence.harmful_exceedances,
-        percent(evidence.confidence_bounds.lower),
-        percent(evidence.confidence_bounds.upper)
+        rate.successes,
+        percent(rate.confidence_bounds.lower),
+        percent(rate.confidence_bounds.upper)
     );
     in_words(check, allowed, seen)
 }
@@ -426,7 +414,7 @@ fn beyond_which(check: &CheckResult, bound: f64) -> String {
     } else {
         "at most"
     };
-    format!("{word} {}", metric_words::value(&check.check_name, Some(bound)))
+    format!("{word} {}", metric_words::value(&check.name, Some(bound)))
 }
 
 fn kept(trials: u64) -> String {

@@ -52,7 +52,7 @@ impl Phrase {
         self
     }
 
-    /// Whether there is nothing to say.
+    /// Checks if it is empty.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }

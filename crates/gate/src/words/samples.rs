@@ -19,7 +19,7 @@ use tracer_sdk::format::{
 
 use tracer_insight::sample_run::{Sample, llm, loop_warning, state, tool};
 
-/// What a policy of the tests demands.
+/// Policy of the tests.
 pub const POLICY: &str = "
 version: 2
 trials: 3
@@ -68,7 +68,7 @@ fn search() -> Payload {
     tool("search_kb", &json!({"query": "refund"}), &json!({"hits": 2}))
 }
 
-/// What a run of this number did.
+/// The profile of a run of this number.
 pub fn metrics(number: u128, sample: &Sample) -> RunProfile {
     let took = 1_200 + u64::try_from(number).unwrap();
     let duration_ms = Some(took);
@@ -132,7 +132,7 @@ pub fn crashed(number: u32) -> Trial {
     trial
 }
 
-/// What usually happens: three runs.
+/// A baseline of three runs.
 pub fn usual() -> Baseline {
     let runs = [1, 2, 3].map(|number| metrics(number, &good()));
     Baseline::of_runs(&[&runs[0], &runs[1], &runs[2]], "2026-11-20T10:00:00.000Z").unwrap()

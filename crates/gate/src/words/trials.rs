@@ -1,8 +1,8 @@
-//! What is said of a trial: its run, how its process ended, why it did not succeed.
+//! Trials in words: run, end of the process, reason of a failure.
 
 use tracer_insight::profile::Metric;
 
-use crate::{Report, ReportedTrial, TrialCheck};
+use crate::{ProcessExit, Report, ReportedTrial};
 
 /// The beginning of the run's ID, or a dash where there is none.
 pub fn short_id(trial: &ReportedTrial) -> String {
@@ -12,19 +12,19 @@ pub fn short_id(trial: &ReportedTrial) -> String {
     }
 }
 
-/// How the process ended: its exit code, or its signal.
+/// The exit code of the process, or its signal.
 pub fn exit(trial: &ReportedTrial) -> String {
-    match (trial.details.signal, trial.process_exit_code) {
-        (Some(signal), _) => format!("signal {signal}"),
-        (None, Some(code)) => code.to_string(),
-        (None, None) => String::new(),
+    match trial.exit {
+        Some(ProcessExit::Code(code)) => code.to_string(),
+        Some(signal) => signal.to_string(),
+        None => String::new(),
     }
 }
 
-/// Whether a table of trials has a column of costs: where one of them is known to have cost something.
+/// Checks if a table of trials needs a column of costs: one of them has a known cost.
 pub fn shows_cost(report: &Report) -> bool {
     let name = Metric::CostUsd.to_string();
-    let cost = |trial: &ReportedTrial| trial.metric_values.get(&name).copied().flatten();
+    let cost = |trial: &ReportedTrial| trial.metrics.get(&name).copied().flatten();
     report
         .trials
         .iter()
@@ -33,15 +33,13 @@ pub fn shows_cost(report: &Report) -> bool {
 
 /// Why a trial did not succeed.
 pub fn why(trial: &ReportedTrial) -> String {
-    if let Some(failure) = &trial.details.failure {
+    if let Some(failure) = &trial.failure {
         return failure.to_string();
     }
-    let with = |is_wanted: fn(&TrialCheck) -> bool| -> Vec<&str> {
-        let found = trial.checks.iter().filter(|check| is_wanted(check));
-        found.map(|check| check.check_name.as_str()).collect()
-    };
-    let mut reported = with(|check| !check.passed && !is_unknown(check)).join(", ");
-    if let Some(missing) = &trial.details.missing_spans {
+    let broken = trial.outcomes.iter().filter(|(_, kept)| **kept == Some(false));
+    let broken: Vec<&str> = broken.map(|(name, _)| name.as_str()).collect();
+    let mut reported = broken.join(", ");
+    if let Some(missing) = &trial.missing_spans {
         if !reported.is_empty() {
             reported.push_str("; ");
         }
@@ -50,20 +48,15 @@ pub fn why(trial: &ReportedTrial) -> String {
     reported
 }
 
-/// Whether a trial did nothing wrong as far as is known, and not everything is known.
+/// Checks if nothing known is wrong with a trial, and something is unknown.
 pub fn is_undecided(trial: &ReportedTrial) -> bool {
     !trial.passed
-        && trial.details.failure.is_none()
-        && trial.process_exit_code.is_none_or(|code| code == 0)
-        && trial.checks.iter().all(|check| check.passed || is_unknown(check))
+        && trial.failure.is_none()
+        && trial.exit.is_none_or(|exit| exit == ProcessExit::Code(0))
+        && trial.outcomes.values().all(|kept| *kept != Some(false))
 }
 
-/// Whether a trial does not hold enough evidence for an outcome.
-fn is_unknown(check: &TrialCheck) -> bool {
-    check.reason_code == "unknown"
-}
-
-/// Whether the output of the process explains why the trial failed.
+/// Checks if the output of the process explains the failure of the trial.
 pub fn is_explained_by_output(trial: &ReportedTrial) -> bool {
-    trial.details.failure.is_some() && !trial.details.stderr_tail.trim().is_empty()
+    trial.failure.is_some() && !trial.stderr_tail.trim().is_empty()
 }

@@ -41,7 +41,7 @@ pub const fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// How many trials there were and how many succeeded: `2 of 3 trials succeeded`.
+/// Successful and all trials: `2 of 3 trials succeeded`.
 pub fn trials(report: &Report) -> String {
     let passed = report.trials.iter().filter(|trial| trial.passed).count();
     let all = report.trials.len() as u64;
@@ -50,20 +50,19 @@ pub fn trials(report: &Report) -> String {
 
 /// Why not all trials were run; nothing when they were.
 pub fn stopped_early(report: &Report) -> Option<String> {
-    let reason = match StopReason::from_word(report.metadata.abort_reason.as_deref()?) {
-        Some(StopReason::AgentProcessFailure) => "a trial left no run that counts",
-        Some(StopReason::InvariantViolation) => "a trial broke an invariant",
-        Some(StopReason::VerdictDecided) => "no other trial could have changed the verdict",
-        Some(StopReason::Interrupted) => "it was interrupted",
-        None => "it could not go on",
+    let reason = match report.stop_reason? {
+        StopReason::AgentProcessFailure => "a trial left no run that counts",
+        StopReason::InvariantViolation => "a trial broke an invariant",
+        StopReason::VerdictDecided => "no other trial could have changed the verdict",
+        StopReason::Interrupted => "it was interrupted",
     };
     Some(format!(
         "stopped after {} of {}: {reason}",
-        report.metadata.trials_used,
-        text::counted(report.metadata.trials_budgeted.into(), "trial")
+        report.trials.len(),
+        text::counted(report.trials_planned.into(), "trial")
     ))
 }
 
-/// What an INCONCLUSIVE gate means, and what to do about it.
+/// Meaning of an INCONCLUSIVE gate, and the next step.
 pub const UNDECIDED: &str = "INCONCLUSIVE is not a pass: the evidence does not decide it. \
-    More trials decide what is a matter of chance; what is unknown must be recorded.";
+    Run more trials, or record the missing values.";

@@ -43,7 +43,7 @@ impl Comparison {
             .iter()
             .map(|metric| change(metric, before.value(metric), after));
         let stops = before.guardrail_stops.len() as u64;
-        let findings = findings(Some(stops), Some(before.repeated_calls()), after);
+        let findings = findings(stops, before.repeated_calls(), after);
         let side = side_of(before);
         let metrics = metrics.chain(token_shares(before, after)).chain(findings);
         let metrics = metrics.collect();
@@ -102,12 +102,8 @@ impl Comparison {
             .iter()
             .find(|signature| ***signature == after.signature);
         let reference = same.copied().unwrap_or(&usual.first);
-        // Older baselines do not know this number: that it is known now is no change.
-        let is_known =
-            |metric: &&Metric| !metric.is_newer() || usual.values.contains_key(&metric.to_string());
         let metrics = Metric::RECORDED
             .iter()
-            .filter(is_known)
             .map(|metric| change(metric, usual.values.get(&metric.to_string()).copied(), after));
         let metrics = metrics.chain(findings(usual.guardrail_stops, usual.repeated_calls, after));
         let metrics = metrics.collect();
@@ -117,14 +113,11 @@ impl Comparison {
             run_name: usual.run_name.clone(),
             status: reference.final_status.clone(),
             run_status: match RunStatus::from_word(&reference.final_status) {
-                Some(RunStatus::Ok) if usual.repeated_calls.is_some_and(|loops| loops > 0) => {
-                    RunStatus::Looped
-                }
+                Some(RunStatus::Ok) if usual.repeated_calls > 0 => RunStatus::Looped,
                 status => status.unwrap_or(RunStatus::Failed),
             },
             models: reference.llm_models_used.clone(),
             tool_calls: reference.tool_call_sequence.clone(),
-            is_sequence_known: usual.is_sequence_known,
         };
         let (before, is_whole) = calls_of(reference);
         let now = if is_whole {
@@ -151,10 +144,10 @@ fn change(metric: &Metric, before: Option<f64>, after: &RunProfile) -> MetricCha
     }
 }
 
-/// The rows that are no metrics. Of what a baseline does not know only what there is now can be shown.
+/// The rows that are no metrics.
 fn findings(
-    guardrail_stops: Option<u64>,
-    repeated_calls: Option<u64>,
+    guardrail_stops: u64,
+    repeated_calls: u64,
     after: &RunProfile,
 ) -> impl Iterator<Item = MetricChange> {
     let rows = [
@@ -165,13 +158,11 @@ fn findings(
         ),
         (REPEATED_CALLS, repeated_calls, after.repeated_calls()),
     ];
-    rows.into_iter()
-        .filter(|(_, before, now)| before.is_some() || *now > 0)
-        .map(|(name, before, now)| MetricChange {
-            metric: name.to_owned(),
-            before: before.map(as_float),
-            after: Some(as_float(now)),
-        })
+    rows.into_iter().map(|(name, before, now)| MetricChange {
+        metric: name.to_owned(),
+        before: Some(as_float(before)),
+        after: Some(as_float(now)),
+    })
 }
 
 /// What is known of the tokens, where one of the runs had any of a kind.
@@ -200,7 +191,6 @@ fn side_of(run: &RunProfile) -> Side {
         run_status: run.run_status,
         models: run.signature.llm_models_used.clone(),
         tool_calls: run.signature.tool_call_sequence.clone(),
-        is_sequence_known: true,
     }
 }
 
@@ -214,13 +204,12 @@ fn build(
     after: &RunProfile,
 ) -> Comparison {
     let now = &after.signature;
-    let tools = tool_changes(usual, now, before.is_sequence_known.then_some(&calls));
+    let tools = tool_changes(usual, now, &calls);
     let models = names(usual, now, |signature| &signature.llm_models_used);
     let is_same = before.status == now.final_status
         && tools == ToolChanges::default()
         && models == NameChanges::default()
-        && (reference.event_type_sequence == now.event_type_sequence
-            || reference.event_type_sequence.is_empty())
+        && reference.event_type_sequence == now.event_type_sequence
         && metrics
             .iter()
             .all(|change| !change.is_changed() || is_no_behaviour(change))
@@ -238,12 +227,11 @@ fn build(
     }
 }
 
-/// How long it took is no behaviour, nor what it cost, which follows from prices and tokens, nor of what kinds its tokens were, whose sum is compared; and where an old baseline has no loops, the calls themselves are compared.
+/// How long it took is no behaviour, nor what it cost, which follows from prices and tokens, nor of what kinds its tokens were, whose sum is compared.
 fn is_no_behaviour(change: &MetricChange) -> bool {
     change.metric == Metric::LatencyMs.to_string()
         || change.metric == Metric::CostUsd.to_string()
         || TOKEN_SHARES.iter().any(|(name, _)| change.metric == *name)
-        || change.before.is_none() && change.metric == REPEATED_CALLS
 }
 
 /// The calls that a signature has, and whether these are all of them or only the tool calls.
@@ -274,16 +262,14 @@ fn calls_of(signature: &Signature) -> (CallList, bool) {
     (CallList::of_names(calls), true)
 }
 
-fn tool_changes(usual: &[&Signature], now: &Signature, sequence: Option<&AlignedCalls>) -> ToolChanges {
+fn tool_changes(usual: &[&Signature], now: &Signature, calls: &AlignedCalls) -> ToolChanges {
     let names = names(usual, now, |signature| &signature.tool_path);
     let repeated = now.tool_call_counts.iter().filter_map(|(tool, after)| {
         let counts = usual
             .iter()
             .map(|signature| signature.tool_call_counts.get(tool).copied());
         let before = counts.flatten().max().unwrap_or(0);
-        // Of a tool that an old baseline names without a count, it is not known how often it was called.
-        let is_known = before > 0 || names.added.contains(tool);
-        (*after > 1 && *after > before && is_known).then(|| RepeatedTool {
+        (*after > 1 && *after > before).then(|| RepeatedTool {
             tool: tool.clone(),
             before,
             after: *after,
@@ -291,7 +277,7 @@ fn tool_changes(usual: &[&Signature], now: &Signature, sequence: Option<&Aligned
     });
     ToolChanges {
         repeated: repeated.collect(),
-        is_reordered: sequence.is_some_and(is_reordered),
+        is_reordered: is_reordered(calls),
         added: names.added,
         removed: names.removed,
     }

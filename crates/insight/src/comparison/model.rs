@@ -91,8 +91,6 @@ pub struct Side {
     pub models: Vec<String>,
     /// Its tools, in the order of their calls.
     pub tool_calls: Vec<String>,
-    /// Whether that order is known; an old baseline knows only which tools there were.
-    pub is_sequence_known: bool,
 }
 
 tracer_sdk::words! {
@@ -236,7 +234,7 @@ pub struct RepeatedTool {
 /// use tracer_insight::signature::Signature;
 ///
 /// let usual = UsualProfile::new("1d7f".to_owned(), Signature::default());
-/// assert_eq!(usual.repeated_calls, None); // not known, and not zero
+/// assert!(usual.signatures.is_empty());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -251,16 +249,14 @@ pub struct UsualProfile {
     pub signatures: Vec<Signature>,
     /// The usual value of each metric that is known, by its name.
     pub values: BTreeMap<String, f64>,
-    /// How many guardrails usually stop a run.
-    pub guardrail_stops: Option<u64>,
-    /// How many loops a run usually has.
-    pub repeated_calls: Option<u64>,
-    /// Whether the order of the tool calls is known.
-    pub is_sequence_known: bool,
+    /// Most guardrails that stopped one of the runs.
+    pub guardrail_stops: u64,
+    /// Most loops of one of the runs.
+    pub repeated_calls: u64,
 }
 
 impl UsualProfile {
-    /// A profile of which nothing is known but what its run did.
+    /// The profile of one run, without its numbers.
     #[must_use]
     pub fn new(run_id: String, first: Signature) -> Self {
         Self {
@@ -269,9 +265,8 @@ impl UsualProfile {
             run_name: None,
             signatures: Vec::new(),
             values: BTreeMap::new(),
-            guardrail_stops: None,
-            repeated_calls: None,
-            is_sequence_known: true,
+            guardrail_stops: 0,
+            repeated_calls: 0,
         }
     }
 }

@@ -99,7 +99,7 @@ struct Gathered {
     calls: CallList,
     /// What loops are looked for in.
     trail: Trail,
-    guardrail_events: Vec<Record>,
+    guardrail_errors: Vec<GuardrailStop>,
     /// Calls and structural spans that a guardrail ended.
     guarded_spans: Vec<GuardrailStop>,
 }
@@ -183,7 +183,7 @@ impl Gathered {
             Payload::Error(error) => {
                 self.counts.errors += 1;
                 if error_type::is_guardrail(&error.error_type) {
-                    self.guardrail_events.push(record);
+                    self.guardrail_errors.push(stop(&record, error));
                 }
             }
             Payload::LoopWarning { .. } => self.counts.loop_warnings += 1,
@@ -285,14 +285,6 @@ impl Gathered {
         }
         signature.tool_path = signature.tool_call_counts.keys().cloned().collect();
         status.as_str().clone_into(&mut signature.final_status);
-        let reported = self
-            .guardrail_events
-            .iter()
-            .filter_map(|record| match &record.payload {
-                Payload::Error(error) => Some(stop(record, error)),
-                _ => None,
-            });
-        let reported: Vec<GuardrailStop> = reported.collect();
         let repeats = repeats::find(&self.calls, &self.trail);
         let looped = || read::has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
         let run_status = RunStatus::recorded(meta, || false, looped);
@@ -326,12 +318,11 @@ impl Gathered {
             open_warnings: repeats.open_warnings,
             signature: self.signature,
             calls: self.calls,
-            guardrail_stops: if reported.is_empty() {
+            guardrail_stops: if self.guardrail_errors.is_empty() {
                 self.guarded_spans
             } else {
-                reported
+                self.guardrail_errors
             },
-            guardrail_events: self.guardrail_events,
         };
         profile.priced(&Prices::default())
     }

@@ -15,7 +15,7 @@ pub use bounds::Bounds;
 pub use missing::MissingSpans;
 pub use name::Metric;
 
-use tracer_sdk::format::{Counts, Record, RecordedStatus, Timestamp, TraceId, Usage};
+use tracer_sdk::format::{Counts, RecordedStatus, Timestamp, TraceId, Usage};
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
 use tracer_sdk::read::RunStatus;
 
@@ -95,8 +95,6 @@ pub struct RunProfile {
     pub open_warnings: u64,
     /// Guardrails that stopped it, whether or not the program went on.
     pub guardrail_stops: Vec<GuardrailStop>,
-    /// Its `ERROR` records of guardrails, whole.
-    pub guardrail_events: Vec<Record>,
     /// Contradictions between `meta.json` and the records.
     pub mismatches: Vec<CountMismatch>,
 }

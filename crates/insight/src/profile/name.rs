@@ -71,18 +71,6 @@ impl Metric {
         })
     }
 
-    /// Baselines of earlier versions do not know it: that it is known now is no change.
-    ///
-    /// ```
-    /// use tracer_insight::profile::Metric;
-    ///
-    /// assert!(Metric::FailedCallCount.is_newer() && !Metric::ErrorCount.is_newer());
-    /// ```
-    #[must_use]
-    pub fn is_newer(&self) -> bool {
-        matches!(self, Self::FailedCallCount | Self::NotRunCallCount)
-    }
-
     fn word(&self) -> &str {
         match self {
             Self::StepCount => "step_count",

@@ -137,7 +137,11 @@ impl<'a> Against<'a> {
 impl PolicyJudgement {
     fn of(report: &Report) -> Self {
         let checks = checks::check_rows(report);
-        let undecided = report.passed.is_none().then(|| verdict::UNDECIDED.to_owned());
+        let undecided = report
+            .verdict
+            .passed()
+            .is_none()
+            .then(|| verdict::UNDECIDED.to_owned());
         Self {
             verdict: report.verdict,
             sign: verdict::sign(report.verdict),

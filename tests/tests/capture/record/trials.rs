@@ -51,17 +51,14 @@ fn trials_of_an_exporting_agent_are_evidence() {
 fn without_capture_the_same_agent_leaves_no_trace() {
     let recorder = Recorder::new();
     let report = gate(&recorder, &["--trials", "1"], &["true"]);
-    assert_eq!(
-        report["trials"][0]["details"]["failure"]["reason"], "no_trace",
-        "{report:#}"
-    );
+    assert_eq!(report["trials"][0]["failure"]["reason"], "no_trace", "{report:#}");
 }
 
 #[test]
 fn a_silent_trial_leaves_no_trace_and_says_why() {
     let recorder = Recorder::new();
     let report = gate(&recorder, &["--capture", "--trials", "1"], &["true"]);
-    let failure = &report["trials"][0]["details"]["failure"];
+    let failure = &report["trials"][0]["failure"];
     assert_eq!(failure["reason"], "no_trace", "{report:#}");
     let detail = failure["detail"].as_str().unwrap();
     assert!(detail.contains("exports no OpenTelemetry"), "{detail}");
@@ -87,7 +84,7 @@ fn a_failing_agent_fails_its_trial() {
         &["sh", "-c", "\"$0\" call; exit 3", EXPORTER],
     );
     assert_eq!(
-        report["trials"][0]["details"]["failure"]["reason"], "process_failed",
+        report["trials"][0]["failure"]["reason"], "process_failed",
         "{report:#}"
     );
 }

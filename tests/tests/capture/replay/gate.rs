@@ -44,10 +44,7 @@ fn one_replayed_trial_is_enough_to_pass() {
         "{report:#}"
     );
     assert_eq!(report["trials"].as_array().unwrap().len(), 1);
-    assert_eq!(
-        report["metadata"]["environment_fingerprint"]["evidence"], "replayed",
-        "{report:#}"
-    );
+    assert_eq!(report["environment"]["evidence"], "replayed", "{report:#}");
     let text = report.to_string();
     assert!(text.contains("2 of 2 recorded calls used"), "{report:#}");
     assert!(
@@ -72,7 +69,7 @@ fn a_miss_is_inconclusive_and_fails_whatever_the_policy_says() {
         (Some("inconclusive"), Some(1)),
         "{report:#}"
     );
-    let failure = &report["trials"][0]["details"]["failure"];
+    let failure = &report["trials"][0]["failure"];
     assert_eq!(failure["reason"], "cut_short", "{report:#}");
     let detail = failure["detail"].as_str().unwrap();
     assert!(

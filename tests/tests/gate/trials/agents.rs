@@ -73,7 +73,7 @@ fn a_trial_with_the_trace_of_another_one_fails() {
     let workshop = Workshop::new(&agent);
     let outcome = workshop.gate(&["--trials", "2"]);
     outcome.is("fail");
-    let failure = &outcome.trials()[1]["details"]["failure"];
+    let failure = &outcome.trials()[1]["failure"];
     assert_eq!(
         (&failure["reason"], &failure["detail"]),
         (
@@ -100,7 +100,7 @@ fn a_trial_whose_trace_is_a_copy_under_another_id_fails() {
     let agent = format!(r#"{BY_HAND} write_run "$(new_id)" 2026-01-01T00:00:00.000001Z"#);
     let workshop = Workshop::new(&agent);
     let outcome = workshop.gate(&["--trials", "2"]);
-    let failure = &outcome.is("fail").trials()[1]["details"]["failure"];
+    let failure = &outcome.is("fail").trials()[1]["failure"];
     assert_eq!(failure["detail"], "it is a copy of that of trial 1");
     // Of a run that was in the store before.
     let again = workshop.gate(&["--trials", "1"]);
@@ -136,8 +136,8 @@ fn an_implausible_duration_is_unknown() {
     let claimed = judged(20_000);
     claimed.is("inconclusive");
     let trial = &claimed.trials()[0];
-    assert_eq!(trial["metric_values"]["latency_ms"], Value::Null);
-    assert_eq!(trial["details"]["mismatches"][0]["found_by"], "its process took");
+    assert_eq!(trial["metrics"]["latency_ms"], Value::Null);
+    assert_eq!(trial["mismatches"][0]["found_by"], "its process took");
 }
 
 #[test]
@@ -180,10 +180,10 @@ fn reported(outcome: &Outcome) -> Value {
     }
     for trial in report["trials"].as_array_mut().unwrap() {
         trial["trace_id"] = Value::Null;
-        trial["metric_values"]["latency_ms"] = Value::Null;
-        trial["details"]["wall_time_ms"] = Value::Null;
-        if trial["details"]["failure"]["reason"] == "several_traces" {
-            trial["details"]["failure"]["detail"] = Value::Null;
+        trial["metrics"]["latency_ms"] = Value::Null;
+        trial["wall_time_ms"] = Value::Null;
+        if trial["failure"]["reason"] == "several_traces" {
+            trial["failure"]["detail"] = Value::Null;
         }
     }
     report
@@ -224,7 +224,7 @@ fn the_report_records_its_provenance() {
     assert_eq!(gate["policy"]["path"], "policy.yaml");
     assert_eq!(gate["policy"]["sha256"].as_str().map(str::len), Some(64));
     assert!(gate["started_at"].as_str() < gate["ended_at"].as_str(), "{gate}");
-    let environment = &outcome.report["metadata"]["environment_fingerprint"];
+    let environment = &outcome.report["environment"];
     assert_eq!(environment["workspace"].as_str().map(str::len), Some(64));
-    assert!(outcome.trials()[0]["details"]["wall_time_ms"].is_u64());
+    assert!(outcome.trials()[0]["wall_time_ms"].is_u64());
 }

@@ -33,9 +33,9 @@ fn send(gate: &Child, signal: Signal) {
 
 fn is_interrupted(outcome: &Outcome) {
     outcome.is("fail");
-    assert_eq!(outcome.report["metadata"]["abort_reason"], "interrupted");
+    assert_eq!(outcome.report["stop_reason"], "interrupted");
     assert_eq!(outcome.trials()[0]["passed"], true);
-    assert_eq!(outcome.trials()[1]["details"]["failure"]["reason"], "interrupted");
+    assert_eq!(outcome.trials()[1]["failure"]["reason"], "interrupted");
 }
 
 #[test]

@@ -34,7 +34,7 @@ exec "$TRACED" wait"#;
         .is("pass")
         .trials()
         .iter()
-        .map(|trial| trial["details"]["stderr_tail"].as_str().unwrap())
+        .map(|trial| trial["stderr_tail"].as_str().unwrap())
         .collect();
     assert!(
         said[0].starts_with("trial 1, ") && said[1].starts_with("trial 2, "),

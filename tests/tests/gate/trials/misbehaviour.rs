@@ -15,7 +15,7 @@ const OUTPUT_BYTES: &str = "20000000";
 fn gate(agent: &str, options: &[&str]) -> Outcome {
     let outcome = Workshop::new(agent).gate(options);
     outcome.is("fail");
-    assert_eq!(outcome.report["trials_requested"], 2);
+    assert_eq!(outcome.report["trials_planned"], 2);
     outcome
 }
 
@@ -77,9 +77,7 @@ fn a_trial_may_write_as_much_as_it_likes() {
     let agent =
         format!("yes | head -c {bytes}; yes | head -c {bytes} >&2; echo last >&2; exec \"$TRACED\" wait");
     let outcome = Workshop::new(&agent).gate(&["--trials", "1"]);
-    let tail = outcome.is("pass").trials()[0]["details"]["stderr_tail"]
-        .as_str()
-        .unwrap();
+    let tail = outcome.is("pass").trials()[0]["stderr_tail"].as_str().unwrap();
     assert!(tail.ends_with("y\nlast") && tail.len() < 1_000, "{tail}");
 }
 
@@ -142,11 +140,8 @@ fn a_crash_fails_with_its_last_output() {
         ("process_failed", "exit code 3, and it left no trace")
     );
     let trial = &outcome.trials()[0];
-    assert_eq!(trial["process_exit_code"], 3);
-    assert_eq!(
-        trial["details"]["stderr_tail"],
-        "DB_PASSWORD=__REDACTED__ is wrong"
-    );
+    assert_eq!(trial["exit"]["code"], 3);
+    assert_eq!(trial["stderr_tail"], "DB_PASSWORD=__REDACTED__ is wrong");
 }
 
 #[test]
@@ -156,7 +151,7 @@ fn a_trial_that_a_signal_ends_says_which() {
         (outcome.reason(), outcome.detail()),
         ("process_failed", "signal 11")
     );
-    assert_eq!(outcome.trials()[0]["process_exit_code"], -11);
+    assert_eq!(outcome.trials()[0]["exit"]["signal"], 11);
 }
 
 #[test]
@@ -190,12 +185,12 @@ fn one_bad_trial_does_not_throw_the_others_away() {
 fn a_gate_that_stops_early_says_so() {
     let workshop = Workshop::new(r#"test "$TRACER_TRIAL_INDEX" = 2 || exec "$TRACED" wait"#);
     let outcome = workshop.gate(&["--trials", "9"]);
-    let metadata = &outcome.is("fail").report["metadata"];
+    let report = &outcome.is("fail").report;
     assert_eq!(
-        (&metadata["trials_used"], &metadata["trials_budgeted"]),
-        (&2.into(), &9.into())
+        (outcome.trials().len(), &report["trials_planned"]),
+        (2, &9.into())
     );
-    assert_eq!(metadata["abort_reason"], "agent_process_failure");
+    assert_eq!(report["stop_reason"], "agent_process_failure");
 }
 
 #[test]

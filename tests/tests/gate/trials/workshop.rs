@@ -42,7 +42,7 @@ impl Outcome {
     }
 
     fn first_failure(&self) -> &Value {
-        &self.report["trials"][0]["details"]["failure"]
+        &self.report["trials"][0]["failure"]
     }
 
     /// Asserts the verdict and the exit code that it has.

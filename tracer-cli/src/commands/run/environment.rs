@@ -44,8 +44,7 @@ pub(super) fn refuse_other_evidence(
     path: &str,
     is_replayed: bool,
 ) -> Result<(), CliError> {
-    let sample = baseline.trial_sample.as_ref();
-    let fingerprint = sample.and_then(|sample| sample.environment_fingerprint.as_ref());
+    let fingerprint = baseline.environment.as_ref();
     let evidence = fingerprint.and_then(|fingerprint| fingerprint.get(EVIDENCE));
     let is_of_replay = evidence.is_some_and(|evidence| evidence == REPLAYED);
     let (trials, other) = match (is_replayed, is_of_replay) {

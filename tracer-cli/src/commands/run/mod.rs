@@ -80,7 +80,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let mut judgement = gate.judge(&made.trials);
     if made.was_interrupted {
-        judgement.abort_reason = Some(StopReason::Interrupted.as_str().to_owned());
+        judgement.stop_reason = Some(StopReason::Interrupted);
     }
     let outcomes = replay.as_ref().map(TrialReplay::outcomes).unwrap_or_default();
     let aged = replayed

@@ -28,7 +28,7 @@ fn judged(checks: &str, baseline: &[&str], runs: &[RunProfile]) -> Judgement {
 fn verdicts(judgement: &Judgement) -> Vec<(&str, Verdict)> {
     let checks = judgement.checks.iter().skip(1);
     checks
-        .map(|check| (check.check_name.as_str(), check.verdict.unwrap()))
+        .map(|check| (check.name.as_str(), check.verdict.unwrap()))
         .collect()
 }
 

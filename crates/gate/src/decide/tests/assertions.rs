@@ -100,7 +100,7 @@ fn judged(vector: &Vector) -> Judgement {
 fn found<'a>(judgement: &'a Judgement, old_name: &str) -> &'a CheckResult {
     let (_, name, _) = OLD_CHECKS.iter().find(|(old, ..)| *old == old_name).unwrap();
     let mut checks = judgement.checks.iter();
-    checks.find(|check| check.check_name == *name).unwrap()
+    checks.find(|check| check.name == *name).unwrap()
 }
 
 /// What the vectors tell of a bound and of a value: whole numbers, the bound rounded down.

@@ -18,11 +18,7 @@ fn judged(policy: &Policy, trials: &[Trial]) -> Judgement {
 }
 
 fn row<'a>(judgement: &'a Judgement, name: &str) -> &'a CheckResult {
-    judgement
-        .checks
-        .iter()
-        .find(|check| check.check_name == name)
-        .unwrap()
+    judgement.checks.iter().find(|check| check.name == name).unwrap()
 }
 
 // gate-contract, section 15.1, P2: what is missing counted as zero.
@@ -107,19 +103,16 @@ fn a_trial_without_a_trace_fails_the_gate_and_the_others_are_reported() {
     .unwrap();
     let judgement = judged(&policy, &all);
     assert_eq!(judgement.verdict, Verdict::Fail);
-    assert_eq!(
-        row(&judgement, "agent_process").trial_outcomes,
-        [true, true, false]
-    );
+    assert_eq!(row(&judgement, "agent_process").outcomes, [true, true, false]);
     assert_eq!(row(&judgement, "step_count").unknown_trials, [3]);
-    assert_eq!(judgement.abort_reason, None);
+    assert_eq!(judgement.stop_reason, None);
 }
 
 #[test]
 fn a_gate_that_was_interrupted_does_not_pass() {
     let judgement = judged(&policy(3, "no_loops: {kind: invariant}"), &of_steps(&[4]));
     assert_eq!(judgement.verdict, Verdict::Inconclusive);
-    assert_eq!(judgement.abort_reason.as_deref(), Some("interrupted"));
+    assert_eq!(judgement.stop_reason, Some(crate::StopReason::Interrupted));
 }
 
 // gate-contract, section 15.1, P12
@@ -229,7 +222,7 @@ fn the_tools_of_every_run_of_the_baseline_are_known() {
     let baseline = crate::Baseline::of_runs(&[&first, &second], "2026-01-01T00:00:00.000Z").unwrap();
     let policy = policy(1, "no_new_tools: {}");
     let gate = Gate::new(&policy, Some(&baseline)).unwrap();
-    let kept = |tool: &str| row(&gate.judge(&[trial(1, calling(tool))]), "no_new_tools").trial_outcomes[0];
+    let kept = |tool: &str| row(&gate.judge(&[trial(1, calling(tool))]), "no_new_tools").outcomes[0];
     assert!(kept("search") && kept("reply") && !kept("delete"));
 }
 

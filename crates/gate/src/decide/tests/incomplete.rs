@@ -146,7 +146,7 @@ fn only_calls_that_failed_are_failed_calls() {
         let check = judgement
             .checks
             .iter()
-            .find(|check| check.check_name == "failed_call_count");
+            .find(|check| check.name == "failed_call_count");
         check.unwrap().verdict.unwrap()
     };
     for (outcomes, counted, verdict) in [

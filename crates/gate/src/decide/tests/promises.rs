@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::decide::{distributional, measured};
 use crate::policy::{Aggregate, Distributional, Measured, Tolerance};
 use crate::statistics::{
-    IntervalMethod, RateTarget, chance_of_exceeding, minimum_trials, noise, operating_characteristic,
-    runs_that_tell,
+    IntervalMethod, RateTarget, chance_of_exceeding, min_sample_size, minimum_trials, noise,
+    operating_characteristic,
 };
 use crate::{Direction, Verdict};
 
@@ -206,7 +206,7 @@ fn what_a_small_baseline_cannot_rule_out_is_documented() {
     }
     assert_documented(&rows);
     let needed = trials.map(|trials| {
-        runs_that_tell(0.05, trials, Aggregate::Median)
+        min_sample_size(0.05, trials, Aggregate::Median)
             .unwrap()
             .to_string()
     });

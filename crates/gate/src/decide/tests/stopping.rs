@@ -49,7 +49,7 @@ fn a_median_over_its_limit_in_more_than_half_of_the_trials_stops_the_gate() {
     let judgement = Gate::new(&policy, None)
         .unwrap()
         .judge(&of_steps(&[11, 9, 11, 11]));
-    assert_eq!(judgement.abort_reason.as_deref(), Some("verdict_decided"));
+    assert_eq!(judgement.stop_reason, Some(StopReason::VerdictDecided));
     assert_eq!(judgement.verdict, Verdict::Fail);
 }
 

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::members::Members;
 use crate::trials::stop::Stop;
 
-/// How long processes have to end when they are asked to.
+/// Grace period of processes before they are killed.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long killing is tried: a program that starts processes faster than they can be killed must not hold up the gate.
+/// Time limit of killing: a program that starts processes faster than they can be killed must not hold up the gate.
 const KILLING: Duration = Duration::from_secs(5);
-/// How often it is looked whether processes are gone.
+/// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Ends every process of a trial, and tells whether none is left. A second Ctrl-C ends the patience with them.

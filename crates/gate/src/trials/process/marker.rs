@@ -1,4 +1,4 @@
-//! What tells the processes of a trial from all others: a variable in their environment.
+//! Marker of the processes of a trial: a variable in their environment.
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ impl Marker {
         }
     }
 
-    /// Whether this is the variable, as an environment block has it: `NAME=value`.
+    /// Checks if this is the variable in the form of an environment block, `NAME=value`.
     #[cfg(any(target_os = "linux", test))]
     pub(super) fn is(&self, variable: &[u8]) -> bool {
         variable

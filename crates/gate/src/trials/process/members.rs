@@ -49,7 +49,7 @@ impl Members {
 
 #[cfg(target_os = "linux")]
 impl Members {
-    /// Whether none of them is running any more.
+    /// Checks if all of them have ended.
     pub(super) fn are_gone(&self) -> bool {
         match strays::of_trial(self.group, &self.marker) {
             Some(running) => running.is_empty(),
@@ -74,7 +74,7 @@ impl Members {
 
 #[cfg(not(target_os = "linux"))]
 impl Members {
-    /// Whether none of them is running any more.
+    /// Checks if all of them have ended.
     pub(super) fn are_gone(&self) -> bool {
         self.group_is_gone()
     }

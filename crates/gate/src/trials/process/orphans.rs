@@ -10,9 +10,9 @@ use nix::unistd::Pid;
 
 use super::strays::{self, Process};
 
-/// How long killing is tried.
+/// Time limit of killing.
 const KILLING: Duration = Duration::from_secs(2);
-/// How often it is looked whether they are gone.
+/// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The orphans that trials leave, from now on until they are ended.

@@ -1,4 +1,4 @@
-//! Where no process can adopt those that lost their parent, nothing is known of them.
+//! Orphans on systems without adoption of processes: unknown.
 
 /// The orphans that trials leave: none that one could tell.
 #[derive(Debug)]

@@ -13,12 +13,12 @@ use super::members::{Members, lead_a_group};
 use super::tail::Tail;
 use crate::trials::stop::{Stop, TrialsStop};
 
-/// How often it is looked whether a program has ended.
+/// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// How long the end of the output is waited for when every process is gone.
+/// Time limit for the end of the output when every process has ended.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What to run.
+/// A program to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     /// The program.
@@ -27,13 +27,13 @@ pub(crate) struct Launch {
     pub(crate) arguments: Vec<OsString>,
     /// Its working directory.
     pub(crate) directory: PathBuf,
-    /// What its environment has besides that of this process.
+    /// Variables added to the environment of this process.
     pub(crate) environment: Vec<(&'static str, OsString)>,
-    /// What its environment does not have of this process's, unless it is set.
+    /// Variables removed from the environment of this process, unless set.
     pub(crate) removed: &'static [&'static str],
-    /// What tells its processes.
+    /// Marker of its processes.
     pub(crate) marker: Marker,
-    /// How long it may take.
+    /// Time limit.
     pub(crate) timeout: Duration,
 }
 
@@ -48,14 +48,14 @@ pub(crate) enum ProgramEnd {
     Stopped(TrialsStop),
 }
 
-/// What became of a program.
+/// End of a program.
 #[derive(Debug)]
 pub(crate) struct EndedProgram {
     /// Why it is no longer running.
     pub(crate) end: ProgramEnd,
-    /// How long it ran.
+    /// Duration.
     pub(crate) took: Duration,
-    /// Whether some of its processes could not be ended.
+    /// Some of its processes could not be ended.
     pub(crate) has_survivors: bool,
     /// The end of what it wrote to standard output.
     pub(crate) stdout: String,
@@ -119,7 +119,7 @@ fn wait(child: &mut Child, timeout: Duration, started: Instant, stop: &Stop) -> 
     }
 }
 
-/// How long a program that is being written is waited for, and how far apart it is tried.
+/// Time limit and interval of retries for a program that is being written.
 const BUSY_PATIENCE: Duration = Duration::from_secs(1);
 const BUSY_INTERVAL: Duration = Duration::from_millis(5);
 

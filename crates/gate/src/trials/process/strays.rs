@@ -72,7 +72,7 @@ fn parse_stat(text: &str) -> Option<Process> {
     })
 }
 
-/// Whether the environment that a process was started with has the mark. It cannot be read of other users' processes.
+/// Checks if the environment of a process has the mark. That of other users' processes cannot be read.
 fn is_marked(process: Pid, marker: &Marker) -> bool {
     fs::read(format!("/proc/{process}/environ")).is_ok_and(|environment| {
         environment

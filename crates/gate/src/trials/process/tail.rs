@@ -1,11 +1,11 @@
-//! What a program writes is taken from it at once, however much it is, and only the end of it is kept.
+//! Tail of the output of a program, which is read at once.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-/// How much of the end is kept in memory: more than is shown, so that a secret is whole when it is looked for.
+/// Bytes of the tail in memory: more than is shown, so that secrets are whole for redaction.
 const KEPT_BYTES: usize = 64 * 1024;
 
 /// The end of a stream that a thread reads.

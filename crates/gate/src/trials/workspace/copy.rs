@@ -86,7 +86,7 @@ impl WorkspaceCopy<'_> {
         Ok(is_ours)
     }
 
-    /// Where a link of the copy points to: what a trial writes through it must not land in the original.
+    /// Target of a link of the copy: what a trial writes through it must not land in the original.
     fn redirected(&self, points_to: PathBuf) -> PathBuf {
         match points_to.strip_prefix(self.root) {
             Ok(inside) => self.target.join(inside),

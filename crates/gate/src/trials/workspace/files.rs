@@ -86,7 +86,7 @@ pub(super) fn found(root: &Path) -> Result<Vec<PathBuf>, InputError> {
     Ok(files)
 }
 
-/// What is at the place of a file that was listed.
+/// Entry at the place of a listed file.
 #[derive(Debug)]
 pub(super) enum Listed {
     /// A regular file, opened: what is read is what was looked at.

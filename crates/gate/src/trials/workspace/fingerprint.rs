@@ -1,4 +1,4 @@
-//! What tells whether two gates judged the same files.
+//! Fingerprint of the files of a workspace.
 
 use std::io::{self, Write};
 

@@ -51,7 +51,7 @@ impl Workspace {
         &self.root
     }
 
-    /// Whether a file, named relative to the folder, belongs to it.
+    /// Checks if a file, named relative to the folder, belongs to it.
     pub fn has(&self, file: &Path) -> bool {
         self.files
             .binary_search_by(|known| known.as_path().cmp(file))

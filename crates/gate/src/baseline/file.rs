@@ -1,0 +1,129 @@
+//! Baselines as files: reading, writing, and the digest of the sample.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Baseline;
+use super::error::BaselineError;
+use tracer_insight::digest::{sha256_hex, write_canonical};
+
+/// The version that is written and read.
+pub(super) const VERSION: u32 = 1;
+
+impl Baseline {
+    /// The length of the largest file that is read as a baseline or as the report that one is made from, in bytes.
+    pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+    /// Reads a baseline, and refuses one whose values or digest do not hold.
+    ///
+    /// ```
+    /// use tracer_gate::Baseline;
+    ///
+    /// let error = Baseline::parse(b"version: 2").unwrap_err();
+    /// assert_eq!(error.to_string(), "the file is not a JSON object");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BaselineError`] with the place of the mistake.
+    pub fn parse(text: &[u8]) -> Result<Self, BaselineError> {
+        /// A file of another version may have any form.
+        #[derive(Deserialize)]
+        struct Head {
+            baseline_version: Option<Value>,
+            schema_version: Option<Value>,
+        }
+        let head: Head = from_json(text).map_err(BaselineError::file)?;
+        match (head.baseline_version, head.schema_version) {
+            (Some(version), _) if version == json!(VERSION) => {}
+            (Some(version), _) => {
+                let message = format!("baseline_version: {version} is not understood; {VERSION} is");
+                return Err(BaselineError::file(message));
+            }
+            (None, Some(Value::String(old))) => {
+                let message = format!("it is of an old format, schema_version {}", old.escape_debug());
+                return Err(BaselineError::file(message));
+            }
+            (None, _) => return Err(BaselineError::file("baseline_version is missing")),
+        }
+        let baseline: Self = from_json(text).map_err(BaselineError::file)?;
+        baseline.check()?;
+        Ok(baseline)
+    }
+
+    /// The baseline as the text of its file: indented JSON and a newline.
+    ///
+    /// ```
+    /// use tracer_gate::Baseline;
+    /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| ());
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
+    /// assert!(baseline.to_json().starts_with("{\n  \"baseline_version\": 1,"));
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Texts, finite numbers, lists and maps with texts for keys: nothing in them can fail to be JSON.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// The SHA-256 digest of everything but the time, the acceptance, and the digest itself.
+    #[must_use]
+    pub fn sample_digest(&self) -> String {
+        let mut sample = serde_json::to_value(self).unwrap_or_default();
+        if let Some(object) = sample.as_object_mut() {
+            for key in ["created_at", "acceptance", "digest"] {
+                object.remove(key);
+            }
+        }
+        let mut text = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = write_canonical(&sample, &mut text);
+        sha256_hex(&text)
+    }
+
+    fn check(&self) -> Result<(), BaselineError> {
+        if self.trials.is_empty() {
+            return Err(BaselineError::file("trials: the baseline holds no run"));
+        }
+        for (number, trial) in (1..).zip(&self.trials) {
+            if let Some((name, _)) = trial.metrics.iter().find(|(_, value)| **value < 0.0) {
+                let message = format!("trials: {} of trial {number} is negative", name.escape_debug());
+                return Err(BaselineError::file(message));
+            }
+            let signature = self.signatures.get(&trial.signature);
+            if signature.is_none_or(|signature| signature.id() != trial.signature) {
+                let message = format!("signatures: that of trial {number} is missing or edited");
+                return Err(BaselineError::file(message));
+            }
+        }
+        if self.digest != self.sample_digest() {
+            return Err(BaselineError::new(
+                "digest: the file was edited after it was written",
+                "restore the file from version control, or make the baseline again: tracer baseline",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a JSON object; the error has the place and the expected type, and quotes nothing.
+pub(super) fn from_json<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, String> {
+    // A list of the right length would do for a structure.
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return Err("the file is not a JSON object".to_owned());
+    }
+    serde_json::from_slice(text).map_err(|error| {
+        let reported = error.to_string();
+        let reported = reported.split(" at line").next().unwrap_or_default();
+        let what = match reported.rsplit_once(", expected ") {
+            _ if reported.starts_with("missing field") => reported.to_owned(),
+            Some((_, expected)) => format!("expected {expected}"),
+            None => "is not what belongs there".to_owned(),
+        };
+        format!("line {}, column {}: {what}", error.line(), error.column())
+    })
+}
