@@ -8,8 +8,6 @@
 mod database;
 mod database_file;
 mod files_stamp;
-mod growing_runs;
-mod kept_indexes;
 mod latencies;
 mod mirror;
 mod order;
@@ -32,7 +30,6 @@ mod tests;
 
 pub use database_file::DatabaseError;
 pub use files_stamp::FilesStamp;
-pub use kept_indexes::KeptIndexes;
 pub use latencies::Latencies;
 pub use mirror::{
     FACTS_LINE_VERSION, FetchError, FetchRuns, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine, MirrorWriter,

@@ -594,12 +594,7 @@ impl Reading {
         }
     }
 
-    /// The number of the last model call that did not fail.
-    pub(crate) fn last_answered(&self) -> Option<usize> {
-        self.last_answered
-    }
-
-    /// Takes the answer of that call for the run's.
+    /// Takes the answer of a call for the run's.
     pub(crate) fn set_answer(&mut self, record: &Record) {
         self.details.answer = answer(record);
     }
@@ -607,11 +602,6 @@ impl Reading {
     /// Adds the tags of the run itself.
     pub(crate) fn add_tags(&mut self, tags: &Tags) {
         self.tags.extend(tags);
-    }
-
-    /// Sets the number of failed calls that were tried again, where the records do not say so.
-    pub(crate) fn set_retries(&mut self, retries: u64) {
-        self.retries = retries;
     }
 
     fn attributes(&mut self, span: &SpanRecord) {

@@ -16,7 +16,6 @@ use tracer_sdk::format::{Payload, Record, SPANS_FILE, SpanRecord, Usd};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{CancelToken, RunReader, Strictness};
 
-use crate::kept_indexes::KeptIndexes;
 use crate::query::StepTest;
 use crate::store::ListedRun;
 use crate::workers;
@@ -226,10 +225,7 @@ fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
     if !scanned.has_all && !is_open {
         return Ok(found);
     }
-    let steps = match KeptIndexes::beside(&run.directory).and_then(|indexes| indexes.read(&run.directory)) {
-        Some(index) => IndexedSteps::from_index(index, &run.directory, is_open, Prices::default()),
-        None => IndexedSteps::open(&run.directory, is_open, Prices::default())?,
-    };
+    let steps = IndexedSteps::open(&run.directory, is_open, Prices::default())?;
     let candidates = match &needle {
         Some(_) => rows_at(&steps, &scanned.places),
         None => rows_like(&steps, test),

@@ -19,8 +19,6 @@ use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
 use crate::database::{Database, KeptRun, RunToStore};
 use crate::database_file::DatabaseError;
 use crate::files_stamp::{FilesStamp, FolderListing};
-use crate::growing_runs::GrowingRuns;
-use crate::kept_indexes::KeptIndexes;
 use crate::mirror::{FetchError, MirroredRow, RunLease, TeamStore};
 use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
 use crate::run_folder::RunFolder;
@@ -59,7 +57,6 @@ const REST_FACTOR: u32 = 0;
 pub struct FactsStore {
     runs: RunStore,
     prices: Prices,
-    followed: Option<Arc<GrowingRuns>>,
     team: Option<Arc<TeamStore>>,
 }
 
@@ -300,7 +297,6 @@ pub struct Survey {
     /// Whether all runs get their details.
     pub(crate) with_details: bool,
     prices: Prices,
-    followed: Option<Arc<GrowingRuns>>,
     /// Up to which change the mirror of a bucket is read.
     pub(crate) mirrored: i64,
     /// The bucket whose runs are still to be read from its mirror.
@@ -353,7 +349,6 @@ impl FactsStore {
         Self {
             runs: RunStore::new(data_dir),
             prices: Prices::default(),
-            followed: None,
             team: None,
         }
     }
@@ -386,39 +381,6 @@ impl FactsStore {
         Self { prices, ..self }
     }
 
-    /// The same for a program that asks again and again: of large runs that go on, only what was added to their logs is read
-    /// after the first time. They are in memory, with some 100 bytes for each of their spans; of clones, once.
-    #[must_use]
-    pub fn following(self) -> Self {
-        Self {
-            followed: Some(Arc::default()),
-            ..self
-        }
-    }
-
-    /// Runs that have to be read, the newest first.
-    fn to_be_read(&self, unread: Vec<UnreadRun>) -> Vec<UnreadRun> {
-        let mut unread = newest_first(unread);
-        if let Some(followed) = &self.followed {
-            for run in &mut unread {
-                run.bytes = run.bytes.saturating_sub(followed.bytes_read(&run.directory));
-            }
-        }
-        unread
-    }
-
-    /// The indexes of large logs that are kept beside the facts.
-    #[must_use]
-    pub fn indexes(&self) -> KeptIndexes {
-        KeptIndexes::new(self.runs.data_dir())
-    }
-
-    /// Forgets the indexes of runs that are not there any more.
-    fn forget_indexes_but(&self, directories: &[RunDirectory]) {
-        self.indexes()
-            .retain(|run| directories.iter().any(|directory| directory.trace_id == run));
-    }
-
     /// The runs themselves.
     #[must_use]
     pub fn runs(&self) -> &RunStore {
@@ -446,10 +408,9 @@ impl FactsStore {
             // An ended run is the common case: what of the others matters besides is added to their stamps.
             let folder = RunFolder::open(&self.runs.runs_dir());
             let look = move |directory: RunDirectory| (folder.stamp(&directory), directory);
-            let looks = self.local_directories().map(|directories| {
-                self.forget_indexes_but(&directories);
-                workers::map(directories, MAX_LOOKING, look)
-            });
+            let looks = self
+                .local_directories()
+                .map(|directories| workers::map(directories, MAX_LOOKING, look));
             let loaded = loading.ok().and_then(|loading| loading.join().ok());
             (looks, loaded.unwrap_or((Err(None), HashMap::new())))
         });
@@ -543,9 +504,6 @@ impl FactsStore {
             .collect();
         is_remote_same &= remote.runs.len() == remote_before;
         let gone: Vec<TraceId> = by_id.into_keys().collect();
-        for run in &gone {
-            self.indexes().forget(*run);
-        }
         let look = self.looked(items, gone, remote, is_remote_same, listing.clone(), with_details);
         // What is the same is so by this listing. What has changed may never be read, and is to be found again then.
         if matches!(look, SnapshotLook::Same) {
@@ -723,9 +681,6 @@ impl FactsStore {
         if !runs.is_empty() && Database::is_there(self.runs.data_dir()) {
             let _ = Database::open(self.runs.data_dir()).and_then(|mut database| database.write(&[], runs));
         }
-        for run in runs {
-            self.indexes().forget(*run);
-        }
     }
 }
 
@@ -764,12 +719,11 @@ impl Survey {
     ) -> Self {
         Self {
             known,
-            unread: store.to_be_read(unread),
+            unread: newest_first(unread),
             gone,
             database,
             with_details,
             prices: store.prices.clone(),
-            followed: store.followed.clone(),
             mirrored: 0,
             team: None,
             listing: None,
@@ -809,7 +763,7 @@ impl Survey {
             &self.unread,
             workers::processors(),
             cancel,
-            |run| read_settled(&run.directory, self.followed.as_deref()),
+            |run| read_settled(&run.directory),
             |at, read| {
                 left -= 1;
                 reading.read_runs += 1;
@@ -956,13 +910,11 @@ struct SettledReading {
 }
 
 /// Reads a run; `None` when it was deleted.
-fn read_settled(directory: &RunDirectory, followed: Option<&GrowingRuns>) -> Option<SettledReading> {
+fn read_settled(directory: &RunDirectory) -> Option<SettledReading> {
     let began = Instant::now();
     let before = FilesStamp::of(&directory.path, true);
     let is_settled = before.is_settled();
-    let read = followed
-        .and_then(|followed| followed.read(directory, before.log_bytes))
-        .unwrap_or_else(|| run_facts::read(directory));
+    let read = run_facts::read(directory);
     if !directory.path.is_dir() {
         return None;
     }

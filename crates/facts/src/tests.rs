@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io::Write;
-use std::time::Duration;
 
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::json;
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::Usage;
-use tracer_sdk::read::{CancelToken, LogIndex, RunDirectory, RunStore, StoreError};
+use tracer_sdk::read::{CancelToken, RunStore, StoreError};
 
 use crate::test_support::{SampleRun, SampleSpan, Sandbox};
 use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, run_facts};
@@ -686,7 +685,7 @@ proptest! {
     #[test]
     fn facts_are_those_of_a_full_reading_whatever_happened(events in events()) {
         let sandbox = Sandbox::new();
-        let store = FactsStore::new(sandbox.path()).following();
+        let store = FactsStore::new(sandbox.path());
         let mut snapshot = None;
         for (step, event) in events.iter().enumerate() {
             happen(&sandbox, event, step);
@@ -701,36 +700,6 @@ proptest! {
         prop_assert_eq!(facts(&sandbox), expected.clone(), "from the database");
         let _ = fs::remove_dir_all(sandbox.path().join("cache"));
         prop_assert_eq!(facts(&sandbox), expected, "without it");
-    }
-}
-
-proptest! {
-    // Each waits until the logs have not changed for a moment: until then no index is kept.
-    #![proptest_config(ProptestConfig::with_cases(8))]
-
-    #[test]
-    fn kept_indexes_are_those_of_the_logs_whatever_happened(before in events(), after in events()) {
-        let sandbox = Sandbox::new();
-        let indexes = FactsStore::new(sandbox.path()).indexes();
-        let directories = || RunStore::new(sandbox.path()).list_directories().unwrap_or_default();
-        let open = |run: &RunDirectory| LogIndex::open(&run.path, Some(run.trace_id), false).ok();
-        (0..).zip(&before).for_each(|(step, event)| happen(&sandbox, event, step));
-        std::thread::sleep(Duration::from_millis(300));
-        for run in directories() {
-            if let Some(index) = open(&run) {
-                indexes.keep(run.trace_id, &index);
-            }
-        }
-        (100..).zip(&after).for_each(|(step, event)| happen(&sandbox, event, step));
-        facts(&sandbox);
-        for run in directories() {
-            if let Some(kept) = indexes.read(&run) {
-                let spans = |index: &LogIndex| (0..index.len()).map(|at| index.span(at)).collect::<Vec<_>>();
-                prop_assert_eq!(spans(&kept), spans(&open(&run).unwrap()));
-            }
-        }
-        let kept = fs::read_dir(sandbox.path().join("cache/indexes")).into_iter().flatten().count();
-        prop_assert!(kept <= directories().len(), "those of runs that are gone are gone");
     }
 }
 
@@ -787,7 +756,7 @@ proptest! {
     ) {
         let sandbox = Sandbox::new();
         sandbox.write(&SampleRun::new(1, "goes-on").running());
-        let store = FactsStore::new(sandbox.path()).following();
+        let store = FactsStore::new(sandbox.path());
         let log = sandbox.directory(1).join("spans.jsonl");
         let (mut snapshot, mut number) = (None, 0);
         for part in parts {
@@ -807,31 +776,6 @@ proptest! {
             }
         }
     }
-}
-
-#[test]
-fn of_a_followed_run_only_what_was_added_is_read() {
-    let sandbox = Sandbox::new();
-    let many = |range: std::ops::Range<u32>| {
-        range.fold(SampleRun::new(1, "goes-on").running(), |run, number| {
-            run.span(SampleSpan::tool(number, "search", &json!({}), &json!({})))
-        })
-    };
-    sandbox.write(&many(1..500));
-    let store = FactsStore::new(sandbox.path()).following();
-    let first = next_of(&store, None, true).unwrap();
-    let added = many(500..503).log();
-    let log = fs::OpenOptions::new()
-        .append(true)
-        .open(sandbox.directory(1).join("spans.jsonl"));
-    log.unwrap().write_all(added.as_bytes()).unwrap();
-    let SnapshotLook::Changed(survey) = FactsSnapshot::look(&store, Some(&first), true).unwrap() else {
-        panic!("spans were added");
-    };
-    assert_eq!(survey.unread(), (1, added.len() as u64));
-    let second = FactsSnapshot::read(survey, &CancelToken::default(), |_| ()).unwrap();
-    assert_eq!(second.runs(), read(&sandbox));
-    assert_eq!(second.runs()[0].facts.steps, 502);
 }
 
 /// How many runs the mixed store has: few by default, and 10,000 in the slow step of CI.
@@ -914,7 +858,7 @@ fn facts_of_a_mixed_store_are_those_of_a_full_reading() {
     (0..count).for_each(|number| write_mixed(&sandbox, number));
     let expected = read(&sandbox);
     assert_eq!(expected.len(), count as usize);
-    let store = FactsStore::new(sandbox.path()).following();
+    let store = FactsStore::new(sandbox.path());
     let first = next_of(&store, None, true).unwrap();
     assert!(first.runs() == expected, "the first time");
     assert!(facts(&sandbox) == expected, "from the database");

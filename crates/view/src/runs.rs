@@ -2,12 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use tracer_facts::{FactsStore, FetchError, KeptIndexes, RunLease};
+use tracer_facts::{FactsStore, FetchError, RunLease};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::maintenance::Trash;
 use tracer_sdk::prices::Prices;
@@ -100,11 +99,6 @@ impl Runs {
         Ok(directory)
     }
 
-    /// The indexes that are kept beside a run.
-    fn indexes(&self, run: &RunDirectory) -> KeptIndexes {
-        KeptIndexes::beside(run).unwrap_or_else(|| KeptIndexes::new(self.store().data_dir()))
-    }
-
     /// Opens a run, or brings it up to date, and gives it to `look`.
     pub(super) fn with<T>(
         &self,
@@ -113,17 +107,13 @@ impl Runs {
     ) -> Result<T, ApiError> {
         let directory = self.directory(trace_id)?;
         let slot = self.slot(trace_id);
-        let indexes = self.indexes(&directory);
-        let opened = self
-            .current(&slot, directory, &indexes)
-            .map_err(ApiError::unreadable)?;
+        let opened = self.current(&slot, directory).map_err(ApiError::unreadable)?;
         let run = opened.as_ref().ok_or_else(no_such_run)?;
         let answer = look(run);
         drop(opened);
         if answer.as_ref().is_err_and(ApiError::is_unreadable) {
             // It has been written over since it was indexed: the next request reads it anew.
             self.close(trace_id);
-            indexes.forget(trace_id);
         }
         self.close_some();
         answer
@@ -134,7 +124,6 @@ impl Runs {
         &self,
         slot: &'a RunSlot,
         directory: RunDirectory,
-        indexes: &KeptIndexes,
     ) -> io::Result<RwLockReadGuard<'a, Option<OpenRun>>> {
         {
             let run = wait(|| slot.try_read(), |time| slot.try_read_for(time))?;
@@ -143,7 +132,6 @@ impl Runs {
             }
         }
         let mut run = wait(|| slot.try_write(), |time| slot.try_write_for(time))?;
-        let mut is_new = false;
         // Somebody else may have brought it up to date meanwhile.
         if !run.as_ref().is_some_and(OpenRun::is_current) {
             let is_updated = match run.as_mut() {
@@ -153,8 +141,7 @@ impl Runs {
             if !is_updated {
                 *run = None;
                 let origin = self.facts.origin(&directory);
-                *run = Some(OpenRun::open(directory, self.prices.clone(), indexes)?.read_from(origin));
-                is_new = true;
+                *run = Some(OpenRun::open(directory, self.prices.clone())?.read_from(origin));
             }
             if work::is_cancelled() {
                 // Whatever could not be read any more is missing in it.
@@ -162,11 +149,7 @@ impl Runs {
                 return Err(called_off());
             }
         }
-        let run = RwLockWriteGuard::downgrade(run);
-        if is_new && run.as_ref().is_some_and(OpenRun::is_index_to_be_kept) {
-            keep_index(slot, indexes);
-        }
-        Ok(run)
+        Ok(RwLockWriteGuard::downgrade(run))
     }
 
     fn slot(&self, trace_id: TraceId) -> RunSlot {
@@ -208,18 +191,6 @@ impl Runs {
         // What cannot be removed now is removed when a viewer stops the next time.
         let _ = self.trash.empty();
     }
-}
-
-/// Keeps the index of a run that was read, while others look at it: nobody waits for that.
-fn keep_index(slot: &RunSlot, indexes: &KeptIndexes) {
-    let (slot, indexes) = (Arc::clone(slot), indexes.clone());
-    let keep = move || {
-        if let Some(run) = slot.read().as_ref() {
-            run.keep_index(&indexes);
-        }
-    };
-    // Without a thread it is read again after a restart.
-    let _ = thread::Builder::new().name("tracer-index".to_owned()).spawn(keep);
 }
 
 /// Waits for the lock of a run until the client is gone.

@@ -51,9 +51,7 @@ impl Viewer {
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let token = uuid::Uuid::new_v4().simple().to_string();
-        let mut facts = FactsStore::new(&settings.data_dir)
-            .with_prices(options.prices.clone())
-            .following();
+        let mut facts = FactsStore::new(&settings.data_dir).with_prices(options.prices.clone());
         if let Some(team) = &options.team {
             facts = facts.with_team(Arc::clone(team));
         }

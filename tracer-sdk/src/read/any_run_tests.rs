@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::hash::{DefaultHasher, Hasher};
 use std::io::Write;
 
 use proptest::prelude::*;
@@ -245,34 +244,11 @@ fn assert_same(one: &LogIndex, other: &LogIndex) {
     }
 }
 
-fn kept(index: &LogIndex) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    assert!(index.write_kept(&mut bytes).unwrap());
-    bytes
-}
-
-/// Makes the checksums right again after the bytes of sections were changed.
-fn reseal(bytes: &mut [u8]) {
-    let (mut at, mut before) = (0, 0);
-    while let Some(length) = bytes.get(at..at + 8) {
-        let length = usize::try_from(u64::from_le_bytes(length.try_into().unwrap())).unwrap();
-        let Some(section) = bytes.get(at + 16..at + 16 + length) else {
-            return;
-        };
-        let mut hasher = DefaultHasher::new();
-        hasher.write_u64(before);
-        hasher.write(section);
-        before = hasher.finish();
-        bytes[at + 8..at + 16].copy_from_slice(&before.to_le_bytes());
-        at += 16 + length;
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn a_kept_index_is_that_of_the_log_and_goes_on_with_it(
+    fn an_index_that_was_extended_is_that_of_the_log(
         lines in prop::collection::vec(any_line(), 1..30),
         more in prop::collection::vec(any_line(), 0..9),
     ) {
@@ -282,112 +258,13 @@ proptest! {
             let log = fs::OpenOptions::new().append(true).open(path.join("spans.jsonl"));
             log.unwrap().write_all(text.as_bytes()).unwrap();
         };
-        let index = LogIndex::open(path, None, false).unwrap();
-        prop_assert!(!index.write_kept(&mut Vec::new()).unwrap(), "its last line may go on");
         append("\n");
         let mut index = LogIndex::open(path, None, false).unwrap();
-        let bytes = kept(&index);
-        let mut again = LogIndex::read_kept(path, None, bytes.as_slice()).unwrap();
-        assert_same(&index, &again);
         let added: Vec<String> = more.iter().map(|line| line.text() + "\n").collect();
         append(&added.concat());
-        prop_assert!(index.extend(false).unwrap() && again.extend(false).unwrap());
-        assert_same(&index, &again);
-        if !more.is_empty() {
-            prop_assert!(LogIndex::read_kept(path, None, bytes.as_slice()).is_none());
-        }
-        let other = "3".repeat(32).parse().ok();
-        prop_assert!(LogIndex::read_kept(path, other, kept(&index).as_slice()).is_none());
+        prop_assert!(index.extend(false).unwrap());
+        assert_same(&index, &LogIndex::open(path, None, false).unwrap());
     }
-
-    #[test]
-    fn a_damaged_index_is_not_believed(
-        lines in prop::collection::vec(any_line(), 1..30),
-        place in any::<prop::sample::Index>(),
-        value in any::<u8>(),
-        is_resealed: bool,
-    ) {
-        let directory = run_of(&lines, "ok");
-        let log = fs::OpenOptions::new().append(true).open(directory.path().join("spans.jsonl"));
-        log.unwrap().write_all(b"\n").unwrap();
-        let bytes = kept(&LogIndex::open(directory.path(), None, false).unwrap());
-        let at = place.index(bytes.len());
-        let read = |bytes: &[u8]| LogIndex::read_kept(directory.path(), None, bytes);
-        prop_assert!(read(&bytes[..at]).is_none(), "torn");
-        prop_assert!(read(&[bytes.as_slice(), b"x"].concat()).is_none(), "too long");
-        let mut changed = bytes.clone();
-        changed[at] = value;
-        if is_resealed {
-            // Made by somebody: it may say anything, and nothing panics or reads another span.
-            reseal(&mut changed);
-            if let Some(index) = read(&changed) {
-                for position in 0..index.len() {
-                    let span = index.span(position).unwrap();
-                    let _ = index.name(&span);
-                    if let Ok(Some((_, read))) = index.read_record(position) {
-                        prop_assert_eq!(read.span_id, span.span_id);
-                    }
-                }
-                let _ = (index.completed_run_problems(), index.promoted().count());
-            }
-        } else if value != bytes[at] {
-            prop_assert!(read(&changed).is_none());
-        }
-    }
-}
-
-#[test]
-fn an_index_of_another_log_of_the_same_size_is_not_believed() {
-    let line = |id| AnyLine {
-        id,
-        parent: 0,
-        start: 0,
-        end: Some(1),
-        kind: 6,
-        failed: false,
-        foreign: false,
-        flaw: 9,
-    };
-    let (one, other) = (
-        run_of(&[line(1), line(2)], "ok"),
-        run_of(&[line(3), line(2)], "ok"),
-    );
-    let log = one.path().join("spans.jsonl");
-    for directory in [&one, &other] {
-        let path = directory.path().join("spans.jsonl");
-        let text = fs::read_to_string(&path).unwrap() + "\n";
-        fs::write(path, text).unwrap();
-    }
-    let times = fs::metadata(&log).unwrap().modified().unwrap();
-    let index = LogIndex::open(one.path(), None, false).unwrap();
-    let bytes = kept(&index);
-    assert!(LogIndex::read_kept(one.path(), None, bytes.as_slice()).is_some());
-    // The same size and the same time, but other contents.
-    fs::write(&log, fs::read(other.path().join("spans.jsonl")).unwrap()).unwrap();
-    let file = fs::File::options().write(true).open(&log).unwrap();
-    file.set_modified(times).unwrap();
-    assert_eq!(fs::metadata(&log).unwrap().len(), index.bytes_read());
-    assert!(LogIndex::read_kept(one.path(), None, bytes.as_slice()).is_none());
-    assert!(
-        !index.write_kept(&mut Vec::new()).unwrap(),
-        "it is not that of the log any more"
-    );
-}
-
-#[test]
-fn an_index_with_more_than_64_bytes_a_span_is_not_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let line = |id: u64| {
-        let mut span = crate::read::tests::span(id, None);
-        span["name"] = format!("{id}{}", "x".repeat(2_000)).into();
-        span.to_string() + "\n"
-    };
-    let log: String = (1..200).map(line).collect();
-    fs::write(folder.path().join("spans.jsonl"), log).unwrap();
-    let index = LogIndex::open(folder.path(), None, false).unwrap();
-    let mut bytes = Vec::new();
-    assert!(!index.write_kept(&mut bytes).unwrap());
-    assert!(bytes.len() < 64 * 200 + 70_000, "nothing is written for nothing");
 }
 
 #[test]

@@ -34,72 +34,22 @@ pub(super) fn is_same(before: &Metadata, after: &Metadata) -> bool {
     }
 }
 
-/// Two changes within the resolution of a clock have one time: a file that was changed so shortly before it was looked at may
-/// change again without a trace.
-#[cfg(not(test))]
-const FINE_CLOCK: Duration = Duration::from_millis(200);
-/// Tests do not wait.
-#[cfg(test)]
-const FINE_CLOCK: Duration = Duration::ZERO;
-/// The same where times are whole seconds, as on FAT.
-const COARSE_CLOCK: Duration = Duration::from_secs(3);
-
-/// Identity, size and times of a log: equal stamps are the same contents, if they are settled.
-#[derive(Debug, Clone)]
+/// Identity, size and times of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogStamp {
     length: u64,
-    numbers: [u64; 6],
-    is_settled: bool,
+    times: [Option<SystemTime>; 2],
+    identity: [u64; 2],
 }
 
 impl LogStamp {
     /// The stamp of an open file, as it is now.
     pub(super) fn of(metadata: &Metadata) -> Self {
-        let since_epoch = |time: SystemTime| {
-            time.duration_since(SystemTime::UNIX_EPOCH)
-                .unwrap_or_else(|before| before.duration())
-        };
-        let modified = metadata.modified().ok();
-        let changed = changed(metadata);
-        let times = [modified, changed].map(|time| time.map(since_epoch).unwrap_or_default());
-        let is_coarse = times.iter().any(|time| time.subsec_nanos() == 0);
-        let clock = if is_coarse { COARSE_CLOCK } else { FINE_CLOCK };
-        let newest = modified.max(changed);
-        let age = newest.and_then(|newest| SystemTime::now().duration_since(newest).ok());
-        let [modified, changed] = times;
-        let [device, file] = identity(metadata);
         Self {
             length: metadata.len(),
-            numbers: [
-                device,
-                file,
-                modified.as_secs(),
-                u64::from(modified.subsec_nanos()),
-                changed.as_secs(),
-                u64::from(changed.subsec_nanos()),
-            ],
-            is_settled: age.is_some_and(|age| age > clock),
+            times: [metadata.modified().ok(), changed(metadata)],
+            identity: identity(metadata),
         }
-    }
-
-    /// Size of the file in bytes.
-    pub(super) fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Whether a change after the look would show in another stamp.
-    pub(super) fn is_settled(&self) -> bool {
-        self.is_settled
-    }
-
-    /// All of it in numbers.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
-        std::iter::once(self.length).chain(self.numbers)
-    }
-
-    /// Whether both are of the same contents.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        (self.length, self.numbers) == (other.length, other.numbers)
     }
 }
 

@@ -71,14 +71,8 @@ impl IndexedSteps {
     ///
     /// The log cannot be read.
     pub fn open(directory: &RunDirectory, is_open: bool, prices: Prices) -> io::Result<Self> {
-        let index = LogIndex::open(&directory.path, Some(directory.trace_id), is_open)?;
-        Ok(Self::from_index(index, directory, is_open, prices))
-    }
-
-    /// The steps of a run whose log is indexed already.
-    pub fn from_index(index: LogIndex, directory: &RunDirectory, is_open: bool, prices: Prices) -> Self {
         let mut steps = Self {
-            index,
+            index: LogIndex::open(&directory.path, Some(directory.trace_id), is_open)?,
             promoted: Vec::new(),
             in_flight: Vec::new(),
             timeline: Timeline::default(),
@@ -89,7 +83,7 @@ impl IndexedSteps {
             evidence: (HashSet::new(), HashSet::new()),
         };
         steps.arrange(directory, is_open);
-        steps
+        Ok(steps)
     }
 
     /// Reads what was added to the log; `false` when it is another one, which has to be opened anew.

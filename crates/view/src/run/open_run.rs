@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::OnceLock;
 
-use tracer_facts::KeptIndexes;
 use tracer_insight::indexed_steps::{IndexedSteps, RowSource, TimelineRow};
 use tracer_insight::run_head::RunHead;
 use tracer_insight::status::RunStatus;
@@ -27,28 +26,19 @@ pub(crate) struct OpenRun {
     pub(crate) origin: Option<String>,
     stamp: RunStamp,
     problems: OnceLock<RunProblems>,
-    /// Whether its index is what was kept of it.
-    is_index_kept: bool,
 }
 
 impl OpenRun {
-    /// Opens the run in a directory, by the index that is kept of its log if that is the same. Its calls have the costs of
-    /// these prices.
-    pub(crate) fn open(directory: RunDirectory, prices: Prices, indexes: &KeptIndexes) -> io::Result<Self> {
+    /// Opens the run in a directory. Its calls have the costs of these prices.
+    pub(crate) fn open(directory: RunDirectory, prices: Prices) -> io::Result<Self> {
         // Stamped before it is read: a change in between is found the next time.
         let stamp = RunStamp::of(&directory.path);
         let summary = directory.clone().read_summary();
         let status = summary.status();
-        let kept = indexes.read(&directory);
-        let is_index_kept = kept.is_some();
-        let steps = match kept {
-            Some(index) => IndexedSteps::from_index(index, &directory, status.is_open(), prices),
-            None => IndexedSteps::open(&directory, status.is_open(), prices)?,
-        };
+        let steps = IndexedSteps::open(&directory, status.is_open(), prices)?;
         Ok(Self {
             steps,
             origin: None,
-            is_index_kept,
             directory,
             meta: summary.meta,
             status,
@@ -63,16 +53,6 @@ impl OpenRun {
             origin: origin.map(str::to_owned),
             ..self
         }
-    }
-
-    /// Keeps the index of the log, for those who open the run later.
-    pub(crate) fn keep_index(&self, indexes: &KeptIndexes) {
-        indexes.keep(self.directory.trace_id, &self.steps.index);
-    }
-
-    /// Whether the index was read from the log, and that took long.
-    pub(crate) fn is_index_to_be_kept(&self) -> bool {
-        !self.is_index_kept && KeptIndexes::is_worth_keeping(&self.steps.index)
     }
 
     /// The files are as they were when they were read last, and so is the process.

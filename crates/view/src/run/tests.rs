@@ -4,7 +4,6 @@ use std::{fs, io};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tracer_facts::KeptIndexes;
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::RunDirectory;
 
@@ -15,8 +14,7 @@ use tracer_insight::run_steps::RunSteps;
 const RUN: &str = "10000000000000000000000000000001";
 
 fn open(directory: RunDirectory) -> io::Result<OpenRun> {
-    let indexes = KeptIndexes::new(directory.path.join("nothing"));
-    OpenRun::open(directory, Prices::default(), &indexes)
+    OpenRun::open(directory, Prices::default())
 }
 
 fn id(number: u8) -> String {

@@ -6,7 +6,6 @@ pub(crate) mod client;
 mod command;
 mod comparison;
 mod guard;
-mod large_runs;
 mod limits;
 mod live;
 mod pages;

@@ -2,20 +2,18 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read, Write};
 
 use memchr::memmem::Finder;
 
 use super::TokenShares;
 #[cfg(feature = "prices")]
 use super::price_column::PriceColumn;
-use super::sections::{SectionReader, SectionWriter};
 use crate::format::names::{self, Name, event_keys, events, markers};
 use crate::format::{EventType, Usage};
 #[cfg(feature = "prices")]
 use crate::prices::CallPriceKey;
 use crate::process::Computed;
-use crate::read::log::{KeptBytes, KeptCursor, LinePlace, RecordHeader, SpanVisitor};
+use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{IndexedAttributes, ParsedSpan};
 use crate::read::project::{
     CallReport, SpanView, call_usage, display_name, is_call, is_own_call, service_usage, text,
@@ -170,170 +168,6 @@ impl SpanVisitor for Columns {
             self.promoted.extend(promoted_records(&span, place));
         }
         header
-    }
-}
-
-/// What of a span's tokens is known, as bits beside its marks.
-mod kept {
-    pub(super) const TOKENS_IN: u8 = 8;
-    pub(super) const TOKENS_OUT: u8 = 16;
-    pub(super) const TOKENS_TOTAL: u8 = 32;
-    pub(super) const DURATION: u8 = 64;
-    pub(super) const SIGNATURE: u8 = 128;
-}
-
-/// As they are kept: names first, then what each span has, then what model calls have.
-impl Columns {
-    pub(super) fn write_kept_names(&self, sections: &mut SectionWriter<'_, impl Write>) -> io::Result<()> {
-        sections.item()?.push_number(self.names.texts.len() as u64);
-        sections.end()?;
-        for name in &self.names.texts {
-            sections.item()?.push_bytes(name.as_bytes());
-        }
-        sections.end()
-    }
-
-    pub(super) fn read_kept_names(sections: &mut SectionReader<impl Read>) -> Option<Self> {
-        let mut columns = Self::default();
-        let mut count = 0;
-        sections.items(1, |cursor| {
-            count = cursor.count()?;
-            Some(())
-        })?;
-        sections.items(count, |cursor| {
-            let name = str::from_utf8(cursor.bytes()?).ok()?;
-            let number = columns.names.number(name) as usize;
-            (number + 1 == columns.names.texts.len()).then_some(())
-        })?;
-        Some(columns)
-    }
-
-    /// Room for this many spans; `None` when there is none.
-    pub(super) fn reserve(&mut self, spans: usize) -> Option<()> {
-        self.spans.try_reserve_exact(spans).ok()
-    }
-
-    pub(super) fn write_kept_span(&self, position: usize, bytes: &mut KeptBytes) {
-        let Some(span) = self.spans.get(position) else {
-            return;
-        };
-        let tokens = [
-            (span.tokens_in, kept::TOKENS_IN),
-            (span.tokens_out, kept::TOKENS_OUT),
-            (span.tokens_total, kept::TOKENS_TOTAL),
-        ];
-        let known = tokens.into_iter().filter(|(tokens, _)| *tokens != UNKNOWN);
-        let mut flags = known.clone().fold(span.marks, |flags, (_, bit)| flags | bit);
-        flags |= span.duration().map_or(0, |_| kept::DURATION);
-        flags |= if span.signature == 0 { 0 } else { kept::SIGNATURE };
-        bytes.push_byte(flags);
-        bytes.push_number(u64::from(span.name));
-        if let Some(duration) = span.duration() {
-            bytes.push_number(duration);
-        }
-        if span.signature != 0 {
-            bytes.push_half_hash(span.signature);
-        }
-        for (tokens, _) in known {
-            bytes.push_number(u64::from(tokens));
-        }
-    }
-
-    /// Reads the columns of the next span.
-    pub(super) fn read_kept_span(&mut self, cursor: &mut KeptCursor<'_>) -> Option<()> {
-        let flags = cursor.byte()?;
-        let has = |bit: u8| flags & bit != 0;
-        let name = cursor.small_number()?;
-        let duration = if has(kept::DURATION) {
-            cursor.number()?
-        } else {
-            NO_DURATION
-        };
-        let signature = if has(kept::SIGNATURE) {
-            cursor.half_hash()?
-        } else {
-            0
-        };
-        let mut tokens = |bit: u8| {
-            if has(bit) {
-                cursor.small_number()
-            } else {
-                Some(UNKNOWN)
-            }
-        };
-        let span = SpanColumns {
-            duration,
-            name,
-            signature,
-            tokens_in: tokens(kept::TOKENS_IN)?,
-            tokens_out: tokens(kept::TOKENS_OUT)?,
-            tokens_total: tokens(kept::TOKENS_TOTAL)?,
-            marks: flags & (OPEN | REDACTED | TRUNCATED),
-        };
-        self.spans.push(span);
-        ((name as usize) < self.names.texts.len()).then_some(())
-    }
-
-    /// The shares of tokens of calls, and what decides their prices.
-    pub(super) fn write_kept_calls(&self, sections: &mut SectionWriter<'_, impl Write>) -> io::Result<()> {
-        let mut shares: Vec<(usize, TokenShares)> =
-            self.shares.iter().map(|(at, shares)| (*at, *shares)).collect();
-        shares.sort_unstable_by_key(|(position, _)| *position);
-        let header = sections.item()?;
-        header.push_number(shares.len() as u64);
-        header.push_number(self.usages.len() as u64);
-        sections.end()?;
-        let mut before = 0;
-        for (position, shares) in shares {
-            let bytes = sections.item()?;
-            bytes.push_number((position - before) as u64);
-            before = position;
-            bytes.push_usage(&Usage {
-                cache_read_tokens: shares.cache_read,
-                cache_write_tokens: shares.cache_write,
-                reasoning_tokens: shares.reasoning,
-                ..Usage::default()
-            });
-        }
-        sections.end()?;
-        for (position, usage) in &self.usages {
-            let bytes = sections.item()?;
-            bytes.push_number(*position as u64);
-            bytes.push_usage(usage);
-        }
-        sections.end()?;
-        #[cfg(feature = "prices")]
-        self.prices.write_kept(sections)?;
-        Ok(())
-    }
-
-    pub(super) fn read_kept_calls(
-        &mut self,
-        sections: &mut SectionReader<impl Read>,
-        spans: usize,
-    ) -> Option<()> {
-        let (mut count, mut usages) = (0, 0);
-        sections.items(1, |cursor| {
-            count = cursor.count()?;
-            usages = cursor.count()?;
-            (count.max(usages) <= spans).then_some(())
-        })?;
-        self.shares.try_reserve(count).ok()?;
-        let mut position = 0_usize;
-        sections.items(count, |cursor| {
-            position = position.checked_add(cursor.count()?)?;
-            let shares = TokenShares::of(&cursor.usage()?)?;
-            self.shares.insert(position, shares);
-            (position < spans).then_some(())
-        })?;
-        sections.items(usages, |cursor| {
-            let position = cursor.count()?;
-            self.usages.insert(position, cursor.usage()?);
-            (position < spans).then_some(())
-        })?;
-        #[cfg(feature = "prices")]
-        self.prices.read_kept(sections, spans)?;
-        Some(())
     }
 }
 

@@ -2,10 +2,8 @@
 //! extended, not read anew, while the run goes on.
 
 mod columns;
-mod kept;
 #[cfg(feature = "prices")]
 mod price_column;
-mod sections;
 
 #[cfg(test)]
 mod tests;
@@ -171,7 +169,7 @@ impl LogIndex {
         }
         let stamp = LogStamp::of(&metadata);
         // A look that finds nothing new says nothing about what may have changed just after the look before.
-        if self.stamp.as_ref().is_none_or(|before| !before.is_same(&stamp)) {
+        if self.stamp.as_ref() != Some(&stamp) {
             self.stamp = Some(stamp);
         }
         self.file = Some(Arc::new(file));

@@ -1,10 +1,8 @@
 //! [`PriceColumn`]: what decides the price of each model call of a log, beside its tokens; feature `prices`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use super::sections::{SectionReader, SectionWriter};
 use crate::prices::{CallPriceKey, NoPrice, Price, Prices};
 use crate::read::project::SpanView;
 use crate::read::run::price_key;
@@ -46,54 +44,6 @@ impl PriceColumn {
         self.keys.push(Arc::clone(&key));
         self.numbers.insert(key, number);
         number
-    }
-
-    /// Writes the keys, and of each call the number of its key.
-    pub(super) fn write_kept(&self, sections: &mut SectionWriter<'_, impl Write>) -> io::Result<()> {
-        let header = sections.item()?;
-        for count in [self.keys.len(), self.calls.len()] {
-            header.push_number(count as u64);
-        }
-        sections.end()?;
-        for key in &self.keys {
-            sections.item()?.push_bytes(&serde_json::to_vec(key.as_ref())?);
-        }
-        sections.end()?;
-        let mut before = 0;
-        for (position, number) in &self.calls {
-            let bytes = sections.item()?;
-            bytes.push_number((position - before) as u64);
-            bytes.push_number(u64::from(*number));
-            before = *position;
-        }
-        sections.end()
-    }
-
-    /// Reads what was written of a log with this many spans.
-    pub(super) fn read_kept(&mut self, sections: &mut SectionReader<impl Read>, spans: usize) -> Option<()> {
-        let mut counts = [0; 2];
-        sections.items(1, |cursor| {
-            for count in &mut counts {
-                *count = cursor.count().filter(|count| *count <= spans)?;
-            }
-            Some(())
-        })?;
-        let [keys, calls] = counts;
-        sections.items(keys, |cursor| {
-            let key = serde_json::from_slice(cursor.bytes()?).ok()?;
-            let number = self.number(&key) as usize;
-            (number + 1 == self.keys.len()).then_some(())
-        })?;
-        let mut position = 0_usize;
-        let mut numbers = Vec::new();
-        sections.items(calls, |cursor| {
-            position = position.checked_add(cursor.count()?)?;
-            let number = cursor.small_number()?;
-            numbers.push((position, number));
-            (position < spans && (number as usize) < keys).then_some(())
-        })?;
-        self.calls = numbers.into_iter().collect();
-        Some(())
     }
 
     /// Adds the calls of another part that begins at a position, as far as its spans are kept.

@@ -18,10 +18,6 @@ impl KeptBytes {
         &self.0
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -50,10 +46,6 @@ impl KeptBytes {
         self.0.extend(hash.to_le_bytes());
     }
 
-    pub(crate) fn push_half_hash(&mut self, hash: u32) {
-        self.0.extend(hash.to_le_bytes());
-    }
-
     pub(crate) fn push_span_id(&mut self, span_id: SpanId) {
         self.push_hash(span_id.as_u64());
     }
@@ -72,12 +64,6 @@ impl KeptBytes {
             self.push_number(tokens);
         }
     }
-
-    /// Bytes with their number before them.
-    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
-        self.push_number(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-    }
 }
 
 /// Reads values in the order in which they were written; `None` where there is none, or another one.
@@ -87,10 +73,6 @@ pub(crate) struct KeptCursor<'a>(&'a [u8]);
 impl<'a> KeptCursor<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
-    }
-
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.0.is_empty()
     }
 
     pub(crate) fn byte(&mut self) -> Option<u8> {
@@ -141,10 +123,6 @@ impl<'a> KeptCursor<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    pub(crate) fn half_hash(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
     pub(crate) fn span_id(&mut self) -> Option<SpanId> {
         SpanId::from_u64(self.hash()?)
     }
@@ -166,13 +144,6 @@ impl<'a> KeptCursor<'a> {
             ..Usage::from_parts(parts)
         })
     }
-
-    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
-        let length = self.count()?;
-        let (bytes, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(bytes)
-    }
 }
 
 #[cfg(test)]
@@ -184,23 +155,18 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_read_is_what_was_written(
-            number in any::<u64>(), signed in any::<i64>(), small in any::<u32>(), text in ".{0,9}",
+            number in any::<u64>(), signed in any::<i64>(), small in any::<u32>(),
         ) {
             let mut bytes = KeptBytes::default();
             bytes.push_number(number);
             bytes.push_signed(signed);
             bytes.push_number(u64::from(small));
-            bytes.push_half_hash(small);
-            bytes.push_bytes(text.as_bytes());
             bytes.push_hash(number);
             let mut cursor = KeptCursor::new(bytes.as_slice());
             prop_assert_eq!(cursor.number(), Some(number));
             prop_assert_eq!(cursor.signed(), Some(signed));
             prop_assert_eq!(cursor.small_number(), Some(small));
-            prop_assert_eq!(cursor.half_hash(), Some(small));
-            prop_assert_eq!(cursor.bytes(), Some(text.as_bytes()));
             prop_assert_eq!(cursor.hash(), Some(number));
-            prop_assert!(cursor.is_at_end());
             prop_assert_eq!(cursor.byte(), None);
         }
 
@@ -208,7 +174,7 @@ mod tests {
         fn odd_bytes_are_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let mut cursor = KeptCursor::new(&bytes);
             while let Some(value) = cursor.number() {
-                let _ = (value, cursor.bytes(), cursor.signed(), cursor.small_number(), cursor.span_id());
+                let _ = (value, cursor.signed(), cursor.small_number(), cursor.span_id());
             }
         }
     }

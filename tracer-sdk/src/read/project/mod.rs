@@ -24,8 +24,8 @@ mod tests;
 pub(crate) use classify::child_type;
 pub(crate) use classify::span_type;
 pub(crate) use correlate::{
-    Ancestor, CallReport, Correlation, KeptNames, PackedReports, RepeatableTypes, ReportedArguments,
-    correlate, is_own_call,
+    Ancestor, CallReport, Correlation, PackedReports, RepeatableTypes, ReportedArguments, correlate,
+    is_own_call,
 };
 #[cfg(feature = "prices")]
 pub(crate) use marks::is_replayed;
