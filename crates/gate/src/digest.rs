@@ -1,7 +1,10 @@
-//! The digest of a report, which shows whether it was edited.
+//! The version of a report, and its digest, which shows whether it was edited.
 
 use serde_json::{Number, Value};
 use tracer_insight::digest::{sha256_hex, write_canonical};
+
+/// The version of the format of reports.
+pub(crate) const REPORT_VERSION: u32 = 3;
 
 /// The SHA-256 digest of a report without its digest. How the JSON is laid out, and whether a number is written as 1 or
 /// 1.0, plays no part.

@@ -35,12 +35,12 @@ pub use baseline::{
     Acceptance, BASELINES_FOLDER, Baseline, BaselineError, BaselineTrial, EnvironmentFingerprint, moment,
     usual_path,
 };
-pub use decide::{Gate, StopReason};
+pub use decide::Gate;
 pub use independence::Independence;
 pub use report::{
     AllowedRange, BaselineChanges, CheckResult, ConfidenceBounds, DistributionalEvidence, Evidence,
     GateDetails, InputFile, InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportedTrial,
-    SampleRange, StatisticalEvidence, Threshold, TrialTools,
+    SampleRange, StatisticalEvidence, StopReason, Threshold, TrialTools,
 };
 pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
 pub use verdict::{CheckKind, CheckMode, Direction, Verdict};

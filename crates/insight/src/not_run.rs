@@ -14,11 +14,10 @@ use crate::conversation::{
     MessagePart, OfferedTool, Role, answer_messages, embedded_json, offered_tools, prompt_messages, unwrapped,
 };
 use crate::digest::{fingerprint, write_canonical};
+use crate::step_remarks::NOT_RUN;
 use crate::step_summary;
 use crate::{key_steps, text};
 
-/// Key in the `meta` of a model call that lists them.
-pub const NOT_RUN: &str = "not_run";
 /// Longest text that is kept of what was asked and answered, in columns.
 const MAX_COLUMNS: usize = 200;
 /// Calls of one run that are compared; of further ones it is not known.

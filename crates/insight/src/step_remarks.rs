@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::not_run::NOT_RUN;
 use crate::text;
 use crate::value_summary::label;
 
+/// Key in the metadata of a model call that lists the tool calls it asked for that never ran.
+pub(crate) const NOT_RUN: &str = "not_run";
 /// Remarks that are shown of one step; all are in its metadata.
 const MAX_SHOWN: usize = 6;
 

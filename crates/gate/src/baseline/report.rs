@@ -9,8 +9,7 @@ use super::error::BaselineError;
 use super::file::from_json;
 use super::{BaselineTrial, EnvironmentFingerprint};
 use crate::Verdict;
-use crate::digest::report_digest;
-use crate::report::REPORT_VERSION;
+use crate::digest::{REPORT_VERSION, report_digest};
 use tracer_insight::signature::Signature;
 
 /// The trials of a report, and its header.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use super::outcome::{TrialOutcome, count, count_of, is_excused, values};
 use super::outcomes::Outcomes;
 use super::plan::{Planned, plan};
@@ -11,7 +9,7 @@ use super::rows::CheckRows;
 use super::{distributional, measured, statistical};
 use crate::policy::{Policy, PolicyError, Rule};
 use crate::statistics::IntervalMethod;
-use crate::{Baseline, Judgement, Trial, Verdict};
+use crate::{Baseline, Judgement, StopReason, Trial, Verdict};
 use tracer_insight::profile::Bounds;
 
 /// A policy and a baseline, checked against each other before the first trial is paid for (gate, section 1).
@@ -38,28 +36,6 @@ pub struct Gate<'a> {
     baseline: Option<&'a Baseline>,
     checks: Vec<Planned<'a>>,
     notices: Vec<String>,
-}
-
-/// Reason why no more trials are made.
-///
-/// ```
-/// use tracer_gate::StopReason;
-///
-/// assert_eq!(serde_json::to_string(&StopReason::Interrupted)?, r#""interrupted""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// A trial does not count: its process failed, or it did not leave exactly one completed trace.
-    AgentProcessFailure,
-    /// A trial violates an invariant.
-    InvariantViolation,
-    /// No outcome of the remaining trials could change the verdict.
-    VerdictDecided,
-    /// The gate was stopped, and passes nothing.
-    Interrupted,
 }
 
 impl<'a> Gate<'a> {

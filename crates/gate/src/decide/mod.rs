@@ -14,4 +14,4 @@ mod statistical;
 #[cfg(test)]
 mod tests;
 
-pub use gate::{Gate, StopReason};
+pub use gate::Gate;

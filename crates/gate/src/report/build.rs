@@ -6,12 +6,9 @@ use tracer_insight::profile::{Bounds, CountMismatch, Metric};
 
 use super::reported::{GateDetails, Report, ReportedTrial};
 use super::{BaselineChanges, Judgement};
-use crate::digest::report_digest;
+use crate::digest::{REPORT_VERSION, report_digest};
 use crate::trial::Trial;
 use crate::{Baseline, EnvironmentFingerprint};
-
-/// The version of the format.
-pub(crate) const REPORT_VERSION: u32 = 3;
 
 impl Report {
     /// The report of a judgement about these trials, which ran in `environment`.

@@ -5,8 +5,29 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Evidence;
-use crate::StopReason;
 use crate::verdict::{CheckKind, CheckMode, Direction, Verdict};
+
+/// Reason why no more trials are made.
+///
+/// ```
+/// use tracer_gate::StopReason;
+///
+/// assert_eq!(serde_json::to_string(&StopReason::Interrupted)?, r#""interrupted""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// A trial does not count: its process failed, or it did not leave exactly one completed trace.
+    AgentProcessFailure,
+    /// A trial violates an invariant.
+    InvariantViolation,
+    /// No outcome of the remaining trials could change the verdict.
+    VerdictDecided,
+    /// The gate was stopped, and passes nothing.
+    Interrupted,
+}
 
 /// One check of a gate and its verdict.
 ///

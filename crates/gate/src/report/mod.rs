@@ -9,9 +9,8 @@ mod check;
 mod evidence;
 mod reported;
 
-pub(crate) use build::REPORT_VERSION;
 pub use changes::BaselineChanges;
-pub use check::{CheckResult, Judgement};
+pub use check::{CheckResult, Judgement, StopReason};
 pub use evidence::{
     AllowedRange, ConfidenceBounds, DistributionalEvidence, Evidence, InvariantEvidence, MeasuredEvidence,
     SampleRange, StatisticalEvidence, Threshold, TrialTools,

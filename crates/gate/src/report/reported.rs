@@ -31,7 +31,7 @@ use tracer_insight::signature::Signature;
 #[non_exhaustive]
 pub struct Report {
     /// Version of the format.
-    #[cfg_attr(feature = "schema", schemars(extend("const" = super::REPORT_VERSION)))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = crate::digest::REPORT_VERSION)))]
     pub report_version: u32,
     /// The verdict of the gate.
     pub verdict: Verdict,

@@ -10,9 +10,9 @@ use crate::cause_kind::CauseKind;
 use crate::last_answer::{self, AnswerProblem};
 use crate::loops;
 use crate::marked_text::MarkedText;
-use crate::not_run::NOT_RUN;
 use crate::run_head::RunHead;
 use crate::status::RunStatus;
+use crate::step_remarks::NOT_RUN;
 use crate::steps::Step;
 use crate::{step_summary, summary, text};
 
