@@ -32,15 +32,14 @@ mod verdict;
 pub mod words;
 
 pub use baseline::{
-    Acceptance, BASELINES_FOLDER, Baseline, BaselineError, BaselineTrial, EnvironmentFingerprint, moment,
-    usual_path,
+    Acceptance, BASELINES_FOLDER, Baseline, BaselineError, BaselineTrial, EnvironmentFingerprint, usual_path,
 };
 pub use decide::Gate;
 pub use independence::Independence;
 pub use report::{
     AllowedRange, BaselineChanges, CheckResult, ConfidenceBounds, DistributionalEvidence, Evidence,
     GateDetails, InputFile, InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportedTrial,
-    SampleRange, StatisticalEvidence, StopReason, Threshold, TrialTools,
+    SampleRange, StatisticalEvidence, StopReason, TrialTools,
 };
 pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
 pub use verdict::{CheckKind, CheckMode, Direction, Verdict};

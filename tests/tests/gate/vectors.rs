@@ -8,13 +8,9 @@ use tracer_insight::testing::{Vector, Vectors};
 const MEASURED: &[&str] = &[
     "aggregate_outcomes",
     "aggregate_value",
-    "baseline_version",
     "cli_exit_code",
     "composition",
     "compute_diff",
-    "create_baseline",
-    "create_baseline_from_report",
-    "create_baseline_from_report_errors",
     "detect_loop",
     "distributional",
     "distributional_minimum_baseline_trials",
@@ -28,6 +24,14 @@ const MEASURED: &[&str] = &[
     "signature_id",
     "wilson_one_sided_bounds",
     "wilson_one_sided_bounds_error",
+];
+
+/// The measured groups of file formats that this gate does not have (architecture, Out).
+const OUT: &[&str] = &[
+    "baseline_version",
+    "create_baseline",
+    "create_baseline_from_report",
+    "create_baseline_from_report_errors",
 ];
 
 /// The groups that were computed.
@@ -54,7 +58,8 @@ const NOT_BUILT: &[(&str, &str)] = &[
 #[test]
 fn every_group_is_listed() {
     let Vectors { measured, computed } = Vectors::read();
-    assert_eq!(groups(&measured), MEASURED.iter().copied().collect());
+    let known = MEASURED.iter().chain(OUT);
+    assert_eq!(groups(&measured), known.copied().collect());
     let not_built = NOT_BUILT.iter().map(|(group, _)| *group);
     assert_eq!(
         groups(&computed),

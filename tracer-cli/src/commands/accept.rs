@@ -78,7 +78,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let changes = changes::replacement_phrases(&old.baseline, &new);
     let summary: Vec<String> = changes.iter().map(Phrase::text).collect();
     new.acceptance = Some(Acceptance {
-        accepted_at: tracer_gate::moment(now()),
+        accepted_at: now().to_string(),
         accepted_by: accepted_by(),
         reason: args.reason.trim().to_owned(),
         changes: summary.join("; "),

@@ -46,7 +46,7 @@ pub(crate) fn take(
 
 fn of_report(path: &Path, force: bool) -> Result<Baseline, CliError> {
     let bytes = files::report(path)?;
-    Baseline::of_report(&bytes, &tracer_gate::moment(now()), force).map_err(|error| {
+    Baseline::of_report(&bytes, &now().to_string(), force).map_err(|error| {
         CliError::input(format!(
             "the report {} makes no baseline: {error}",
             path.display()

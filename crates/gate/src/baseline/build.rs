@@ -30,7 +30,7 @@ impl Baseline {
     /// A baseline of a run that has ended; `forced` when it did not end well.
     #[must_use]
     pub fn of_ended(run: &RunProfile, now: Timestamp) -> Self {
-        let mut baseline = assemble(vec![SampledTrial::from(run)], &moment(now));
+        let mut baseline = assemble(vec![SampledTrial::from(run)], &now.to_string());
         baseline.forced = run.status != RecordedStatus::Ok;
         baseline.sealed()
     }
@@ -146,14 +146,6 @@ impl From<&RunProfile> for SampledTrial {
             signature: run.signature.clone(),
         }
     }
-}
-
-/// The moment as baselines have it, to the millisecond.
-#[must_use]
-pub fn moment(time: Timestamp) -> String {
-    let text = time.to_string();
-    let seconds_and_milliseconds: String = text.chars().take("2026-01-01T00:00:00.000".len()).collect();
-    seconds_and_milliseconds + "Z"
 }
 
 /// The agent of all the runs; `None` when they have none, or several.

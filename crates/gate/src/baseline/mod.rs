@@ -9,8 +9,9 @@ mod report;
 mod usual_path;
 
 pub use acceptance::Acceptance;
-pub use build::moment;
 pub use error::BaselineError;
+#[cfg(feature = "testing")]
+pub(crate) use usual_path::path_of;
 pub use usual_path::{BASELINES_FOLDER, usual_path};
 
 use std::collections::{BTreeMap, BTreeSet};

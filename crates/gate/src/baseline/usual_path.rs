@@ -11,11 +11,19 @@ const MAX_LENGTH: usize = 64;
 
 /// The usual place of a baseline: `.tracer/baselines/<name>.json`.
 pub fn usual_path(baseline: &Baseline) -> PathBuf {
-    let name = baseline.agent.as_deref().map(file_name);
-    let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| {
-        let id: String = baseline.first_run_id().chars().take(8).collect();
-        file_name(&format!("run-{id}"))
-    });
+    let id: String = baseline.first_run_id().chars().take(8).collect();
+    path_of(
+        baseline.agent.as_deref().unwrap_or_default(),
+        &format!("run-{id}"),
+    )
+}
+
+/// The place of the baseline of `agent`; `other` names the file where nothing of the name can.
+pub(crate) fn path_of(agent: &str, other: &str) -> PathBuf {
+    let name = match file_name(agent) {
+        name if name.is_empty() => file_name(other),
+        name => name,
+    };
     Path::new(BASELINES_FOLDER).join(format!("{name}.json"))
 }
 

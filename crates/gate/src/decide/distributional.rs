@@ -5,9 +5,7 @@ use crate::policy::Distributional;
 use crate::statistics::{
     IntervalMethod, RateInterval, RateTarget, chance_of_exceeding, minimum_baseline_trials,
 };
-use crate::{
-    ConfidenceBounds, Direction, DistributionalEvidence, Evidence, StatisticalEvidence, Threshold, Verdict,
-};
+use crate::{ConfidenceBounds, Direction, DistributionalEvidence, Evidence, StatisticalEvidence, Verdict};
 use tracer_insight::profile::Bounds;
 
 /// The most extreme value of a baseline; `None` of no values.
@@ -135,7 +133,7 @@ pub(super) fn decide(
         evidence: evidence(Some(StatisticalEvidence {
             successes: beyond,
             failures: within,
-            threshold: Threshold::One(1.0 - rule.coverage),
+            allowed: super::statistical::allowed(target(rule)),
             confidence: rule.confidence,
             confidence_bounds: ConfidenceBounds {
                 lower: interval.lower,

@@ -101,7 +101,6 @@ pub(super) fn decide(
 fn range(known: &[f64]) -> Option<SampleRange> {
     Some(SampleRange {
         min: known.iter().copied().min_by(f64::total_cmp)?,
-        median: aggregate(known, Aggregate::Median)?,
         max: aggregate(known, Aggregate::Max)?,
     })
 }

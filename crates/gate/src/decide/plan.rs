@@ -7,6 +7,7 @@ use crate::policy::{
 use crate::statistics::{Noise, min_sample_size, minimum_baseline_trials, minimum_trials};
 use crate::{Baseline, CheckMode};
 use tracer_insight::profile::Metric;
+use tracer_insight::text;
 
 /// A check that gates or is reported only.
 #[derive(Debug)]
@@ -157,7 +158,7 @@ impl<'a> Planner<'a, '_> {
                      baseline's {} tell, and in at most {:.0}; more trials or a wider tolerance make that rarer",
                     check.name,
                     estimate * 100.0,
-                    runs(sample.len()),
+                    text::counted(sample.len() as u64, "run"),
                     at_most * 100.0,
                 ));
             } else if at_most > NOTICE_THRESHOLD {
@@ -194,7 +195,7 @@ impl<'a> Planner<'a, '_> {
         if check.ignored || mode == CheckMode::ReportOnly {
             if rule.mode.is_none() && !large_enough {
                 let name = &check.name;
-                let has = runs(sample.len());
+                let has = text::counted(sample.len() as u64, "run");
                 self.notices.push(format!(
                     "{name}: reported only, because the baseline has {has} and {needed} are needed"
                 ));
@@ -298,7 +299,7 @@ impl<'a> Planner<'a, '_> {
             "{}: how often the tolerance fails an agent that did not change is not known: the baseline's {} only show \
              that it is at most {:.0} of 100 gates{advice}",
             checks.join(", "),
-            runs(worst.runs),
+            text::counted(worst.runs as u64, "run"),
             worst.at_most * 100.0,
         ));
     }
@@ -346,12 +347,4 @@ const NOTICE_THRESHOLD: f64 = 0.05;
 
 fn refused(check: &Check, message: impl Into<String>) -> PolicyMistake {
     PolicyMistake::new(&[&check.name], message).at(check.position)
-}
-
-fn runs(many: usize) -> String {
-    if many == 1 {
-        "1 run".to_owned()
-    } else {
-        format!("{many} runs")
-    }
 }

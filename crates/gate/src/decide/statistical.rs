@@ -5,7 +5,17 @@ use std::ops::RangeInclusive;
 use super::outcome::{TrialOutcome, count, count_of};
 use crate::policy::Statistical;
 use crate::statistics::{IntervalMethod, RateInterval, RateTarget};
-use crate::{ConfidenceBounds, StatisticalEvidence, Threshold, Verdict};
+use crate::{AllowedRange, ConfidenceBounds, StatisticalEvidence, Verdict};
+
+/// The allowed shares.
+pub(super) const fn allowed(target: RateTarget) -> AllowedRange {
+    let (lower, upper) = match target {
+        RateTarget::AtLeast(rate) => (Some(rate), None),
+        RateTarget::AtMost(rate) => (None, Some(rate)),
+        RateTarget::Within { lower, upper } => (Some(lower), Some(upper)),
+    };
+    AllowedRange { lower, upper }
+}
 
 /// The verdict on a number of successes.
 fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u32) -> Verdict {
@@ -48,10 +58,7 @@ pub(super) fn decide(
     let evidence = StatisticalEvidence {
         successes,
         failures: trials - successes - unknown,
-        threshold: match rule.target {
-            RateTarget::AtLeast(rate) | RateTarget::AtMost(rate) => Threshold::One(rate),
-            RateTarget::Within { lower, upper } => Threshold::Range { lower, upper },
-        },
+        allowed: allowed(rule.target),
         confidence: rule.confidence,
         confidence_bounds: ConfidenceBounds {
             lower: interval.lower,

@@ -132,16 +132,14 @@ pub struct AllowedRange {
 /// ```
 /// use tracer_gate::SampleRange;
 ///
-/// let sample = SampleRange { min: 1.0, median: 2.0, max: 9.0 };
-/// assert!(sample.median < sample.max);
+/// let sample = SampleRange { min: 1.0, max: 9.0 };
+/// assert!(sample.min < sample.max);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampleRange {
     /// The smallest.
     pub min: f64,
-    /// The middle one, or the mean of the two in the middle.
-    pub median: f64,
     /// The largest.
     pub max: f64,
 }
@@ -149,16 +147,16 @@ pub struct SampleRange {
 /// Evidence of a statistical check.
 ///
 /// ```
-/// use tracer_gate::{ConfidenceBounds, StatisticalEvidence, Threshold};
+/// use tracer_gate::{AllowedRange, ConfidenceBounds, StatisticalEvidence};
 ///
 /// let evidence = StatisticalEvidence {
 ///     successes: 25,
 ///     failures: 0,
-///     threshold: Threshold::One(0.9),
+///     allowed: AllowedRange { lower: Some(0.9), upper: None },
 ///     confidence: 0.95,
 ///     confidence_bounds: ConfidenceBounds { lower: 0.902, upper: 1.0 },
 /// };
-/// assert_eq!(serde_json::to_value(&evidence)?["threshold"], 0.9);
+/// assert_eq!(serde_json::to_value(&evidence)?["allowed"]["lower"], 0.9);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -169,35 +167,11 @@ pub struct StatisticalEvidence {
     /// Number of trials that did not.
     pub failures: u32,
     /// The demanded share.
-    pub threshold: Threshold,
+    pub allowed: AllowedRange,
     /// Confidence of the bounds.
     pub confidence: f64,
     /// Bounds of the true share.
     pub confidence_bounds: ConfidenceBounds,
-}
-
-/// One threshold, or a range.
-///
-/// ```
-/// use tracer_gate::Threshold;
-///
-/// let range = Threshold::Range { lower: 0.2, upper: 0.8 };
-/// assert_eq!(serde_json::to_string(&range)?, r#"{"lower":0.2,"upper":0.8}"#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
-pub enum Threshold {
-    /// One.
-    One(f64),
-    /// At least and at most.
-    Range {
-        /// At least.
-        lower: f64,
-        /// At most.
-        upper: f64,
-    },
 }
 
 /// Bounds of a true share, each with the stated confidence by itself.

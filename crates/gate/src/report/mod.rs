@@ -13,7 +13,7 @@ pub use changes::BaselineChanges;
 pub use check::{CheckResult, Judgement, StopReason};
 pub use evidence::{
     AllowedRange, ConfidenceBounds, DistributionalEvidence, Evidence, InvariantEvidence, MeasuredEvidence,
-    SampleRange, StatisticalEvidence, Threshold, TrialTools,
+    SampleRange, StatisticalEvidence, TrialTools,
 };
 pub use reported::{GateDetails, InputFile, Report, ReportedTrial};
 

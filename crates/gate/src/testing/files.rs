@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use crate::Baseline;
+use crate::baseline::path_of;
 use tracer_sdk::read::read_input;
 
 /// The file of a baseline.
@@ -15,19 +16,9 @@ pub(super) struct BaselineFile {
 }
 
 impl BaselineFile {
-    /// The file of the agent `name` in a package; whatever a file name cannot hold becomes a hyphen.
-    pub(super) fn of(package: PathBuf, name: &str) -> Self {
-        let is_safe = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-        let safe: String = name
-            .chars()
-            .map(|letter| if is_safe(letter) { letter } else { '-' })
-            .collect();
-        let safe = match safe.trim_start_matches('.') {
-            "" => "baseline",
-            safe => safe,
-        };
-        let mut path = package;
-        path.extend([".tracer", "baselines", &format!("{safe}.json")]);
+    /// The file of the agent `name` in a package.
+    pub(super) fn of(package: &Path, name: &str) -> Self {
+        let path = package.join(path_of(name, "baseline"));
         Self { path }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::explain;
 use super::files::{BaselineFile, is_ci};
 use crate::policy::{OnInconclusive, Overrides, Policy};
-use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, Report, Trial, Verdict, moment};
+use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, Report, Trial, Verdict};
 use tracer_insight::profile::{RunProfile, agent_of};
 use tracer_insight::units;
 use tracer_sdk::format::RecordedStatus;
@@ -67,7 +67,7 @@ impl BaselineTest {
     pub fn new(package: impl Into<PathBuf>, name: impl Into<String>) -> Self {
         let name = name.into();
         Self {
-            file: BaselineFile::of(package.into(), &name),
+            file: BaselineFile::of(&package.into(), &name),
             name,
             trials: None,
             policy: None,
@@ -192,7 +192,7 @@ impl BaselineTest {
             }
             _ => explain::no_baseline(&self.name, &runs),
         };
-        let pending = Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), &moment(units::now()));
+        let pending = Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), &units::now().to_string());
         let accepting = match pending {
             Some(pending) if !is_ci => {
                 self.file.write_pending(&pending)?;

@@ -2,7 +2,7 @@
 
 use crate::{
     AllowedRange, CheckMode, CheckResult, Direction, DistributionalEvidence, Evidence, InvariantEvidence,
-    MeasuredEvidence, Report, ReportedTrial, StatisticalEvidence, Threshold, Verdict,
+    MeasuredEvidence, Report, ReportedTrial, StatisticalEvidence, Verdict,
 };
 use serde::Serialize;
 
@@ -306,9 +306,9 @@ fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &Reporte
 
 fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Words {
     let value = |number: f64| metric_words::value(name, Some(number));
-    let mut allowed = bounds(name, evidence.allowed);
+    let mut allowed = bounds(evidence.allowed, value);
     if let Some(baseline) = evidence.baseline {
-        allowed = allowed.and(format!(" (baseline {})", value(baseline)));
+        allowed = format!("{allowed} (baseline {})", value(baseline));
     }
     let mut seen = metric_words::value(name, evidence.observed);
     if let Some(sample) = evidence.sample
@@ -343,27 +343,22 @@ fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Words {
         })
         .map(|trial| trial.trial)
         .collect();
-    (allowed, Phrase::words(seen), against)
+    (Phrase::words(allowed), Phrase::words(seen), against)
 }
 
-fn bounds(name: &str, allowed: AllowedRange) -> Phrase {
-    let value = |number: f64| metric_words::value(name, Some(number));
-    Phrase::words(match (allowed.lower, allowed.upper) {
+fn bounds(allowed: AllowedRange, value: impl Fn(f64) -> String) -> String {
+    match (allowed.lower, allowed.upper) {
         (None, None) => "anything".to_owned(),
         (None, Some(upper)) => format!("at most {}", value(upper)),
         (Some(lower), None) => format!("at least {}", value(lower)),
         (Some(lower), Some(upper)) => format!("{} to {}", value(lower), value(upper)),
-    })
+    }
 }
 
 fn statistical(check: &CheckResult, evidence: &StatisticalEvidence) -> Words {
-    let rate = match (evidence.threshold, check.direction) {
-        (Threshold::Range { lower, upper }, _) => format!("{} to {}", percent(lower), percent(upper)),
-        (Threshold::One(most), Some(Direction::Upper)) => format!("at most {}", percent(most)),
-        (Threshold::One(least), _) => format!("at least {}", percent(least)),
-    };
     let allowed = format!(
-        "{rate} of trials, shown with {} confidence",
+        "{} of trials, shown with {} confidence",
+        bounds(evidence.allowed, percent),
         percent(evidence.confidence)
     );
     let all = evidence.successes.saturating_add(evidence.failures);

@@ -33,7 +33,7 @@ pub(super) fn run(session: &mut Session) -> Result<CommandOutcome, CliError> {
         .remark("1. A simulated support agent answers a ticket (no network, no keys) …");
     let good = record(demo_agent::answer_ticket, session)?;
     let stored = stored_run::select(Some(&good.trace_id), session)?;
-    let baseline = Baseline::of_run(&stored.metrics, &tracer_gate::moment(now()));
+    let baseline = Baseline::of_run(&stored.metrics, &now().to_string());
     output_file::write_new(&policy_file, true, POLICY.as_bytes())?;
     output_file::write_new(&baseline_file, true, baseline.to_json().as_bytes())?;
     let stage = format!(
