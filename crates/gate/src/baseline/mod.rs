@@ -134,8 +134,10 @@ impl Baseline {
         let name = metric.to_string();
         let value = |trial: &BaselineTrial| match metric {
             Metric::ToolCalls(tool) => {
-                let counts = &self.signatures.get(&trial.signature)?.tool_call_counts;
-                Some(as_float(counts.get(tool).copied().unwrap_or(0)))
+                let called = &self.signatures.get(&trial.signature)?.tools;
+                Some(as_float(
+                    called.iter().filter(|called| *called == tool).count() as u64
+                ))
             }
             _ => trial.metrics.get(&name).copied(),
         };
@@ -158,10 +160,7 @@ impl Baseline {
 
     /// Every tool that any of the runs called.
     pub(crate) fn tools(&self) -> BTreeSet<&str> {
-        let tools = self
-            .signatures
-            .values()
-            .flat_map(|signature| &signature.tool_path);
+        let tools = self.signatures.values().flat_map(|signature| &signature.tools);
         tools.map(String::as_str).collect()
     }
 
@@ -175,9 +174,8 @@ impl Baseline {
 
     /// The tools that every one of the runs called.
     pub(crate) fn tools_of_every_run(&self) -> Vec<&String> {
-        let mut signatures = self.signatures.values();
-        let first = signatures.next().map_or(&[][..], |first| &first.tool_path);
-        let is_in_all = |tool: &&String| signatures.clone().all(|other| other.tool_path.contains(tool));
-        first.iter().filter(is_in_all).collect()
+        let tools = self.signatures.values().map(Signature::tool_names);
+        let common = tools.reduce(|common, tools| &common & &tools);
+        common.unwrap_or_default().into_iter().collect()
     }
 }

@@ -84,7 +84,7 @@ fn a_baseline_that_was_edited_is_refused() {
     assert_eq!(
         refused(|document| {
             let id = document["trials"][0]["signature"].as_str().unwrap().to_owned();
-            document["signatures"][&id]["final_status"] = json!("error");
+            document["signatures"][&id]["status"] = json!("error");
         }),
         "signatures: that of trial 1 is missing or edited"
     );
@@ -229,7 +229,7 @@ fn a_report_that_was_edited_is_no_source_of_a_baseline() {
             report["trials"][0]["metrics"]["step_count"] = json!(2.0);
         }),
         ("a tool", |report| {
-            report["trials"][1]["signature"]["tool_path"] = json!([]);
+            report["trials"][1]["signature"]["tools"] = json!([]);
         }),
         ("the command", |report| {
             report["gate"]["command"] = json!(["another"]);

@@ -49,7 +49,7 @@ pub(super) fn tools_against<'a>(
     baseline: Option<&'a Baseline>,
 ) -> Vec<&'a String> {
     // What counts as called where that is demanded; elsewhere every reading of a span counts.
-    let called = &run.signature.tool_path;
+    let called = run.signature.tool_names();
     match invariant {
         Invariant::ForbiddenTools(forbidden) => {
             let is_forbidden = |tool: &&String| forbidden.contains(tool);

@@ -38,8 +38,8 @@ pub(super) fn no_baseline(name: &str, runs: &[RunProfile]) -> String {
         let counted = |counts: u64, what| text::counted(counts, what);
         let tools: Vec<String> = run
             .signature
-            .tool_path
-            .iter()
+            .tool_names()
+            .into_iter()
             .map(|tool| text::printable(tool).into_owned())
             .collect();
         let tokens = match run.cost_tokens {

@@ -230,7 +230,7 @@ impl BaselineTest {
         if !captured.result {
             // A capture does not look at what its closure returns.
             run.status = RecordedStatus::Error;
-            "error".clone_into(&mut run.signature.final_status);
+            "error".clone_into(&mut run.signature.status);
         }
         run
     }

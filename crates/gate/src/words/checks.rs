@@ -287,7 +287,7 @@ fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &Reporte
             None => Phrase::default(),
         },
         "stop_condition_reached" => match &trial.signature {
-            Some(signature) => Phrase::words("ended ").and_value(&signature.final_status),
+            Some(signature) => Phrase::words("ended ").and_value(&signature.status),
             None => Phrase::default(),
         },
         _ => match evidence.tools.iter().find(|broken| broken.trial == trial.trial) {

@@ -111,13 +111,13 @@ impl Comparison {
             kind: SideKind::Baseline,
             run_id: usual.run_id.clone(),
             run_name: usual.run_name.clone(),
-            status: reference.final_status.clone(),
-            run_status: match RunStatus::from_word(&reference.final_status) {
+            status: reference.status.clone(),
+            run_status: match RunStatus::from_word(&reference.status) {
                 Some(RunStatus::Ok) if usual.repeated_calls > 0 => RunStatus::Looped,
                 status => status.unwrap_or(RunStatus::Failed),
             },
-            models: reference.llm_models_used.clone(),
-            tool_calls: reference.tool_call_sequence.clone(),
+            models: reference.models.clone(),
+            tool_calls: reference.tools.clone(),
         };
         let (before, is_whole) = calls_of(reference);
         let now = if is_whole {
@@ -189,8 +189,8 @@ fn side_of(run: &RunProfile) -> Side {
         run_name: run.run_name.clone(),
         status: run.status.as_str().to_owned(),
         run_status: run.run_status,
-        models: run.signature.llm_models_used.clone(),
-        tool_calls: run.signature.tool_call_sequence.clone(),
+        models: run.signature.models.clone(),
+        tool_calls: run.signature.tools.clone(),
     }
 }
 
@@ -205,11 +205,11 @@ fn build(
 ) -> Comparison {
     let now = &after.signature;
     let tools = tool_changes(usual, now, &calls);
-    let models = names(usual, now, |signature| &signature.llm_models_used);
-    let is_same = before.status == now.final_status
+    let models = names(usual, now, |signature| &signature.models);
+    let is_same = before.status == now.status
         && tools == ToolChanges::default()
         && models == NameChanges::default()
-        && reference.event_type_sequence == now.event_type_sequence
+        && reference.events == now.events
         && metrics
             .iter()
             .all(|change| !change.is_changed() || is_no_behaviour(change))
@@ -236,20 +236,20 @@ fn is_no_behaviour(change: &MetricChange) -> bool {
 
 /// The calls that a signature has, and whether these are all of them or only the tool calls.
 fn calls_of(signature: &Signature) -> (CallList, bool) {
-    let types = &signature.event_type_sequence;
-    let is_whole = signature.count_of(EventType::ToolCall) == signature.tool_call_sequence.len() as u64;
+    let types = &signature.events;
+    let is_whole = signature.count_of(EventType::ToolCall) == signature.tools.len() as u64;
     if !is_whole {
-        let tools = signature.tool_call_sequence.iter();
+        let tools = signature.tools.iter();
         return (
             CallList::of_names(tools.map(|tool| (EventType::ToolCall, tool.as_str(), None))),
             false,
         );
     }
-    let model = match signature.llm_models_used.as_slice() {
+    let model = match signature.models.as_slice() {
         [model] => model.as_str(),
         _ => "",
     };
-    let mut tools = signature.tool_call_sequence.iter();
+    let mut tools = signature.tools.iter();
     let steps = types
         .iter()
         .filter(|word| !matches!(word.as_ref(), "RUN_START" | "RUN_END"))
@@ -263,16 +263,15 @@ fn calls_of(signature: &Signature) -> (CallList, bool) {
 }
 
 fn tool_changes(usual: &[&Signature], now: &Signature, calls: &AlignedCalls) -> ToolChanges {
-    let names = names(usual, now, |signature| &signature.tool_path);
-    let repeated = now.tool_call_counts.iter().filter_map(|(tool, after)| {
-        let counts = usual
-            .iter()
-            .map(|signature| signature.tool_call_counts.get(tool).copied());
-        let before = counts.flatten().max().unwrap_or(0);
-        (*after > 1 && *after > before).then(|| RepeatedTool {
-            tool: tool.clone(),
+    let names = names(usual, now, |signature| &signature.tools);
+    let usual: Vec<_> = usual.iter().map(|signature| signature.tool_counts()).collect();
+    let repeated = now.tool_counts().into_iter().filter_map(|(tool, after)| {
+        let before = usual.iter().filter_map(|counts| counts.get(tool).copied());
+        let before = before.max().unwrap_or(0);
+        (after > 1 && after > before).then(|| RepeatedTool {
+            tool: tool.to_owned(),
             before,
-            after: *after,
+            after,
         })
     });
     ToolChanges {
@@ -349,10 +348,10 @@ fn tools_in_sets(calls: &CallList) -> CallList {
 
 fn type_counts(before: &Signature, after: &Signature) -> Vec<TypeCount> {
     let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for word in &before.event_type_sequence {
+    for word in &before.events {
         counts.entry(word).or_default().0 += 1;
     }
-    for word in &after.event_type_sequence {
+    for word in &after.events {
         counts.entry(word).or_default().1 += 1;
     }
     counts

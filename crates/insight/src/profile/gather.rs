@@ -34,7 +34,7 @@ impl RunProfile {
     /// use tracer_sdk::testing::capture;
     ///
     /// let run = capture(|| tracer_sdk::tool_call("search").record());
-    /// assert_eq!(RunProfile::new(&run.meta, run.records).signature.tool_call_sequence, ["search"]);
+    /// assert_eq!(RunProfile::new(&run.meta, run.records).signature.tools, ["search"]);
     /// ```
     #[must_use]
     pub fn new(meta: &RunMeta, records: impl IntoIterator<Item = Record>) -> Self {
@@ -125,9 +125,7 @@ impl Gathered {
         if record.is_leftover() {
             // The sequence is that of the envelope, where it stays.
             let event_type = record.event_type();
-            self.signature
-                .event_type_sequence
-                .push(Cow::Borrowed(event_type.as_str()));
+            self.signature.events.push(Cow::Borrowed(event_type.as_str()));
             return;
         }
         let service = record.marks.as_ref().and_then(|marks| marks.service.as_ref());
@@ -141,9 +139,7 @@ impl Gathered {
         self.calls.push(&record);
         self.trail.take(&record, &crate::volatile::of_lasting);
         let event_type = record.event_type();
-        self.signature
-            .event_type_sequence
-            .push(Cow::Borrowed(event_type.as_str()));
+        self.signature.events.push(Cow::Borrowed(event_type.as_str()));
         if !matches!(
             event_type,
             EventType::RunStart | EventType::RunEnd | EventType::Unknown
@@ -167,16 +163,16 @@ impl Gathered {
             } => {
                 self.counts.llm_calls += 1;
                 self.add_tokens(usage);
-                self.signature.llm_models_used.push(model.clone());
+                self.signature.models.push(model.clone());
                 self.look_at(&record, error.as_ref());
                 // Many calls, few models.
-                if self.signature.llm_models_used.len() > 64 {
-                    sort_names(&mut self.signature.llm_models_used);
+                if self.signature.models.len() > 64 {
+                    sort_names(&mut self.signature.models);
                 }
             }
             Payload::ToolCall { tool_name, error, .. } => {
                 self.counts.tool_calls += 1;
-                self.signature.tool_call_sequence.push(tool_name.clone());
+                self.signature.tools.push(tool_name.clone());
                 self.look_at(&record, error.as_ref());
             }
             Payload::Unknown { error, .. } => self.look_at(&record, error.as_ref()),
@@ -274,17 +270,8 @@ impl Gathered {
         self.counts.tool_calls += self.also_tool_calls;
         self.counts.llm_calls += self.also_llm_calls;
         let signature = &mut self.signature;
-        sort_names(&mut signature.llm_models_used);
-        for tool in &signature.tool_call_sequence {
-            match signature.tool_call_counts.get_mut(tool) {
-                Some(count) => *count += 1,
-                None => {
-                    signature.tool_call_counts.insert(tool.clone(), 1);
-                }
-            }
-        }
-        signature.tool_path = signature.tool_call_counts.keys().cloned().collect();
-        status.as_str().clone_into(&mut signature.final_status);
+        sort_names(&mut signature.models);
+        status.as_str().clone_into(&mut signature.status);
         let repeats = repeats::find(&self.calls, &self.trail);
         let looped = || read::has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
         let run_status = RunStatus::recorded(meta, || false, looped);

@@ -182,8 +182,8 @@ impl RunProfile {
             Metric::NotRunCallCount => self.not_run_calls?,
             Metric::LoopWarningCount => self.counts.loop_warnings,
             Metric::ToolCalls(tool) => {
-                let counts = [&self.signature.tool_call_counts, &self.possible_tools];
-                counts.iter().filter_map(|counts| counts.get(tool)).sum()
+                let called = self.signature.tools.iter().filter(|called| *called == tool);
+                called.count() as u64 + self.possible_tools.get(tool).unwrap_or(&0)
             }
         };
         let least = as_float(seen);
@@ -213,10 +213,9 @@ impl RunProfile {
 
     /// The tools that the run called in any reading of its spans, each once.
     pub fn tools_in_any_reading(&self) -> impl Iterator<Item = &String> {
-        let called = &self.signature.tool_path;
-        called
-            .iter()
-            .chain(self.possible_tools.keys().filter(|tool| !called.contains(tool)))
+        let mut tools = self.signature.tool_names();
+        tools.extend(self.possible_tools.keys());
+        tools.into_iter()
     }
 
     /// Whether the run looped: calls asked the same again and again. `None` where that is not known: calls were repeated,

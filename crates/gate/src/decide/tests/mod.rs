@@ -26,9 +26,7 @@ fn run(steps: u64, tokens: Option<u64>) -> RunProfile {
 /// A run that called this tool.
 fn calling(tool: &str) -> RunProfile {
     let mut run = run(1, Some(1));
-    run.signature.tool_path.push(tool.to_owned());
-    run.signature.tool_call_sequence.push(tool.to_owned());
-    run.signature.tool_call_counts.insert(tool.to_owned(), 1);
+    run.signature.tools.push(tool.to_owned());
     run
 }
 
