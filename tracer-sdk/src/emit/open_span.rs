@@ -25,7 +25,7 @@ use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage, UsageGap};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, GuardrailExceeded};
-use crate::loops::{self, Asked, StepSignature, TrailKind, WrittenText};
+use crate::loops::{self, Asked, StepSignature, TrailKind};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
 use crate::write::open_entries::OpenEntry;
@@ -825,7 +825,7 @@ impl SpanEditor<'_> {
     pub(crate) fn arguments<T: Serialize + ?Sized>(&mut self, value: &T) {
         let (draft, redactor) = self.redacted();
         draft.event(events::TOOL_ARGUMENTS, EventTime::Start);
-        draft.event_numbered_json(event_keys::ARGUMENTS, value, redactor);
+        draft.event_json(event_keys::ARGUMENTS, value, redactor);
     }
 
     /// Sets the result of a tool: always JSON text.
@@ -893,12 +893,12 @@ fn asked(event_type: EventType, content: &SpanContent) -> Option<(StepSignature<
         }
         EventType::ToolCall => {
             let arguments = draft
-                .event_numbered_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS)
-                .or_else(|| Some((sent_text(draft, names::TOOL_CALL_ARGUMENTS)?, None)));
+                .event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS)
+                .or_else(|| sent_text(draft, names::TOOL_CALL_ARGUMENTS));
             let (signature, arguments) = StepSignature::of_tool(content.called(), arguments);
             let result = || {
                 let text = draft.event_text_of(events::TOOL_RESULT, event_keys::RESULT)?;
-                (text.bytes() != b"null").then(|| loops::number_of_json(text))?
+                (text != b"null").then(|| loops::number_of_json(text))?
             };
             let asked = Asked {
                 kind: TrailKind::Tool,
@@ -919,25 +919,25 @@ fn asked(event_type: EventType, content: &SpanContent) -> Option<(StepSignature<
 fn message_numbers(draft: &Draft, event: Name) -> Option<(u64, u64)> {
     let text = draft.event_text_of(event, event_keys::CONTENT)?;
     let format = draft.event_text_of(event, event_keys::FORMAT);
-    let is_json = format == Some(WrittenText::Alone(event_keys::FORMAT_JSON.as_bytes()));
+    let is_json = format == Some(event_keys::FORMAT_JSON.as_bytes());
     prompt_numbers(text, is_json)
 }
 
-fn prompt_numbers(text: WrittenText<'_>, is_json: bool) -> Option<(u64, u64)> {
+fn prompt_numbers(text: &[u8], is_json: bool) -> Option<(u64, u64)> {
     if is_json {
-        return (text.bytes() != b"null").then(|| loops::of_prompt(text))?;
+        return (text != b"null").then(|| loops::of_prompt(text))?;
     }
-    let number = loops::of_text(text.bytes());
+    let number = loops::of_text(text);
     Some((number, number))
 }
 
 /// What a library sent as an attribute where a recorder has an event.
 #[cfg(feature = "tracing")]
-fn sent_text(draft: &Draft, name: Name) -> Option<WrittenText<'_>> {
+fn sent_text(draft: &Draft, name: Name) -> Option<&[u8]> {
     draft.text_of(name.written())
 }
 
 #[cfg(not(feature = "tracing"))]
-fn sent_text(_: &Draft, _: Name) -> Option<WrittenText<'_>> {
+fn sent_text(_: &Draft, _: Name) -> Option<&[u8]> {
     None
 }

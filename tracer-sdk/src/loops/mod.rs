@@ -1,8 +1,7 @@
 //! Loop detection (decisions, section 7): the shape of a call's arguments, the signature of a record, what records are
 //! compared by, and the search for a block of records that repeats.
 //!
-//! Pure: no clock, no file, no global. The emitter numbers the arguments of a call while it writes them, and feeds a `LoopDetector` one record at a time, a reader does it again
-//! with what is stored, and the gate compares the same way without a window.
+//! Pure: no clock, no file, no global. The emitter feeds a `LoopDetector` one record at a time, a reader does it again with what is stored, and the gate compares the same way without a window.
 
 mod asked;
 mod branch;
@@ -22,11 +21,8 @@ pub use asked::{Asked, Likeness, TrailKind};
 #[cfg(feature = "tracing")]
 pub(crate) use branch::is_agent;
 pub(crate) use detector::{LoopDetector, WarnedPatterns};
-#[cfg(test)]
-pub(crate) use numbers::of_json as numbers_of_json;
-pub(crate) use numbers::{Numbers, ValueNumbers, of_prompt, of_value as number_of_json};
+pub(crate) use numbers::{of_prompt, of_value as number_of_json};
 pub(crate) use signature::StepSignature;
-pub(crate) use tokens::WrittenText;
 pub(crate) use trail::{ATTEMPT_OF, branches, compare_repetitions, first_loop, has_loop, is_attempt};
 pub use trail::{Branch, Judged, Trail, TrailEntry};
 pub use value::{of_scalar, of_text, of_value};

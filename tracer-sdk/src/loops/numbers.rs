@@ -1,19 +1,13 @@
 //! Two numbers of a JSON value: that of its shape, and that of the value itself (see [`super::value`]). Every tool call is
 //! compared by them, and few shapes are ever written.
-//!
-//! They are put together while the arguments of a call are written ([`ValueNumbers`]): to read the written text again takes 9 %
-//! more instructions of a tool call. Other values are read from their text, with the same numbers.
 
 use super::asked::is_list_of_messages;
 use super::limits::{MAX_DEPTH, MAX_ITEMS};
-use super::tokens::{JsonTokens, MAX_SURE_DIGITS, ScalarType, WrittenText};
+use super::tokens::{JsonTokens, ScalarType};
 use super::value::{self, EntriesHash, Items};
 
 /// What is nested deeper is one text: redaction leaves nothing so deep.
 const MAX_NUMBERED_DEPTH: usize = 32;
-
-/// How many containers a value may have within each other whose numbers are put together while it is written.
-const MAX_WRITTEN_DEPTH: usize = 10;
 
 /// The longest word in a shape, `float`, and the sign before it or behind it.
 const MAX_WORD_BYTES: usize = 6;
@@ -56,19 +50,6 @@ impl Numbers {
         }
     }
 
-    /// Those of a number, `true`, `false` or `null`.
-    fn of_word(text: &[u8]) -> Option<Self> {
-        let is_sure = text.len() <= MAX_SURE_DIGITS && text.iter().all(u8::is_ascii_digit);
-        let scalar = if is_sure {
-            ScalarType::Int
-        } else {
-            JsonTokens::new(WrittenText::Alone(text))
-                .scalar(*text.first()?)?
-                .0
-        };
-        Some(Self::of_scalar(scalar, text))
-    }
-
     /// Those of a value within `depth` containers.
     #[inline]
     fn at_depth(self, depth: usize) -> Self {
@@ -85,20 +66,20 @@ impl Numbers {
 }
 
 /// The numbers of the JSON value in `text`; `None` when that is not one JSON value.
-pub(crate) fn of_json(text: WrittenText<'_>) -> Option<Numbers> {
+pub(crate) fn of_json(text: &[u8]) -> Option<Numbers> {
     let mut reader = NumberReader(JsonTokens::new(text));
     let numbers = reader.value(0)?;
     reader.0.is_at_end().then_some(numbers)
 }
 
 /// The number of the JSON value in `text`.
-pub(crate) fn of_value(text: WrittenText<'_>) -> Option<u64> {
+pub(crate) fn of_value(text: &[u8]) -> Option<u64> {
     of_json(text).map(|numbers| numbers.value)
 }
 
 /// The number of the prompt in `text`, which is JSON, and that of its last message; of one that is no list of messages, both
 /// are its own.
-pub(crate) fn of_prompt(text: WrittenText<'_>) -> Option<(u64, u64)> {
+pub(crate) fn of_prompt(text: &[u8]) -> Option<(u64, u64)> {
     let mut reader = NumberReader(JsonTokens::new(text));
     let (whole, last) = match reader.0.peek()? {
         b'[' => reader.array(0)?,
@@ -160,7 +141,7 @@ impl NumberReader<'_> {
             let (key, _) = self.0.string()?;
             self.0.expect(b':')?;
             let numbers = read(self, key)?;
-            object.key(value::of_text(key), key.len());
+            object.key(key);
             object.add(numbers);
             goes_on = self.0.take(b',');
             if !goes_on {
@@ -224,17 +205,6 @@ impl DistinctShapes {
     }
 }
 
-/// The numbers of a value that is being written, part by part, in order. Texts are as they are written: within a JSON
-/// string, if the value is.
-#[derive(Debug)]
-pub(crate) struct ValueNumbers {
-    open: [OpenNumbers; MAX_WRITTEN_DEPTH],
-    depth: usize,
-    whole: Option<Numbers>,
-    /// Something was written that it cannot follow: the text has to be read.
-    gave_up: bool,
-}
-
 /// The numbers of an array or object that is open.
 #[derive(Debug, Clone, Copy)]
 struct OpenNumbers {
@@ -273,16 +243,11 @@ impl OpenNumbers {
         shape_bytes: 6,
     };
 
-    /// The key of the value that comes next, by the number of its text; whether it has one.
-    #[inline]
-    fn key(&mut self, number: u64, length: usize) -> bool {
-        match &mut self.parts {
-            OpenParts::Object { key, .. } => {
-                *key = number;
-                self.shape_bytes = self.shape_bytes.saturating_add(length + 1);
-                true
-            }
-            OpenParts::Array { .. } => false,
+    /// The key of the value that comes next.
+    fn key(&mut self, text: &[u8]) {
+        if let OpenParts::Object { key, .. } = &mut self.parts {
+            *key = value::of_text(text);
+            self.shape_bytes = self.shape_bytes.saturating_add(text.len() + 1);
         }
     }
 
@@ -313,93 +278,6 @@ impl OpenNumbers {
             shape,
             value,
             shape_bytes: self.shape_bytes,
-        }
-    }
-}
-
-impl Default for ValueNumbers {
-    fn default() -> Self {
-        Self {
-            open: [OpenNumbers::OBJECT; MAX_WRITTEN_DEPTH],
-            depth: 0,
-            whole: None,
-            gave_up: false,
-        }
-    }
-}
-
-impl ValueNumbers {
-    /// Another value is written from now on.
-    pub(crate) fn begin(&mut self) {
-        self.depth = 0;
-        self.whole = None;
-        self.gave_up = false;
-    }
-
-    /// Something was written of which no part is given.
-    pub(crate) fn give_up(&mut self) {
-        self.gave_up = true;
-    }
-
-    /// The numbers of the value that was written; `None` when they are not known.
-    pub(crate) fn whole(&self) -> Option<Numbers> {
-        self.whole.filter(|_| !self.gave_up && self.depth == 0)
-    }
-
-    pub(crate) fn open(&mut self, is_object: bool) {
-        match self.open.get_mut(self.depth) {
-            Some(place) if is_object => *place = OpenNumbers::OBJECT,
-            Some(place) => *place = OpenNumbers::ARRAY,
-            None => self.gave_up = true,
-        }
-        self.depth += 1;
-    }
-
-    pub(crate) fn close(&mut self) {
-        let closed = self.depth.checked_sub(1).and_then(|depth| self.open.get(depth));
-        match closed.map(OpenNumbers::numbers) {
-            Some(numbers) => {
-                self.depth -= 1;
-                self.add(numbers);
-            }
-            None => self.gave_up = true,
-        }
-    }
-
-    /// The key of the value that comes next, by the number and the length of its text.
-    #[inline]
-    pub(crate) fn key(&mut self, number: u64, length: usize) {
-        let top = self
-            .depth
-            .checked_sub(1)
-            .and_then(|depth| self.open.get_mut(depth));
-        self.gave_up |= !top.is_some_and(|object| object.key(number, length));
-    }
-
-    #[inline]
-    pub(crate) fn string(&mut self, text: &[u8]) {
-        self.add(Numbers::of_string(text));
-    }
-
-    /// A number, `true`, `false` or `null`.
-    #[inline]
-    pub(crate) fn word(&mut self, text: &[u8]) {
-        match Numbers::of_word(text) {
-            Some(numbers) => self.add(numbers),
-            None => self.gave_up = true,
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, numbers: Numbers) {
-        let numbers = numbers.at_depth(self.depth);
-        let Some(last) = self.depth.checked_sub(1) else {
-            self.whole = Some(numbers);
-            return;
-        };
-        match self.open.get_mut(last) {
-            Some(open) => open.add(numbers),
-            None => self.gave_up = true,
         }
     }
 }

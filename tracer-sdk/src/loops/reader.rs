@@ -2,7 +2,7 @@
 
 use super::entries::ObjectEntries;
 use super::limits::{MAX_DEPTH, MAX_ITEMS, MAX_SHAPE_BYTES, REST, beginning};
-use super::tokens::{JsonTokens, WrittenText};
+use super::tokens::JsonTokens;
 
 /// Writes the shape of the value in a text to the end of another one.
 pub(super) struct ShapeReader<'a> {
@@ -12,7 +12,7 @@ pub(super) struct ShapeReader<'a> {
 }
 
 impl<'a> ShapeReader<'a> {
-    pub(super) fn new(text: WrittenText<'a>, out: &'a mut Vec<u8>) -> Self {
+    pub(super) fn new(text: &'a [u8], out: &'a mut Vec<u8>) -> Self {
         Self {
             tokens: JsonTokens::new(text),
             entries: ObjectEntries::default(),
@@ -110,7 +110,8 @@ impl<'a> ShapeReader<'a> {
     fn key(&mut self) -> Option<()> {
         let (key, has_escapes) = self.tokens.string()?;
         if has_escapes {
-            let key = self.tokens.unescaped(key)?;
+            let quoted = format!("\"{}\"", std::str::from_utf8(key).ok()?);
+            let key: String = serde_json::from_str(&quoted).ok()?;
             self.push_key(key.as_bytes());
         } else {
             self.push_key(key);

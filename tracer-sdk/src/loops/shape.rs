@@ -4,14 +4,13 @@ use serde_json::Value;
 
 use super::limits::{MAX_SHAPE_BYTES, REST, beginning};
 use super::reader::ShapeReader;
-use super::tokens::WrittenText;
 
 /// The shape of a JSON value.
 pub(crate) fn shape_of_value(value: &Value) -> String {
     let text = value.to_string();
     let mut out = Vec::new();
     // A `Value` prints itself as JSON, so there is a shape.
-    let _ = append_shape(WrittenText::Alone(text.as_bytes()), &mut out);
+    let _ = append_shape(text.as_bytes(), &mut out);
     // Its parts are words and whole characters of the text.
     String::from_utf8(out).unwrap_or_default()
 }
@@ -20,7 +19,7 @@ pub(crate) fn shape_of_value(value: &Value) -> String {
 /// `out` stays as it was.
 ///
 /// Integers that do not fit 64 bits count as floats, because that is how they are parsed.
-pub(super) fn append_shape(text: WrittenText<'_>, out: &mut Vec<u8>) -> Option<bool> {
+pub(super) fn append_shape(text: &[u8], out: &mut Vec<u8>) -> Option<bool> {
     let start = out.len();
     if ShapeReader::new(text, out).read().is_none() {
         out.truncate(start);

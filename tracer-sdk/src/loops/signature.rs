@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::limits::MAX_SHAPE_BYTES;
-use super::numbers::{self, Numbers};
+use super::numbers;
 use super::shape::{append_shape, shape_of_value};
-use super::tokens::WrittenText;
 use super::value;
 use crate::format::{EventType, Payload, Record};
 
@@ -40,9 +39,9 @@ enum Beginning {
 #[derive(Debug)]
 enum CallArguments<'a> {
     None,
-    Json(WrittenText<'a>),
+    Json(&'a [u8]),
     /// Too long to be kept.
-    Long(WrittenText<'a>),
+    Long(&'a [u8]),
     /// Their shape, which had to be cut.
     Shape(Vec<u8>),
 }
@@ -63,21 +62,18 @@ impl<'a> StepSignature<'a> {
         Self::named(Beginning::Model, model)
     }
 
-    /// That of a tool call with these arguments, JSON text, and the number of the arguments, whose numbers may be known. What is
+    /// That of a tool call with these arguments, JSON text, and the number of the arguments. What is
     /// null is no arguments, and what is not one JSON value has no shape.
-    pub(crate) fn of_tool(
-        tool: &'a str,
-        arguments: Option<(WrittenText<'a>, Option<Numbers>)>,
-    ) -> (Self, Option<u64>) {
+    pub(crate) fn of_tool(tool: &'a str, arguments: Option<&'a [u8]>) -> (Self, Option<u64>) {
         let mut signature = Self::named(Beginning::Tool, tool);
         let read = arguments
-            .filter(|(text, _)| text.bytes() != b"null")
-            .and_then(|(text, known)| Some((text, known.or_else(|| numbers::of_json(text))?)));
+            .filter(|text| *text != b"null")
+            .and_then(|text| Some((text, numbers::of_json(text)?)));
         let Some((text, numbers)) = read else {
             return (signature, None);
         };
         let mut shape = numbers.shape;
-        signature.arguments = if text.bytes().len() <= MAX_KEPT_BYTES {
+        signature.arguments = if text.len() <= MAX_KEPT_BYTES {
             CallArguments::Json(text)
         } else {
             CallArguments::Long(text)
@@ -136,8 +132,7 @@ pub(super) struct KeptSignature {
 enum KeptArguments {
     #[default]
     None,
-    Alone,
-    InString,
+    Json,
     Shape,
 }
 
@@ -150,8 +145,7 @@ impl KeptSignature {
         self.name_bytes = signature.name.len();
         let (arguments, bytes) = match &signature.arguments {
             CallArguments::None | CallArguments::Long(_) => (KeptArguments::None, &[][..]),
-            CallArguments::Json(WrittenText::Alone(text)) => (KeptArguments::Alone, *text),
-            CallArguments::Json(WrittenText::InString(text)) => (KeptArguments::InString, *text),
+            CallArguments::Json(text) => (KeptArguments::Json, *text),
             CallArguments::Shape(shape) => (KeptArguments::Shape, shape.as_slice()),
         };
         self.arguments = arguments;
@@ -183,8 +177,7 @@ impl KeptSignature {
         };
         let shape = match self.arguments {
             KeptArguments::None => None,
-            KeptArguments::Alone => shape_of(WrittenText::Alone(arguments)),
-            KeptArguments::InString => shape_of(WrittenText::InString(arguments)),
+            KeptArguments::Json => shape_of(arguments),
             KeptArguments::Shape => Some(Cow::Borrowed(arguments)),
         };
         let name = String::from_utf8_lossy(name);
@@ -235,7 +228,7 @@ mod tests {
     }
 
     fn of_tool(tool: &str, arguments: &str) -> String {
-        written(&StepSignature::of_tool(tool, Some((WrittenText::Alone(arguments.as_bytes()), None))).0)
+        written(&StepSignature::of_tool(tool, Some(arguments.as_bytes())).0)
     }
 
     #[test]
@@ -251,7 +244,7 @@ mod tests {
     #[test]
     fn the_shape_of_long_arguments_is_read_when_they_come_again() {
         let text = format!(r#"{{"a":"{}"}}"#, "t".repeat(MAX_KEPT_BYTES));
-        let of = |text| StepSignature::of_tool("read", Some((WrittenText::Alone(text), None))).0;
+        let of = |text| StepSignature::of_tool("read", Some(text)).0;
         let [mut long, short] = [of(text.as_bytes()), of(br#"{"a":"t"}"#)];
         assert!(long.is_long() && !short.is_long());
         assert_eq!(long.number, short.number);
@@ -273,8 +266,7 @@ mod tests {
             format!("{{{members}\"{last}\":1}}")
         };
         let of = |text: &str| {
-            let arguments = WrittenText::Alone(text.as_bytes());
-            let (signature, _) = StepSignature::of_tool("read", Some((arguments, None)));
+            let (signature, _) = StepSignature::of_tool("read", Some(text.as_bytes()));
             (signature.number, written(&signature))
         };
         let one = of(&long("1", "x"));

@@ -6,24 +6,7 @@
 use serde_json::Number;
 
 /// Integers with this many digits fit 64 bits, whatever the digits are.
-pub(super) const MAX_SURE_DIGITS: usize = 18;
-
-/// A text as it was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WrittenText<'a> {
-    /// As it is.
-    Alone(&'a [u8]),
-    /// JSON text as it is within a JSON string: with a backslash before each quote and each backslash.
-    InString(&'a [u8]),
-}
-
-impl<'a> WrittenText<'a> {
-    pub(crate) fn bytes(self) -> &'a [u8] {
-        match self {
-            Self::Alone(bytes) | Self::InString(bytes) => bytes,
-        }
-    }
-}
+const MAX_SURE_DIGITS: usize = 18;
 
 /// What a scalar is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,18 +34,13 @@ impl ScalarType {
 /// A JSON text that is being read.
 pub(super) struct JsonTokens<'a> {
     text: &'a [u8],
-    in_string: bool,
     /// How far the text has been read.
     position: usize,
 }
 
 impl<'a> JsonTokens<'a> {
-    pub(super) fn new(text: WrittenText<'a>) -> Self {
-        Self {
-            text: text.bytes(),
-            in_string: matches!(text, WrittenText::InString(_)),
-            position: 0,
-        }
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { text, position: 0 }
     }
 
     /// Whether nothing follows.
@@ -97,7 +75,7 @@ impl<'a> JsonTokens<'a> {
     /// Reads a string, a number or a word that begins with `first`, which comes next: its type, and what it holds.
     #[inline]
     pub(super) fn scalar(&mut self, first: u8) -> Option<(ScalarType, &'a [u8])> {
-        if matches!(first, b'"' | b'\\') {
+        if first == b'"' {
             let (string, _) = self.string()?;
             return Some((ScalarType::Str, string));
         }
@@ -142,16 +120,7 @@ impl<'a> JsonTokens<'a> {
     }
 
     /// Reads a string; what stands between its quotes, and whether escapes are in it.
-    #[inline]
     pub(super) fn string(&mut self) -> Option<(&'a [u8], bool)> {
-        if self.in_string {
-            self.string_in_string()
-        } else {
-            self.string_alone()
-        }
-    }
-
-    fn string_alone(&mut self) -> Option<(&'a [u8], bool)> {
         self.expect(b'"')?;
         let start = self.position;
         let mut has_escapes = false;
@@ -171,43 +140,6 @@ impl<'a> JsonTokens<'a> {
                 _ => self.position += 1,
             }
         }
-    }
-
-    /// As [`string_alone`](Self::string_alone), where each quote and each backslash has a backslash before it.
-    fn string_in_string(&mut self) -> Option<(&'a [u8], bool)> {
-        self.expect(b'\\')?;
-        self.expect(b'"')?;
-        let start = self.position;
-        let mut has_escapes = false;
-        loop {
-            let rest = self.text.get(self.position..)?;
-            // One escape often follows the other.
-            let end = match rest.first()? {
-                b'\\' => 0,
-                _ => before_backslash(rest),
-            };
-            let escaped = *rest.get(end + 1)?;
-            if escaped == b'"' {
-                let end = self.position + end;
-                self.position = end + 2;
-                return Some((self.text.get(start..end)?, has_escapes));
-            }
-            has_escapes = true;
-            let is_twice = rest.get(end + 2) == Some(&b'\\');
-            self.position += end + if is_twice { 4 } else { 3 };
-        }
-    }
-
-    /// A string without its escapes.
-    pub(super) fn unescaped(&self, string: &[u8]) -> Option<String> {
-        let quoted = |text: &str| format!("\"{text}\"");
-        let string = quoted(std::str::from_utf8(string).ok()?);
-        let string = if self.in_string {
-            quoted(&serde_json::from_str::<String>(&string).ok()?)
-        } else {
-            string
-        };
-        serde_json::from_str(&string).ok()
     }
 
     /// Reads a value, however deep it is; its text.
@@ -240,9 +172,4 @@ impl<'a> JsonTokens<'a> {
 fn end_of_plain(text: &[u8]) -> usize {
     let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
     text.iter().position(is_special).unwrap_or(text.len())
-}
-
-/// As [`end_of_plain`], before the next backslash.
-fn before_backslash(text: &[u8]) -> usize {
-    memchr::memchr(b'\\', text).unwrap_or(text.len())
 }

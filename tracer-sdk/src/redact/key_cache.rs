@@ -10,20 +10,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::keys::NameRole;
 
 /// Longer names are not remembered.
-pub(crate) const MAX_REMEMBERED_BYTES: usize = 30;
+pub(super) const MAX_REMEMBERED_BYTES: usize = 30;
 
 /// Number of names that are remembered, each in the one place that it may have.
 const PLACES: usize = 256;
 
 /// Tells one redactor, with the secrets that it knows, from another for as long as the process lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RedactorId(u64);
+pub(super) struct RedactorId(u64);
 
 impl RedactorId {
     /// ID of no redactor.
-    pub(crate) const NONE: Self = Self(0);
+    const NONE: Self = Self(0);
 
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }

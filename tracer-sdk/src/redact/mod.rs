@@ -2,7 +2,7 @@
 //!
 //! A [`Redactor`] is built from the settings and the process's environment when a run starts; runs with the same settings and
 //! secrets share one. It answers what a key says about its value, and cleans strings: first secrets are replaced by
-//! `__REDACTED__`, then the string is cut, so that no half of a secret survives a cut. Structured values pass through [`write_json_in`](crate::write::payload::write_json_in).
+//! `__REDACTED__`, then the string is cut, so that no half of a secret survives a cut. Structured values pass through [`write_json`](crate::write::payload::write_json).
 
 mod anchored;
 mod argv;
@@ -38,8 +38,7 @@ pub(crate) use truncate::{character_boundary, prefix};
 use crate::settings::{MIN_FIELD_BYTES, Settings};
 use environment::EnvironmentSecrets;
 use fold::FoldedName;
-use key_cache::NameVerdict;
-pub(crate) use key_cache::{MAX_REMEMBERED_BYTES, RedactorId};
+use key_cache::{NameVerdict, RedactorId};
 use keys::RedactKeys;
 use scan::Scanner;
 
@@ -95,8 +94,6 @@ pub(crate) struct Redactor {
 pub(crate) struct Member<'a> {
     /// The key without secrets.
     pub(crate) key: Cleaned<'a>,
-    /// The key is written as it is: it is known to need no escape.
-    pub(crate) is_plain: bool,
     /// Verdict of the key rule.
     pub(crate) verdict: KeyVerdict,
     /// Meaning of the key for a string although the rule says nothing: `service_key`.
@@ -109,7 +106,6 @@ impl<'a> Member<'a> {
     fn harmless(key: &'a str, role: NameRole) -> Self {
         Self {
             key: Cleaned::unchanged(key),
-            is_plain: true,
             verdict: KeyVerdict::Keep,
             name: None,
             role,
@@ -191,13 +187,7 @@ impl Redactor {
         }
     }
 
-    /// Distinguishes what it knows now from what it, or another one, knows at any other time.
-    #[inline]
-    pub(crate) fn id(&self) -> RedactorId {
-        self.id
-    }
-
-    /// The role of a name that is known to be harmless, to need no escape, and to have at most `max_bytes`.
+    /// The role of a name that is known to be harmless and to have at most `max_bytes`.
     #[inline]
     pub(crate) fn role_of_harmless(&self, name: &str, max_bytes: usize) -> Option<NameRole> {
         match key_cache::look(self.id, name) {
@@ -214,20 +204,16 @@ impl Redactor {
         }
     }
 
-    /// A string under a key, cut to `max_bytes`, and whether it is known to need no escape. A short one that comes again
-    /// and again is remembered as keys are, but takes no key's place.
-    pub(crate) fn value<'a>(&self, text: &'a str, max_bytes: usize) -> (Cleaned<'a>, bool) {
+    /// A string under a key, cut to `max_bytes`. A short one that comes again and again is remembered as keys are, but takes no
+    /// key's place.
+    pub(crate) fn value<'a>(&self, text: &'a str, max_bytes: usize) -> Cleaned<'a> {
         if text.len() > key_cache::MAX_REMEMBERED_BYTES.min(max_bytes) {
-            return (self.clean_to(text, max_bytes), false);
+            return self.clean_to(text, max_bytes);
         }
-        let id = self.id;
-        match key_cache::look(id, text) {
-            NameVerdict::Harmless(_) => (Cleaned::unchanged(text), true),
-            NameVerdict::Another => (self.clean_to(text, max_bytes), false),
-            NameVerdict::Nothing => {
-                let member = self.unknown_member(id, text, max_bytes);
-                (member.key, member.is_plain)
-            }
+        match key_cache::look(self.id, text) {
+            NameVerdict::Harmless(_) => Cleaned::unchanged(text),
+            NameVerdict::Another => self.clean_to(text, max_bytes),
+            NameVerdict::Nothing => self.unknown_member(self.id, text, max_bytes).key,
         }
     }
 
@@ -238,7 +224,6 @@ impl Redactor {
         let says_nothing = verdict == KeyVerdict::Keep && name.is_none();
         let member = Member {
             key: self.clean_to(key, max_bytes),
-            is_plain: is_plain(key),
             verdict,
             name,
             role: if says_nothing && self.redact {
@@ -247,7 +232,7 @@ impl Redactor {
                 NameRole::Other
             },
         };
-        if says_nothing && member.is_plain && member.key == Cleaned::unchanged(key) {
+        if says_nothing && member.key == Cleaned::unchanged(key) {
             key_cache::remember(id, key, member.role);
         }
         member
@@ -291,9 +276,4 @@ impl Redactor {
         }
         self.scanner.clean(text, max_bytes, &self.keys)
     }
-}
-
-/// Says whether `text` is the same as part of a JSON string.
-fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| !matches!(byte, ..0x20 | b'"' | b'\\'))
 }

@@ -5,10 +5,9 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::payload::{JsonPlace, name_of_non_finite, write_json_in, write_json_limited, write_numbered_json};
+use super::payload::{name_of_non_finite, write_json, write_json_limited};
 use crate::format::names::{Name, markers};
 use crate::format::{Tags, Timestamp, names};
-use crate::loops::{Numbers, ValueNumbers, WrittenText};
 use crate::redact::{Confidence, KeyVerdict, Redactor, character_boundary};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
@@ -30,10 +29,6 @@ pub(crate) struct Draft {
     left_out: u64,
     pub(super) events: Vec<DraftEvent>,
     pub(super) event_attributes: Vec<DraftEntry>,
-    /// The numbers of a value while it is written.
-    numbers: ValueNumbers,
-    /// Those of the value that [`Draft::event_numbered_json`] wrote, and where it lies.
-    numbered: Option<(Range<usize>, Numbers)>,
 }
 
 /// A key and its value.
@@ -71,8 +66,6 @@ pub(super) enum StoredValue {
     Text(Range<usize>),
     /// JSON text of something structured, which becomes a JSON string.
     JsonText(Range<usize>),
-    /// The same, as it is within a JSON string: it is copied between quotes.
-    EscapedJson(Range<usize>),
     /// A JSON string, number or boolean, which is copied.
     Encoded(Range<usize>),
     Unsigned(u64),
@@ -105,7 +98,6 @@ impl Draft {
         self.left_out = 0;
         self.events.clear();
         self.event_attributes.clear();
-        self.numbered = None;
     }
 
     /// Counts parts of the span that are past what is kept of one.
@@ -255,20 +247,6 @@ impl Draft {
         }
     }
 
-    /// As [`event_json`](Self::event_json), whose numbers loop detection will ask for.
-    pub(crate) fn event_numbered_json<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-        redactor: &Redactor,
-    ) {
-        let start = self.bytes.len();
-        write_numbered_json(value, redactor, &mut self.numbers, &mut self.bytes);
-        let range = start..self.bytes.len();
-        self.numbered = self.numbers.whole().map(|numbers| (range.clone(), numbers));
-        self.set_event_attribute(key, StoredValue::EscapedJson(range));
-    }
-
     /// A text in a span event, redacted and cut.
     pub(crate) fn event_text(&mut self, key: &'static str, text: &str, redactor: &Redactor) {
         let range = self.push(redactor.text(text).as_bytes());
@@ -286,46 +264,30 @@ impl Draft {
     }
 
     /// The text of an attribute of a span event, UTF-8.
-    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<WrittenText<'_>> {
-        self.stored_text(self.event_value_of(name, key)?)
-    }
-
-    /// The same, with its numbers where they are known.
-    pub(crate) fn event_numbered_text_of(
-        &self,
-        name: Name,
-        key: &str,
-    ) -> Option<(WrittenText<'_>, Option<Numbers>)> {
-        let value = self.event_value_of(name, key)?;
-        let numbered = self.numbered.as_ref();
-        let numbered = numbered.filter(|(range, _)| value.range().as_ref() == Some(range));
-        Some((self.stored_text(value)?, numbered.map(|(_, numbers)| *numbers)))
-    }
-
-    fn event_value_of(&self, name: Name, key: &str) -> Option<&StoredValue> {
+    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<&[u8]> {
         let event = self.events.iter().find(|event| event.name == name.written())?;
         let entries = self.event_attributes.get(event.attributes.clone())?;
-        Some(&entries.iter().find(|entry| entry.key == key)?.value)
+        let entry = entries.iter().find(|entry| entry.key == key)?;
+        Some(self.bytes_of(&entry.value.range()?))
     }
 
     /// The text of an attribute, UTF-8.
     #[cfg(feature = "tracing")]
-    pub(crate) fn text_of(&self, key: &str) -> Option<WrittenText<'_>> {
-        self.stored_text(&self.attributes.iter().find(|entry| entry.key == key)?.value)
-    }
-
-    fn stored_text(&self, value: &StoredValue) -> Option<WrittenText<'_>> {
-        let bytes = self.bytes_of(&value.range()?);
-        Some(match value {
-            StoredValue::EscapedJson(_) => WrittenText::InString(bytes),
-            _ => WrittenText::Alone(bytes),
-        })
+    pub(crate) fn text_of(&self, key: &str) -> Option<&[u8]> {
+        let entry = self.attributes.iter().find(|entry| entry.key == key)?;
+        Some(self.bytes_of(&entry.value.range()?))
     }
 
     /// The bytes of a stored value.
     pub(super) fn bytes_of(&self, range: &Range<usize>) -> &[u8] {
         // Every range was handed out by `push` or `serialize` of this draft.
         self.bytes.get(range.clone()).unwrap_or_default()
+    }
+
+    /// The same as text.
+    pub(super) fn str_of(&self, range: &Range<usize>) -> &str {
+        // All that is stored was text.
+        std::str::from_utf8(self.bytes_of(range)).unwrap_or_default()
     }
 
     /// Cuts the largest values further, so that all of them together take at most `room` bytes, for a line that would
@@ -376,7 +338,6 @@ impl Draft {
             return;
         }
         let bytes = std::mem::take(&mut self.bytes);
-        self.numbered = None;
         let mut event_attributes = Vec::with_capacity(used);
         for event in &mut self.events {
             let first = event_attributes.len();
@@ -419,11 +380,7 @@ impl Draft {
         place: TopLevel,
     ) -> (Option<StoredValue>, ValueShape) {
         let start = self.bytes.len();
-        let json_place = match place {
-            TopLevel::Text => JsonPlace::InString,
-            TopLevel::AnyAttribute | TopLevel::Content => JsonPlace::InStringUnlessScalar,
-        };
-        let written = write_json_in(json_place, value, redactor, &mut self.bytes);
+        let written = write_json(value, redactor, &mut self.bytes);
         let range = start..self.bytes.len();
         let text = self.bytes_of(&range);
         let scalar = !matches!(text.first(), Some(b'{' | b'[') | None);
@@ -431,7 +388,7 @@ impl Draft {
             TopLevel::AnyAttribute if text == b"null" => None,
             TopLevel::AnyAttribute if scalar => Some(StoredValue::Encoded(range)),
             TopLevel::Content if written.is_plain_string => Some(StoredValue::Encoded(range)),
-            _ => Some(StoredValue::EscapedJson(range)),
+            _ => Some(StoredValue::JsonText(range)),
         };
         (
             stored,
@@ -455,10 +412,7 @@ impl Draft {
         match stored {
             StoredValue::Encoded(range) => self.bytes_of(range).first().is_some_and(|byte| *byte != b'"'),
             StoredValue::Unsigned(_) | StoredValue::Float(_) => true,
-            StoredValue::Word(_)
-            | StoredValue::Text(_)
-            | StoredValue::JsonText(_)
-            | StoredValue::EscapedJson(_) => false,
+            StoredValue::Word(_) | StoredValue::Text(_) | StoredValue::JsonText(_) => false,
         }
     }
 }
@@ -477,18 +431,14 @@ enum TopLevel {
 impl StoredValue {
     fn range(&self) -> Option<Range<usize>> {
         match self {
-            Self::Text(range) | Self::JsonText(range) | Self::EscapedJson(range) | Self::Encoded(range) => {
-                Some(range.clone())
-            }
+            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range.clone()),
             _ => None,
         }
     }
 
     fn range_mut(&mut self) -> Option<&mut Range<usize>> {
         match self {
-            Self::Text(range) | Self::JsonText(range) | Self::EscapedJson(range) | Self::Encoded(range) => {
-                Some(range)
-            }
+            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range),
             _ => None,
         }
     }
@@ -508,15 +458,9 @@ fn shrunk(value: &StoredValue, most: usize, bytes: &mut Vec<u8>, redactor: &Reda
         .and_then(|text| std::str::from_utf8(text).ok());
     let text = text.unwrap_or_default();
     match value {
-        StoredValue::JsonText(_) | StoredValue::EscapedJson(_) => {
-            let text = match value {
-                StoredValue::EscapedJson(_) => {
-                    serde_json::from_str(&format!("\"{text}\"")).unwrap_or_default()
-                }
-                _ => text.to_owned(),
-            };
+        StoredValue::JsonText(_) => {
             let mut smaller = Vec::new();
-            if let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) {
+            if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
                 write_json_limited(&value, redactor, most, &mut smaller);
             }
             if smaller.is_empty() || smaller.len() >= range.len() {

@@ -1,11 +1,9 @@
 //! One finished span as one line of `spans.jsonl` (specification, *Span record*).
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 
 use super::draft::{Draft, DraftEntry, EventTime, StoredValue, cut_to};
-use super::escape::{push_escaped, push_string};
+use super::escape::push_string;
 
 use crate::format::{MAX_LINE_BYTES, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::redact::Redactor;
@@ -98,13 +96,9 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
         if position > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(br#"{"name":""#);
-        match &event.name {
-            // A name of the format, which needs no escape.
-            Cow::Borrowed(name) => out.extend_from_slice(name.as_bytes()),
-            Cow::Owned(name) => push_escaped(out, name.as_bytes()),
-        }
-        out.extend_from_slice(br#"","timestamp":""#);
+        out.extend_from_slice(br#"{"name":"#);
+        push_string(out, &event.name);
+        out.extend_from_slice(br#","timestamp":""#);
         out.extend_from_slice(&match event.time {
             EventTime::Start => start,
             EventTime::End => end,
@@ -134,41 +128,15 @@ fn write_entries(out: &mut Vec<u8>, entries: &[DraftEntry], draft: &Draft) {
         if position > 0 {
             out.push(b',');
         }
-        out.push(b'"');
-        match &entry.key {
-            // A name of the format, which needs no escape.
-            Cow::Borrowed(key) => out.extend_from_slice(key.as_bytes()),
-            Cow::Owned(key) => push_escaped(out, key.as_bytes()),
-        }
+        push_string(out, &entry.key);
+        out.push(b':');
         match &entry.value {
-            StoredValue::Text(range) | StoredValue::JsonText(range) => {
-                out.extend_from_slice(br#"":""#);
-                push_escaped(out, draft.bytes_of(range));
-                out.push(b'"');
-            }
-            StoredValue::EscapedJson(range) => {
-                out.extend_from_slice(br#"":""#);
-                out.extend_from_slice(draft.bytes_of(range));
-                out.push(b'"');
-            }
-            StoredValue::Word(word) => {
-                out.extend_from_slice(br#"":""#);
-                out.extend_from_slice(word.as_bytes());
-                out.push(b'"');
-            }
-            StoredValue::Encoded(range) => {
-                out.extend_from_slice(br#"":"#);
-                out.extend_from_slice(draft.bytes_of(range));
-            }
-            StoredValue::Unsigned(value) => {
-                out.extend_from_slice(br#"":"#);
-                push_number(out, value);
-            }
+            StoredValue::Text(range) | StoredValue::JsonText(range) => push_string(out, draft.str_of(range)),
+            StoredValue::Word(word) => push_string(out, word),
+            StoredValue::Encoded(range) => out.extend_from_slice(draft.bytes_of(range)),
+            StoredValue::Unsigned(value) => push_number(out, value),
             // A draft holds finite numbers only.
-            StoredValue::Float(value) => {
-                out.extend_from_slice(br#"":"#);
-                push_number(out, value);
-            }
+            StoredValue::Float(value) => push_number(out, value),
         }
     }
 }

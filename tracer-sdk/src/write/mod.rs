@@ -24,6 +24,5 @@ pub(crate) mod meta_file;
 pub(crate) mod meta_text;
 pub(crate) mod open_entries;
 pub(crate) mod payload;
-mod plain_bytes;
 pub(crate) mod run_files;
 mod run_lock;

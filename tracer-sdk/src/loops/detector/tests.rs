@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::super::signature::StepSignature;
-use super::super::tokens::WrittenText;
 use super::*;
 use crate::vectors::measured;
 
@@ -61,9 +60,7 @@ fn warnings(window: usize, repetitions: usize, records: &str) -> Vec<LoopWarning
 fn signature(event: &Value) -> String {
     let text = |key: &str| event["payload"][key].as_str().unwrap_or_default();
     let arguments = event["payload"].get("args").map(Value::to_string);
-    let arguments = arguments
-        .as_deref()
-        .map(|text| (WrittenText::Alone(text.as_bytes()), None));
+    let arguments = arguments.as_deref().map(str::as_bytes);
     let signature = match event["event_type"].as_str() {
         Some("LLM_CALL") => StepSignature::of_model(text("model")),
         Some("TOOL_CALL") => StepSignature::of_tool(text("tool_name"), arguments).0,

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::limits::{MAX_DEPTH, MAX_ITEMS};
-use super::super::numbers::{self, Numbers};
+use super::super::numbers;
 use super::*;
 
 fn shape_of_json(text: &str) -> Option<String> {
     let mut out = Vec::new();
-    append_shape(WrittenText::Alone(text.as_bytes()), &mut out)?;
+    append_shape(text.as_bytes(), &mut out)?;
     String::from_utf8(out).ok()
 }
 
@@ -76,9 +76,9 @@ fn what_is_not_one_json_value_has_no_shape_and_leaves_the_text_alone() {
     for text in ["", "{", "{]", "[1,", "1 2", "nul", r#"{"a" 1}"#, "[1] x"] {
         assert_eq!(shape_of_json(text), None, "{text:?}");
         let mut out = b"kept".to_vec();
-        assert_eq!(append_shape(WrittenText::Alone(text.as_bytes()), &mut out), None);
+        assert_eq!(append_shape(text.as_bytes(), &mut out), None);
         assert_eq!(out, b"kept");
-        assert_eq!(numbers::of_json(WrittenText::Alone(text.as_bytes())), None);
+        assert_eq!(numbers::of_json(text.as_bytes()), None);
     }
 }
 
@@ -108,7 +108,7 @@ fn working_memory_stays_bounded_whatever_the_value() {
     let entries: Vec<String> = (0..200).map(entry).collect();
     let object = format!("{{{}}}", entries.join(","));
     let mut out = Vec::new();
-    assert!(append_shape(WrittenText::Alone(object.as_bytes()), &mut out).is_some());
+    assert!(append_shape(object.as_bytes(), &mut out).is_some());
     assert!(out.len() <= MAX_SHAPE_BYTES);
     assert!(out.capacity() <= 64 * MAX_SHAPE_BYTES, "{}", out.capacity());
 }
@@ -117,9 +117,9 @@ fn working_memory_stays_bounded_whatever_the_value() {
 fn shapes_are_appended_and_each_is_bounded_on_its_own() {
     let long = json!({ "k".repeat(5000): 1 });
     let mut out = b"args:".to_vec();
-    assert!(append_shape(WrittenText::Alone(long.to_string().as_bytes()), &mut out).is_some());
+    assert!(append_shape(long.to_string().as_bytes(), &mut out).is_some());
     assert_eq!(out.len(), "args:".len() + MAX_SHAPE_BYTES);
-    assert!(append_shape(WrittenText::Alone(br#"{"b": 1, "a": 1}"#), &mut out).is_some());
+    assert!(append_shape(br#"{"b": 1, "a": 1}"#, &mut out).is_some());
     assert!(out.ends_with(b"...{a:int,b:int}"));
 }
 
@@ -192,7 +192,7 @@ proptest! {
 }
 
 fn number(text: &str) -> u64 {
-    numbers::of_value(WrittenText::Alone(text.as_bytes())).unwrap()
+    numbers::of_value(text.as_bytes()).unwrap()
 }
 
 #[test]
@@ -265,11 +265,7 @@ fn shapes_of_every_kind_have_numbers_of_their_own() {
         "[[[[1]]]]",
         "[[[[]]]]",
     ];
-    let of = |text: &str| {
-        numbers::of_json(WrittenText::Alone(text.as_bytes()))
-            .unwrap()
-            .shape
-    };
+    let of = |text: &str| numbers::of_json(text.as_bytes()).unwrap().shape;
     let mut found: Vec<u64> = texts.iter().map(|text| of(text)).collect();
     found.sort_unstable();
     found.dedup();
@@ -287,7 +283,7 @@ fn a_very_deep_value_has_a_number_too() {
 
 #[test]
 fn the_last_message_of_a_prompt_is_the_last_of_its_list() {
-    let last = |text: &str| numbers::of_prompt(WrittenText::Alone(text.as_bytes())).unwrap().1;
+    let last = |text: &str| numbers::of_prompt(text.as_bytes()).unwrap().1;
     let message = number(r#"{"role":"user","content":"and now?"}"#);
     for prompt in [
         r#"[{"role":"user","content":"hello"},{"content":"and now?","role":"user"}]"#,
@@ -309,40 +305,16 @@ proptest! {
     #[test]
     fn the_number_of_a_shape_distinguishes_shapes(one in any_json(), other in any_json()) {
         let number = |value: &Value| {
-            numbers::of_json(WrittenText::Alone(value.to_string().as_bytes())).unwrap().shape
+            numbers::of_json(value.to_string().as_bytes()).unwrap().shape
         };
         let is_same = shape_of_value(&one) == shape_of_value(&other);
-        let most = numbers::of_json(WrittenText::Alone(one.to_string().as_bytes())).unwrap().shape_bytes;
+        let most = numbers::of_json(one.to_string().as_bytes()).unwrap().shape_bytes;
         prop_assert!(shape_of_value(&one).len() <= most);
         prop_assert_eq!(number(&one) == number(&other), is_same);
         // The same with other scalars.
         let other = with_other_scalars(&one);
         prop_assert_eq!(shape_of_value(&one), shape_of_value(&other));
         prop_assert_eq!(number(&one), number(&other));
-    }
-
-    #[test]
-    fn json_text_within_a_string_is_read_as_it_is_alone(one in any_json(), other in any_json()) {
-        let in_string = |value: &Value| {
-            let quoted = Value::from(value.to_string()).to_string();
-            quoted[1..quoted.len() - 1].to_owned()
-        };
-        let read = |text: WrittenText<'_>| {
-            let mut shape = Vec::new();
-            append_shape(text, &mut shape).unwrap();
-            let Numbers { value, .. } = numbers::of_json(text).unwrap();
-            assert_eq!(Some(value), numbers::of_prompt(text).map(|(whole, _)| whole));
-            (shape, value)
-        };
-        let (text, escaped, other_escaped) = (one.to_string(), in_string(&one), in_string(&other));
-        let (shape, number) = read(WrittenText::InString(escaped.as_bytes()));
-        let alone = read(WrittenText::Alone(text.as_bytes()));
-        prop_assert_eq!(&shape, &alone.0);
-        if !text.contains('\\') {
-            prop_assert_eq!(number, alone.1);
-        }
-        let (_, other_number) = read(WrittenText::InString(other_escaped.as_bytes()));
-        prop_assert_eq!(number == other_number, escaped == other_escaped);
     }
 }
 

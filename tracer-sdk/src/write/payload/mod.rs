@@ -3,7 +3,6 @@
 //! The value's own `Serialize` drives a serializer that writes straight into the caller's buffer; no tree is built.
 //! Whatever the value does — too deep, too large, endless, failing, panicking — the text is valid JSON.
 
-mod field_names;
 mod interrupted;
 mod keys;
 mod output;
@@ -17,7 +16,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
-use crate::loops::ValueNumbers;
 use crate::redact::Redactor;
 use output::Output;
 pub(crate) use output::name_of_non_finite;
@@ -41,49 +39,15 @@ pub(crate) struct WrittenValue {
     pub failed: bool,
 }
 
-/// Where JSON text goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum JsonPlace {
-    /// It is a text by itself.
-    Alone,
-    /// Into a JSON string, without the quotes around that: escaped as part of it.
-    InString,
-    /// Into a JSON string, unless it is a string, a number, a boolean or null, which are by themselves.
-    InStringUnlessScalar,
-}
-
 /// Appends `value` to `out` as JSON text, redacted and cut; at most [`MAX_VALUE_BYTES`].
 ///
 /// Never fails and never panics: what cannot be serialised is `"__UNSERIALIZABLE__"` in the text.
-#[cfg(test)]
 pub(crate) fn write_json<T: Serialize + ?Sized>(
     value: &T,
     redactor: &Redactor,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
     write_json_limited(value, redactor, MAX_VALUE_BYTES, out)
-}
-
-/// As [`write_json`], escaped in one pass for its place. What that adds does not count.
-pub(crate) fn write_json_in<T: Serialize + ?Sized>(
-    place: JsonPlace,
-    value: &T,
-    redactor: &Redactor,
-    out: &mut Vec<u8>,
-) -> WrittenValue {
-    write(place, value, redactor, (MAX_VALUE_BYTES, usize::MAX), None, out)
-}
-
-/// As [`write_json_in`] a string; `numbers` are those of the value then.
-pub(crate) fn write_numbered_json<T: Serialize + ?Sized>(
-    value: &T,
-    redactor: &Redactor,
-    numbers: &mut ValueNumbers,
-    out: &mut Vec<u8>,
-) -> WrittenValue {
-    numbers.begin();
-    let limits = (MAX_VALUE_BYTES, usize::MAX);
-    write(JsonPlace::InString, value, redactor, limits, Some(numbers), out)
 }
 
 /// As [`write_json`], with at most `max_bytes` of JSON text, and never less than [`MIN_VALUE_BYTES`].
@@ -104,27 +68,8 @@ pub(crate) fn write_json_cut<T: Serialize + ?Sized>(
     max_string: usize,
     out: &mut Vec<u8>,
 ) -> WrittenValue {
-    write(
-        JsonPlace::Alone,
-        value,
-        redactor,
-        (max_bytes, max_string),
-        None,
-        out,
-    )
-}
-
-fn write<T: Serialize + ?Sized>(
-    place: JsonPlace,
-    value: &T,
-    redactor: &Redactor,
-    (max_bytes, max_string): (usize, usize),
-    numbers: Option<&mut ValueNumbers>,
-    out: &mut Vec<u8>,
-) -> WrittenValue {
     let start = out.len();
-    let max_bytes = max_bytes.max(MIN_VALUE_BYTES);
-    let mut output = Output::new(out, redactor, place, max_bytes, max_string, numbers);
+    let mut output = Output::new(out, redactor, max_bytes.max(MIN_VALUE_BYTES), max_string);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| values::write_root(&mut output, value))) {
         // Dropping what the user's code panicked with could panic again.
         std::mem::forget(panic);
@@ -135,6 +80,6 @@ fn write<T: Serialize + ?Sized>(
         // Not reachable: `finish` fills an empty place. An empty text would not be JSON.
         out.extend_from_slice(b"null");
     }
-    written.is_plain_string = matches!(out.get(start), Some(b'"' | b'\\'));
+    written.is_plain_string = out.get(start) == Some(&b'"');
     written
 }

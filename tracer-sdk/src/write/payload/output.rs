@@ -2,17 +2,15 @@
 
 mod closing;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Serialize;
 
+use super::WrittenValue;
 use super::interrupted::{Interrupted, WriteResult};
-use super::{JsonPlace, WrittenValue, field_names};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
-use crate::loops::{self, ValueNumbers};
 use crate::redact::{Confidence, KeyVerdict, NameMeaning, NameRole, Neighbours, Redactor, prefix};
-use crate::write::escape::{push_escaped, push_escaped_twice};
+use crate::write::escape::push_string;
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
 pub(super) const MAX_DEPTH: usize = 10;
@@ -25,9 +23,6 @@ const RESERVE: usize = 128;
 
 /// A string is not cut to less than this; the rest is cut instead.
 const MIN_CUT_BYTES: usize = 64;
-
-/// With so much room a field's name fits, a marker in the place before it, and what is between them.
-const FIELD_ROOM: usize = 128;
 
 /// An open array or object.
 #[derive(Debug, Clone, Copy, Default)]
@@ -91,10 +86,6 @@ impl Hint {
 pub(super) struct Output<'a> {
     out: &'a mut Vec<u8>,
     redactor: &'a Redactor,
-    /// In a string once there is an array or an object.
-    place: JsonPlace,
-    /// How many bytes were added because quotes and backslashes in a string have a backslash before them; they do not count.
-    added: usize,
     /// Where the text may end, closing brackets not counted.
     limit: usize,
     /// The longest string, in bytes.
@@ -113,8 +104,6 @@ pub(super) struct Output<'a> {
     /// The value that was just interrupted has been replaced by a marker, and nothing is wrong.
     replaced: bool,
     written: WrittenValue,
-    /// Follows what is written.
-    numbers: Option<&'a mut ValueNumbers>,
 }
 
 impl<'a> Output<'a> {
@@ -123,17 +112,13 @@ impl<'a> Output<'a> {
     pub(super) fn new(
         out: &'a mut Vec<u8>,
         redactor: &'a Redactor,
-        place: JsonPlace,
         max_bytes: usize,
         max_string: usize,
-        numbers: Option<&'a mut ValueNumbers>,
     ) -> Self {
         let limit = out.len().saturating_add(max_bytes).saturating_sub(RESERVE);
         Self {
             out,
             redactor,
-            place,
-            added: 0,
             limit,
             max_string: max_string.min(redactor.max_field_bytes()).max(MIN_CUT_BYTES),
             open: [Container::default(); MAX_DEPTH],
@@ -145,25 +130,6 @@ impl<'a> Output<'a> {
             stopped: false,
             replaced: false,
             written: WrittenValue::default(),
-            numbers,
-        }
-    }
-
-    /// Something was written past the numbers.
-    #[inline]
-    fn give_numbers_up(&mut self) {
-        if let Some(numbers) = &mut self.numbers {
-            numbers.give_up();
-        }
-    }
-
-    /// The string from `start` on, quotes included, was written, and is a value.
-    #[inline]
-    fn number_string(&mut self, start: usize) {
-        let quote = self.quote_length();
-        if let Some(numbers) = &mut self.numbers {
-            let text = self.out.get(start + quote..self.out.len() - quote);
-            numbers.string(text.unwrap_or_default());
         }
     }
 
@@ -178,49 +144,23 @@ impl<'a> Output<'a> {
         self.open.get_mut(self.depth.checked_sub(1)?)
     }
 
-    /// The text is part of a JSON string: its quotes and backslashes have a backslash before them.
-    #[inline]
-    fn is_in_string(&self) -> bool {
-        self.place == JsonPlace::InString
-    }
-
-    /// Where the text ends, without the bytes that its place in a string adds.
-    #[inline]
-    fn length(&self) -> usize {
-        self.out.len() - self.added
-    }
-
     /// The most bytes of a string that can be of use.
     pub(super) fn longest_string(&self) -> usize {
         self.max_string
-            .min(self.limit.saturating_sub(self.length()).max(MIN_CUT_BYTES))
+            .min(self.limit.saturating_sub(self.out.len()).max(MIN_CUT_BYTES))
     }
 
     /// A number, `true`, `false` or `null`, as `value` prints it.
     pub(super) fn literal(&mut self, value: &(impl Serialize + ?Sized)) -> WriteResult {
-        let start = self.out.len();
-        self.value(|out| serde_json::to_writer(out, value).is_ok())?;
-        self.number_word(start);
-        Ok(())
-    }
-
-    /// The number or word from `start` on was written.
-    #[inline]
-    fn number_word(&mut self, start: usize) {
-        if let Some(numbers) = &mut self.numbers {
-            numbers.word(self.out.get(start..).unwrap_or_default());
-        }
+        self.value(|out| serde_json::to_writer(out, value).is_ok())
     }
 
     /// JSON text that is known to be valid.
     pub(super) fn verbatim(&mut self, text: &str) -> WriteResult {
-        let start = self.out.len();
         self.value(|out| {
             out.extend_from_slice(text.as_bytes());
             true
-        })?;
-        self.number_word(start);
-        Ok(())
+        })
     }
 
     /// A string, redacted and cut.
@@ -230,13 +170,11 @@ impl<'a> Output<'a> {
         }
         let role = self.role;
         self.count_node()?;
-        let start = self.out.len();
         let longest = self.longest_string();
         let is_harmless = self.redactor.role_of_harmless(text, longest).is_some();
-        if !(is_harmless && self.append(text, true)) {
+        if !(is_harmless && self.append(text)) {
             self.unknown_string(text, longest)?;
         }
-        self.number_string(start);
         self.awaiting = false;
         let in_array = self
             .depth
@@ -252,15 +190,15 @@ impl<'a> Output<'a> {
     /// Writes a string that is not known to be harmless, or for which there is little room.
     #[inline(never)]
     fn unknown_string(&mut self, text: &str, longest: usize) -> WriteResult {
-        let (cleaned, is_plain) = self.redactor.value(text, longest);
+        let cleaned = self.redactor.value(text, longest);
         self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
         self.written.truncated |= cleaned.truncated;
-        if !self.append(&cleaned.text, is_plain) {
-            let room = self.limit.saturating_sub(self.length());
+        if !self.append(&cleaned.text) {
+            let room = self.limit.saturating_sub(self.out.len());
             if room < MIN_CUT_BYTES {
                 return self.stop();
             }
-            self.append(&fitting(&cleaned.text, room), false);
+            self.append(&fitting(&cleaned.text, room));
             self.written.truncated = true;
         }
         Ok(())
@@ -298,20 +236,12 @@ impl<'a> Output<'a> {
     /// Puts the marker in the place of a value whose name came after it, unless that is a number or nothing.
     fn replace_written(&mut self, place: &ValuePlace, neighbours: Neighbours) -> bool {
         let range: Range<usize> = place.start as usize..place.end as usize;
-        let written = self.out.get(range.clone()).unwrap_or_default();
-        let value = if self.is_in_string() {
-            unescaped(written)
-        } else {
-            Cow::Borrowed(written)
-        };
-        let is_secret = match &*value {
+        let is_secret = match self.out.get(range.clone()).unwrap_or_default() {
             [b'"', text @ .., b'"'] => neighbours.hide(place.role, text) && text != REDACTED.as_bytes(),
             [b'[' | b'{', ..] => neighbours.hide_container(place.role),
             _ => false,
         };
         if is_secret {
-            self.added -= written.len() - value.len();
-            self.give_numbers_up();
             let behind = self.out.split_off(range.end);
             self.out.truncate(range.start);
             self.append_marker(REDACTED);
@@ -324,11 +254,9 @@ impl<'a> Output<'a> {
     /// A text of our own, which needs neither redaction nor an escape.
     pub(super) fn plain(&mut self, text: &str) -> WriteResult {
         self.count_node()?;
-        let start = self.out.len();
-        if !self.append(text, true) {
+        if !self.append(text) {
             return self.stop();
         }
-        self.number_string(start);
         self.awaiting = false;
         Ok(())
     }
@@ -360,12 +288,6 @@ impl<'a> Output<'a> {
             out.push(if is_object { b'{' } else { b'[' });
             true
         })?;
-        if let Some(numbers) = &mut self.numbers {
-            numbers.open(is_object);
-        }
-        if self.place == JsonPlace::InStringUnlessScalar {
-            self.place = JsonPlace::InString;
-        }
         if let Some(container) = self.open.get_mut(depth) {
             *container = Container {
                 is_object,
@@ -415,63 +337,29 @@ impl<'a> Output<'a> {
     /// Writes a key of the object at `depth`, and tells what it says about the value.
     pub(super) fn key(&mut self, depth: usize, key: &str) -> WriteResult<KeyVerdict> {
         self.back_to(depth)?;
-        let (start, added) = (self.out.len(), self.added);
+        let start = self.out.len();
         let had_items = self.top().is_some_and(|container| container.has_items);
         self.comma()?;
-        let key_start = self.out.len();
         let longest = self.longest_string();
         let harmless = self.redactor.role_of_harmless(key, longest);
         let (verdict, name, role, fits) = if let Some(role) = harmless {
-            (KeyVerdict::Keep, None, role, self.append(key, true))
+            (KeyVerdict::Keep, None, role, self.append(key))
         } else {
             let member = self.redactor.member(key, longest);
             self.written.redacted = self.written.redacted.saturating_add(member.key.redacted);
             self.written.truncated |= member.key.truncated;
-            let fits = self.append(&member.key.text, member.is_plain);
+            let fits = self.append(&member.key.text);
             (member.verdict, member.name, member.role, fits)
         };
         if !fits {
             self.out.truncate(start);
-            self.added = added;
             if let Some(container) = self.top() {
                 container.has_items = had_items;
             }
             return self.stop();
         }
-        let quote = self.quote_length();
-        if let Some(numbers) = &mut self.numbers {
-            let text = self.out.get(key_start + quote..self.out.len() - quote);
-            let text = text.unwrap_or_default();
-            numbers.key(loops::of_text(text), text.len());
-        }
         self.out.push(b':');
         Ok(self.begin_member(depth, verdict, name, role))
-    }
-
-    /// As [`key`](Self::key), for the name of a field.
-    pub(super) fn field(&mut self, depth: usize, name: &'static str) -> WriteResult<KeyVerdict> {
-        let id = self.redactor.id();
-        self.back_to(depth)?;
-        let has_room = self.length() + FIELD_ROOM <= self.limit;
-        if has_room && self.is_in_string() {
-            let written = field_names::with_known(id, name, |known| {
-                self.comma()?;
-                known.push(self.out);
-                self.added += 2;
-                if let Some(numbers) = &mut self.numbers {
-                    numbers.key(known.number, name.len());
-                }
-                Ok(self.begin_member(depth, KeyVerdict::Keep, None, known.role))
-            });
-            if let Some(verdict) = written {
-                return verdict;
-            }
-        }
-        let verdict = self.key(depth, name)?;
-        if let Some(role) = self.redactor.role_of_harmless(name, usize::MAX) {
-            field_names::remember(id, name, role);
-        }
-        Ok(verdict)
     }
 
     /// The key is written: what follows is its value.
@@ -523,7 +411,7 @@ impl<'a> Output<'a> {
     #[inline]
     fn comma(&mut self) -> WriteResult {
         self.fill();
-        if self.length() >= self.limit || self.nodes >= MAX_NODES {
+        if self.out.len() >= self.limit || self.nodes >= MAX_NODES {
             return self.stop();
         }
         if let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
@@ -543,7 +431,7 @@ impl<'a> Output<'a> {
     fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> WriteResult {
         self.count_node()?;
         let start = self.out.len();
-        if !write(self.out) || self.length() > self.limit {
+        if !write(self.out) || self.out.len() > self.limit {
             self.out.truncate(start);
             return self.stop();
         }
@@ -565,78 +453,22 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Appends a JSON string, unless the budget does not hold it; the text may be known to need no escape.
-    #[inline]
-    fn append(&mut self, text: &str, is_plain: bool) -> bool {
-        let (start, added) = (self.out.len(), self.added);
-        if is_plain {
-            self.out.reserve(text.len() + "\\\"\\\":".len());
-            self.quote();
-            self.out.extend_from_slice(text.as_bytes());
-            self.quote();
-        } else {
-            self.append_escaped(text);
-        }
-        let fits = self.length() <= self.limit;
+    /// Appends a JSON string, unless the budget does not hold it.
+    fn append(&mut self, text: &str) -> bool {
+        let start = self.out.len();
+        push_string(self.out, text);
+        let fits = self.out.len() <= self.limit;
         if !fits {
             self.out.truncate(start);
-            self.added = added;
         }
         fits
     }
 
-    #[inline(never)]
-    fn append_escaped(&mut self, text: &str) {
-        self.quote();
-        if self.is_in_string() {
-            self.added += push_escaped_twice(self.out, text.as_bytes());
-        } else {
-            push_escaped(self.out, text.as_bytes());
-        }
-        self.quote();
-    }
-
-    /// Appends the quote that begins or ends a string.
-    #[inline]
-    fn quote(&mut self) {
-        if self.is_in_string() {
-            self.out.extend_from_slice(b"\\\"");
-            self.added += 1;
-        } else {
-            self.out.push(b'"');
-        }
-    }
-
-    /// How many bytes [`quote`](Self::quote) appends.
-    #[inline]
-    fn quote_length(&self) -> usize {
-        1 + usize::from(self.is_in_string())
-    }
-
     fn stop<T>(&mut self) -> WriteResult<T> {
-        self.give_numbers_up();
         self.stopped = true;
         self.written.truncated = true;
         Err(Interrupted)
     }
-}
-
-/// What is within a JSON string.
-fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
-    if !text.contains(&b'\\') {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(backslash) = memchr::memchr(b'\\', rest) {
-        let (before, escape) = rest.split_at(backslash);
-        plain.extend_from_slice(before);
-        // JSON text has neither control characters nor anything else that is escaped by more than a backslash.
-        plain.extend(escape.get(1));
-        rest = escape.get(2..).unwrap_or_default();
-    }
-    plain.extend_from_slice(rest);
-    Cow::Owned(plain)
 }
 
 /// As much of `text` as takes at most `room` bytes as a JSON string, with the truncation marker at its end.

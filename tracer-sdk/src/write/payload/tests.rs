@@ -1,7 +1,6 @@
 //! What the JSON text of a value looks like, and what hostile values do to it.
 
 mod hostile;
-mod in_strings;
 mod like_serde_json;
 mod ordinary;
 mod raw;

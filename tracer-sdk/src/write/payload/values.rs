@@ -341,7 +341,7 @@ impl<'w, 'a> OpenContainer<'w, 'a> {
         if let Some(wrapped) = self.wrapped {
             return write_unwrapped(self.output, wrapped, value, self.verdict);
         }
-        self.verdict = self.output.field(self.depth, key)?;
+        self.verdict = self.output.key(self.depth, key)?;
         write_child(self.output, value, self.verdict)
     }
 

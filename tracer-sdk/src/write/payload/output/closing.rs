@@ -2,6 +2,7 @@
 
 use super::Output;
 use crate::format::names::markers::{TRUNCATED, UNSERIALIZABLE};
+use crate::write::escape::push_string;
 use crate::write::payload::WrittenValue;
 use crate::write::payload::interrupted::{Interrupted, WriteResult};
 
@@ -70,9 +71,6 @@ impl Output<'_> {
                 self.append_marker(marker);
             }
             self.out.push(if container.is_object { b'}' } else { b']' });
-            if let Some(numbers) = &mut self.numbers {
-                numbers.close();
-            }
         }
     }
 
@@ -92,9 +90,6 @@ impl Output<'_> {
     }
 
     pub(super) fn append_marker(&mut self, marker: &str) {
-        self.give_numbers_up();
-        self.quote();
-        self.out.extend_from_slice(marker.as_bytes());
-        self.quote();
+        push_string(self.out, marker);
     }
 }
