@@ -13,13 +13,3 @@ pub(super) const MAX_DEPTH: usize = 4;
 
 /// How many items of an array are looked at.
 pub(super) const MAX_ITEMS: usize = 3;
-
-/// The longest beginning of `text`, which is UTF-8, that has at most `length` bytes and ends at a character.
-pub(super) fn beginning(text: &[u8], length: usize) -> &[u8] {
-    if text.len() <= length {
-        return text;
-    }
-    let goes_on = |end: &usize| matches!(text.get(*end), Some(0x80..=0xbf));
-    let boundary = (0..=length.min(text.len())).rev().find(|end| !goes_on(end));
-    text.get(..boundary.unwrap_or(0)).unwrap_or_default()
-}

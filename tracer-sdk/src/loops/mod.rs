@@ -6,13 +6,10 @@
 mod asked;
 mod branch;
 mod detector;
-mod entries;
 mod limits;
 mod numbers;
-mod reader;
 mod shape;
 mod signature;
-mod tokens;
 mod trail;
 mod value;
 mod warning;

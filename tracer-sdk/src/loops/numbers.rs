@@ -1,24 +1,24 @@
 //! Two numbers of a JSON value: that of its shape, and that of the value itself (see [`super::value`]). Every tool call is
 //! compared by them, and few shapes are ever written.
 
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
 use super::asked::is_list_of_messages;
 use super::limits::{MAX_DEPTH, MAX_ITEMS};
-use super::tokens::{JsonTokens, ScalarType};
 use super::value::{self, EntriesHash, Items};
-
-/// What is nested deeper is one text: redaction leaves nothing so deep.
-const MAX_NUMBERED_DEPTH: usize = 32;
 
 /// The longest word in a shape, `float`, and the sign before it or behind it.
 const MAX_WORD_BYTES: usize = 6;
 
-/// The number of what a shape leaves out.
-const REST: u64 = of_type(ScalarType::Str) + 1;
-
-/// The number of a scalar's shape. That of `{}` is 0.
-const fn of_type(scalar: ScalarType) -> u64 {
-    scalar as u64 + 1
-}
+/// The numbers of the shapes of scalars, and of what a shape leaves out. That of `{}` is 0.
+const NULL: u64 = 1;
+const BOOL: u64 = 2;
+const INT: u64 = 3;
+const FLOAT: u64 = 4;
+const STR: u64 = 5;
+const REST: u64 = 6;
 
 /// The numbers of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,44 +32,28 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    #[inline]
-    fn of_string(text: &[u8]) -> Self {
+    /// Those of a scalar whose shape has the number `shape`.
+    fn of_scalar(shape: u64, value: u64) -> Self {
         Self {
-            shape: of_type(ScalarType::Str),
-            value: value::of_string(text),
-            shape_bytes: MAX_WORD_BYTES,
-        }
-    }
-
-    #[inline]
-    fn of_scalar(scalar: ScalarType, text: &[u8]) -> Self {
-        Self {
-            shape: of_type(scalar),
-            value: value::of_text(text),
+            shape,
+            value,
             shape_bytes: MAX_WORD_BYTES,
         }
     }
 
     /// Those of a value within `depth` containers.
-    #[inline]
     fn at_depth(self, depth: usize) -> Self {
         if depth < MAX_DEPTH {
             self
         } else {
-            Self {
-                shape: REST,
-                shape_bytes: MAX_WORD_BYTES,
-                ..self
-            }
+            Self::of_scalar(REST, self.value)
         }
     }
 }
 
 /// The numbers of the JSON value in `text`; `None` when that is not one JSON value.
 pub(crate) fn of_json(text: &[u8]) -> Option<Numbers> {
-    let mut reader = NumberReader(JsonTokens::new(text));
-    let numbers = reader.value(0)?;
-    reader.0.is_at_end().then_some(numbers)
+    read(text, None)
 }
 
 /// The number of the JSON value in `text`.
@@ -80,93 +64,127 @@ pub(crate) fn of_value(text: &[u8]) -> Option<u64> {
 /// The number of the prompt in `text`, which is JSON, and that of its last message; of one that is no list of messages, both
 /// are its own.
 pub(crate) fn of_prompt(text: &[u8]) -> Option<(u64, u64)> {
-    let mut reader = NumberReader(JsonTokens::new(text));
-    let (whole, last) = match reader.0.peek()? {
-        b'[' => reader.array(0)?,
-        b'{' => {
-            let mut last = None;
-            let whole = reader.object(0, |reader, key| {
-                let is_list = is_list_of_messages(key) && reader.0.peek() == Some(b'[');
-                if !is_list {
-                    return reader.value(1);
-                }
-                let (numbers, last_item) = reader.array(1)?;
-                last = last_item.or(last);
-                Some(numbers)
-            })?;
-            (whole, last)
-        }
-        _ => (reader.value(0)?, None),
-    };
-    let whole = whole.value;
-    reader.0.is_at_end().then_some((whole, last.unwrap_or(whole)))
+    let mut last = None;
+    let whole = read(text, Some(&mut last))?.value;
+    Some((whole, last.unwrap_or(whole)))
 }
 
-struct NumberReader<'a>(JsonTokens<'a>);
+fn read(text: &[u8], last: Option<&mut Option<u64>>) -> Option<Numbers> {
+    let mut text = serde_json::Deserializer::from_slice(text);
+    let numbers = Numbered { depth: 0, last }.deserialize(&mut text).ok()?;
+    text.end().ok()?;
+    Some(numbers)
+}
 
-impl NumberReader<'_> {
-    /// Reads a value within `depth` containers.
-    fn value(&mut self, depth: usize) -> Option<Numbers> {
-        let numbers = match self.0.peek()? {
-            b'{' | b'[' if depth >= MAX_NUMBERED_DEPTH => Numbers {
-                shape: REST,
-                value: value::of_text(self.0.skip()?),
-                shape_bytes: MAX_WORD_BYTES,
-            },
-            b'{' => self.object(depth, |reader, _| reader.value(depth + 1))?,
-            b'[' => self.array(depth)?.0,
-            first => {
-                let (scalar, text) = self.0.scalar(first)?;
-                match scalar {
-                    ScalarType::Str => Numbers::of_string(text),
-                    _ => Numbers::of_scalar(scalar, text),
-                }
-            }
-        };
-        Some(numbers.at_depth(depth))
+/// A value that is read within `depth` containers.
+struct Numbered<'l> {
+    depth: usize,
+    /// Where the number of the last item goes, if the value is an array or holds a list of messages.
+    last: Option<&'l mut Option<u64>>,
+}
+
+impl Numbered<'_> {
+    fn scalar<E>(&self, shape: u64, value: u64) -> Result<Numbers, E> {
+        Ok(Numbers::of_scalar(shape, value).at_depth(self.depth))
     }
 
-    /// Reads an object whose values `read` reads, each given its key.
-    #[inline]
-    fn object(
-        &mut self,
-        depth: usize,
-        mut read: impl FnMut(&mut Self, &[u8]) -> Option<Numbers>,
-    ) -> Option<Numbers> {
-        debug_assert!(depth < MAX_NUMBERED_DEPTH, "what is deeper is skipped");
-        let mut object = OpenNumbers::OBJECT;
-        self.0.expect(b'{')?;
-        let mut goes_on = !self.0.take(b'}');
-        while goes_on {
-            let (key, _) = self.0.string()?;
-            self.0.expect(b':')?;
-            let numbers = read(self, key)?;
-            object.key(key);
-            object.add(numbers);
-            goes_on = self.0.take(b',');
-            if !goes_on {
-                self.0.expect(b'}')?;
-            }
-        }
-        Some(object.numbers())
+    /// A number, `true`, `false` or `null`, by its text.
+    fn word<E: Error>(&self, shape: u64, word: impl serde::Serialize) -> Result<Numbers, E> {
+        // Longer than any number.
+        let mut text = [0; 40];
+        let mut rest = &mut text[..];
+        serde_json::to_writer(&mut rest, &word).map_err(E::custom)?;
+        let length = 40 - rest.len();
+        self.scalar(shape, value::of_text(text.get(..length).unwrap_or_default()))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Numbered<'_> {
+    type Value = Numbers;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Numbers, D::Error> {
+        source.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Numbered<'_> {
+    type Value = Numbers;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
     }
 
-    /// Reads an array; its numbers, and that of its last item.
-    fn array(&mut self, depth: usize) -> Option<(Numbers, Option<u64>)> {
+    fn visit_unit<E: Error>(self) -> Result<Numbers, E> {
+        self.word(NULL, ())
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Numbers, E> {
+        self.word(BOOL, value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Numbers, E> {
+        self.word(INT, value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Numbers, E> {
+        self.word(INT, value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Numbers, E> {
+        self.word(FLOAT, value)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Numbers, E> {
+        self.scalar(STR, value::of_string(text.as_bytes()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Numbers, A::Error> {
         let mut array = OpenNumbers::ARRAY;
         let mut last = None;
-        self.0.expect(b'[')?;
-        let mut goes_on = !self.0.take(b']');
-        while goes_on {
-            let item = self.value(depth + 1)?;
+        let depth = self.depth + 1;
+        while let Some(item) = items.next_element_seed(Numbered { depth, last: None })? {
             array.add(item);
             last = Some(item.value);
-            goes_on = self.0.take(b',');
-            if !goes_on {
-                self.0.expect(b']')?;
-            }
         }
-        Some((array.numbers(), last))
+        if let Some(place) = self.last {
+            *place = last.or(*place);
+        }
+        Ok(array.numbers().at_depth(self.depth))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Numbers, A::Error> {
+        let mut object = OpenNumbers::OBJECT;
+        let depth = self.depth + 1;
+        let mut list = self.last.filter(|_| self.depth == 0);
+        while let Some(is_list) = members.next_key_seed(Key(&mut object))? {
+            let last = list.as_deref_mut().filter(|_| is_list);
+            object.add(members.next_value_seed(Numbered { depth, last })?);
+        }
+        Ok(object.numbers().at_depth(self.depth))
+    }
+}
+
+/// A key of an object that is read; says whether it may be that of a list of messages.
+struct Key<'o>(&'o mut OpenNumbers);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<bool, D::Error> {
+        source.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = bool;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
+        self.0.key(key.as_bytes());
+        Ok(is_list_of_messages(key.as_bytes()))
     }
 }
 

@@ -2,35 +2,72 @@
 
 use serde_json::Value;
 
-use super::limits::{MAX_SHAPE_BYTES, REST, beginning};
-use super::reader::ShapeReader;
+use super::limits::{MAX_DEPTH, MAX_ITEMS, MAX_SHAPE_BYTES, REST};
+use crate::redact::character_boundary;
 
-/// The shape of a JSON value.
-pub(crate) fn shape_of_value(value: &Value) -> String {
-    let text = value.to_string();
-    let mut out = Vec::new();
-    // A `Value` prints itself as JSON, so there is a shape.
-    let _ = append_shape(text.as_bytes(), &mut out);
-    // Its parts are words and whole characters of the text.
-    String::from_utf8(out).unwrap_or_default()
+/// The shape of a JSON value, and whether it was cut.
+pub(super) fn shape_of_value(value: &Value) -> (String, bool) {
+    let mut shape = String::new();
+    push_shape(value, 0, &mut shape);
+    let is_long = shape.len() > MAX_SHAPE_BYTES;
+    if is_long {
+        shape.truncate(character_boundary(&shape, MAX_SHAPE_BYTES - REST.len()));
+        shape.push_str(REST);
+    }
+    (shape, is_long)
 }
 
-/// Appends the shape of the JSON value in `text`, and says whether it was cut; `None` when the text is not one JSON value, and
-/// `out` stays as it was.
+/// The shape of the JSON value in `text`, and whether it was cut; `None` when that is not one JSON value.
 ///
 /// Integers that do not fit 64 bits count as floats, because that is how they are parsed.
-pub(super) fn append_shape(text: &[u8], out: &mut Vec<u8>) -> Option<bool> {
-    let start = out.len();
-    if ShapeReader::new(text, out).read().is_none() {
-        out.truncate(start);
-        return None;
+pub(super) fn shape_of_json(text: &[u8]) -> Option<(String, bool)> {
+    Some(shape_of_value(&serde_json::from_slice(text).ok()?))
+}
+
+/// Appends the shape of a value within `depth` containers; once it is too long, parts may be missing.
+fn push_shape(value: &Value, depth: usize, shape: &mut String) {
+    if shape.len() > MAX_SHAPE_BYTES {
+        return;
     }
-    let is_long = out.len() - start > MAX_SHAPE_BYTES;
-    if is_long {
-        out.truncate(beginning(out, start + MAX_SHAPE_BYTES - REST.len()).len());
-        out.extend_from_slice(REST.as_bytes());
+    match value {
+        _ if depth >= MAX_DEPTH => shape.push_str(REST),
+        Value::Null => shape.push_str("null"),
+        Value::Bool(_) => shape.push_str("bool"),
+        Value::Number(number) if number.is_f64() => shape.push_str("float"),
+        Value::Number(_) => shape.push_str("int"),
+        Value::String(_) => shape.push_str("str"),
+        Value::Array(items) => {
+            shape.push('[');
+            let mut shapes: Vec<String> = Vec::new();
+            for item in items.iter().take(MAX_ITEMS) {
+                let mut of_item = String::new();
+                push_shape(item, depth + 1, &mut of_item);
+                if !shapes.contains(&of_item) {
+                    shapes.push(of_item);
+                }
+            }
+            shape.push_str(&shapes.join("|"));
+            if items.len() > MAX_ITEMS {
+                shape.push(',');
+                shape.push_str(REST);
+            }
+            shape.push(']');
+        }
+        Value::Object(members) => {
+            shape.push('{');
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(key, _)| key.as_str());
+            for (position, (key, value)) in members.into_iter().enumerate() {
+                if position > 0 {
+                    shape.push(',');
+                }
+                shape.push_str(key);
+                shape.push(':');
+                push_shape(value, depth + 1, shape);
+            }
+            shape.push('}');
+        }
     }
-    Some(is_long)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::limits::MAX_SHAPE_BYTES;
 use super::numbers;
-use super::shape::{append_shape, shape_of_value};
+use super::shape::{shape_of_json, shape_of_value};
 use super::value;
 use crate::format::{EventType, Payload, Record};
 
@@ -43,7 +43,7 @@ enum CallArguments<'a> {
     /// Too long to be kept.
     Long(&'a [u8]),
     /// Their shape, which had to be cut.
-    Shape(Vec<u8>),
+    Shape(String),
 }
 
 impl<'a> StepSignature<'a> {
@@ -78,13 +78,12 @@ impl<'a> StepSignature<'a> {
         } else {
             CallArguments::Long(text)
         };
-        if numbers.shape_bytes > MAX_SHAPE_BYTES {
-            let mut written = Vec::new();
-            if append_shape(text, &mut written) == Some(true) {
-                // What was left out does not count.
-                shape = value::of_text(&written);
-                signature.arguments = CallArguments::Shape(written);
-            }
+        if numbers.shape_bytes > MAX_SHAPE_BYTES
+            && let Some((written, true)) = shape_of_json(text)
+        {
+            // What was left out does not count.
+            shape = value::of_text(written.as_bytes());
+            signature.arguments = CallArguments::Shape(written);
         }
         signature.number = value::mix(signature.number, shape);
         (signature, Some(numbers.value))
@@ -94,13 +93,11 @@ impl<'a> StepSignature<'a> {
     /// `same` is what was kept of it.
     pub(super) fn read_long(&mut self, same: &KeptSignature) {
         if let CallArguments::Long(text) = self.arguments {
-            let mut shape = Vec::new();
-            if matches!(same.arguments, KeptArguments::Shape) {
-                shape.extend_from_slice(same.parts().1);
-            } else {
-                append_shape(text, &mut shape);
-            }
-            self.arguments = CallArguments::Shape(shape);
+            let shape = match same.arguments {
+                KeptArguments::Shape => Some(String::from_utf8_lossy(same.parts().1).into_owned()),
+                _ => shape_of_json(text).map(|(shape, _)| shape),
+            };
+            self.arguments = CallArguments::Shape(shape.unwrap_or_default());
         }
     }
 
@@ -146,7 +143,7 @@ impl KeptSignature {
         let (arguments, bytes) = match &signature.arguments {
             CallArguments::None | CallArguments::Long(_) => (KeptArguments::None, &[][..]),
             CallArguments::Json(text) => (KeptArguments::Json, *text),
-            CallArguments::Shape(shape) => (KeptArguments::Shape, shape.as_slice()),
+            CallArguments::Shape(shape) => (KeptArguments::Shape, shape.as_bytes()),
         };
         self.arguments = arguments;
         self.text.extend_from_slice(bytes);
@@ -171,14 +168,10 @@ impl KeptSignature {
             Beginning::Model => Some(EventType::LlmCall),
             Beginning::Tool => Some(EventType::ToolCall),
         };
-        let shape_of = |text| {
-            let mut shape = Vec::new();
-            append_shape(text, &mut shape).map(|_| Cow::Owned(shape))
-        };
         let shape = match self.arguments {
             KeptArguments::None => None,
-            KeptArguments::Json => shape_of(arguments),
-            KeptArguments::Shape => Some(Cow::Borrowed(arguments)),
+            KeptArguments::Json => shape_of_json(arguments).map(|(shape, _)| Cow::Owned(shape)),
+            KeptArguments::Shape => Some(String::from_utf8_lossy(arguments)),
         };
         let name = String::from_utf8_lossy(name);
         match event_type {
@@ -193,23 +186,19 @@ pub(crate) fn signature_of(record: &Record) -> String {
     match &record.payload {
         Payload::LlmCall { model, .. } => named(EventType::LlmCall, model, None),
         Payload::ToolCall { tool_name, args, .. } => {
-            let shape = (!args.is_null()).then(|| shape_of_value(args));
-            named(
-                EventType::ToolCall,
-                tool_name,
-                shape.as_deref().map(str::as_bytes),
-            )
+            let shape = (!args.is_null()).then(|| shape_of_value(args).0);
+            named(EventType::ToolCall, tool_name, shape.as_deref())
         }
         Payload::StateUpdate { .. } => EventType::StateUpdate.as_str().to_owned(),
         _ => String::new(),
     }
 }
 
-fn named(event_type: EventType, name: &str, shape: Option<&[u8]>) -> String {
+fn named(event_type: EventType, name: &str, shape: Option<&str>) -> String {
     let event_type = event_type.as_str();
     let name = if name.is_empty() { UNKNOWN } else { name };
     match shape {
-        Some(shape) => format!("{event_type}:{name} args:{}", String::from_utf8_lossy(shape)),
+        Some(shape) => format!("{event_type}:{name} args:{shape}"),
         None => format!("{event_type}:{name}"),
     }
 }

@@ -187,20 +187,11 @@ impl Redactor {
         }
     }
 
-    /// The role of a name that is known to be harmless and to have at most `max_bytes`.
-    #[inline]
-    pub(crate) fn role_of_harmless(&self, name: &str, max_bytes: usize) -> Option<NameRole> {
-        match key_cache::look(self.id, name) {
-            NameVerdict::Harmless(role) if name.len() <= max_bytes => Some(role),
-            _ => None,
-        }
-    }
-
     /// The key of a member, cut to `max_bytes`, and what it says about the value.
     pub(crate) fn member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
-        match self.role_of_harmless(key, max_bytes) {
-            Some(role) => Member::harmless(key, role),
-            None => self.unknown_member(self.id, key, max_bytes),
+        match key_cache::look(self.id, key) {
+            NameVerdict::Harmless(role) if key.len() <= max_bytes => Member::harmless(key, role),
+            _ => self.unknown_member(key, max_bytes),
         }
     }
 
@@ -213,12 +204,12 @@ impl Redactor {
         match key_cache::look(self.id, text) {
             NameVerdict::Harmless(_) => Cleaned::unchanged(text),
             NameVerdict::Another => self.clean_to(text, max_bytes),
-            NameVerdict::Nothing => self.unknown_member(self.id, text, max_bytes).key,
+            NameVerdict::Nothing => self.unknown_member(text, max_bytes).key,
         }
     }
 
     #[inline(never)]
-    fn unknown_member<'a>(&self, id: RedactorId, key: &'a str, max_bytes: usize) -> Member<'a> {
+    fn unknown_member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
         let verdict = self.key(key);
         let name = self.name_of_member(key);
         let says_nothing = verdict == KeyVerdict::Keep && name.is_none();
@@ -233,7 +224,7 @@ impl Redactor {
             },
         };
         if says_nothing && member.key == Cleaned::unchanged(key) {
-            key_cache::remember(id, key, member.role);
+            key_cache::remember(self.id, key, member.role);
         }
         member
     }

@@ -7,14 +7,10 @@ use super::super::limits::{MAX_DEPTH, MAX_ITEMS};
 use super::super::numbers;
 use super::*;
 
-fn shape_of_json(text: &str) -> Option<String> {
-    let mut out = Vec::new();
-    append_shape(text.as_bytes(), &mut out)?;
-    String::from_utf8(out).ok()
-}
-
 fn shape(text: &str) -> String {
-    shape_of_json(text).unwrap_or_else(|| panic!("not JSON: {text}"))
+    shape_of_json(text.as_bytes())
+        .unwrap_or_else(|| panic!("not JSON: {text}"))
+        .0
 }
 
 #[test]
@@ -66,18 +62,10 @@ fn what_is_deeper_than_four_levels_is_left_out() {
 }
 
 #[test]
-fn a_very_deep_text_is_no_problem_because_it_is_skipped() {
-    let text = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(shape(&text), "[[[[...]]]]");
-}
-
-#[test]
-fn what_is_not_one_json_value_has_no_shape_and_leaves_the_text_alone() {
-    for text in ["", "{", "{]", "[1,", "1 2", "nul", r#"{"a" 1}"#, "[1] x"] {
-        assert_eq!(shape_of_json(text), None, "{text:?}");
-        let mut out = b"kept".to_vec();
-        assert_eq!(append_shape(text.as_bytes(), &mut out), None);
-        assert_eq!(out, b"kept");
+fn what_is_not_one_json_value_has_neither_shape_nor_number() {
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    for text in ["", "{", "{]", "[1,", "1 2", "nul", r#"{"a" 1}"#, "[1] x", &deep] {
+        assert_eq!(shape_of_json(text.as_bytes()), None, "{text:?}");
         assert_eq!(numbers::of_json(text.as_bytes()), None);
     }
 }
@@ -102,25 +90,9 @@ fn a_huge_object_gives_the_same_bounded_shape_in_any_order() {
 }
 
 #[test]
-fn working_memory_stays_bounded_whatever_the_value() {
-    let long_key = "é".repeat(100_000);
-    let entry = |number: u32| format!("\"{number}{long_key}\":{{\"{long_key}\":[{{\"{long_key}\":1}}]}}");
-    let entries: Vec<String> = (0..200).map(entry).collect();
-    let object = format!("{{{}}}", entries.join(","));
-    let mut out = Vec::new();
-    assert!(append_shape(object.as_bytes(), &mut out).is_some());
-    assert!(out.len() <= MAX_SHAPE_BYTES);
-    assert!(out.capacity() <= 64 * MAX_SHAPE_BYTES, "{}", out.capacity());
-}
-
-#[test]
-fn shapes_are_appended_and_each_is_bounded_on_its_own() {
-    let long = json!({ "k".repeat(5000): 1 });
-    let mut out = b"args:".to_vec();
-    assert!(append_shape(long.to_string().as_bytes(), &mut out).is_some());
-    assert_eq!(out.len(), "args:".len() + MAX_SHAPE_BYTES);
-    assert!(append_shape(br#"{"b": 1, "a": 1}"#, &mut out).is_some());
-    assert!(out.ends_with(b"...{a:int,b:int}"));
+fn a_long_shape_is_cut_at_a_character() {
+    let (shape, is_cut) = shape_of_value(&json!({ "é".repeat(5000): 1 }));
+    assert!(is_cut && shape.ends_with("é...") && shape.len() <= MAX_SHAPE_BYTES);
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -179,15 +151,13 @@ proptest! {
     fn text_and_value_have_the_shape_that_the_rules_give(value in any_json()) {
         let expected = by_the_letter(&value, 0);
         prop_assume!(expected.len() <= MAX_SHAPE_BYTES);
-        prop_assert_eq!(&shape_of_value(&value), &expected);
-        prop_assert_eq!(shape_of_json(&value.to_string()), Some(expected));
+        prop_assert_eq!(shape_of_json(value.to_string().as_bytes()), Some((expected, false)));
     }
 
     #[test]
     fn a_text_that_is_almost_json_is_survived(text in r#"[\[\]{}",:01ae. -]{0,40}"#) {
-        if let Some(shape) = shape_of_json(&text) {
-            prop_assert!(shape.len() <= MAX_SHAPE_BYTES);
-        }
+        let shape = shape_of_json(text.as_bytes());
+        prop_assert_eq!(shape.is_some(), numbers::of_json(text.as_bytes()).is_some());
     }
 }
 
@@ -275,13 +245,6 @@ fn shapes_of_every_kind_have_numbers_of_their_own() {
 }
 
 #[test]
-fn a_very_deep_value_has_a_number_too() {
-    let deep = |leaf: &str| format!("{}{leaf}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(number(&deep("1")), number(&deep("1")));
-    assert_ne!(number(&deep("1")), number(&deep("2")));
-}
-
-#[test]
 fn the_last_message_of_a_prompt_is_the_last_of_its_list() {
     let last = |text: &str| numbers::of_prompt(text.as_bytes()).unwrap().1;
     let message = number(r#"{"role":"user","content":"and now?"}"#);
@@ -309,7 +272,7 @@ proptest! {
         };
         let is_same = shape_of_value(&one) == shape_of_value(&other);
         let most = numbers::of_json(one.to_string().as_bytes()).unwrap().shape_bytes;
-        prop_assert!(shape_of_value(&one).len() <= most);
+        prop_assert!(shape_of_value(&one).0.len() <= most);
         prop_assert_eq!(number(&one) == number(&other), is_same);
         // The same with other scalars.
         let other = with_other_scalars(&one);

@@ -171,25 +171,6 @@ impl<'a> Output<'a> {
         let role = self.role;
         self.count_node()?;
         let longest = self.longest_string();
-        let is_harmless = self.redactor.role_of_harmless(text, longest).is_some();
-        if !(is_harmless && self.append(text)) {
-            self.unknown_string(text, longest)?;
-        }
-        self.awaiting = false;
-        let in_array = self
-            .depth
-            .checked_sub(1)
-            .and_then(|top| self.open.get(top))
-            .is_some_and(|container| !container.is_object);
-        if in_array || role.is_name() {
-            self.name_neighbour(text, role);
-        }
-        Ok(())
-    }
-
-    /// Writes a string that is not known to be harmless, or for which there is little room.
-    #[inline(never)]
-    fn unknown_string(&mut self, text: &str, longest: usize) -> WriteResult {
         let cleaned = self.redactor.value(text, longest);
         self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
         self.written.truncated |= cleaned.truncated;
@@ -200,6 +181,15 @@ impl<'a> Output<'a> {
             }
             self.append(&fitting(&cleaned.text, room));
             self.written.truncated = true;
+        }
+        self.awaiting = false;
+        let in_array = self
+            .depth
+            .checked_sub(1)
+            .and_then(|top| self.open.get(top))
+            .is_some_and(|container| !container.is_object);
+        if in_array || role.is_name() {
+            self.name_neighbour(text, role);
         }
         Ok(())
     }
@@ -341,16 +331,10 @@ impl<'a> Output<'a> {
         let had_items = self.top().is_some_and(|container| container.has_items);
         self.comma()?;
         let longest = self.longest_string();
-        let harmless = self.redactor.role_of_harmless(key, longest);
-        let (verdict, name, role, fits) = if let Some(role) = harmless {
-            (KeyVerdict::Keep, None, role, self.append(key))
-        } else {
-            let member = self.redactor.member(key, longest);
-            self.written.redacted = self.written.redacted.saturating_add(member.key.redacted);
-            self.written.truncated |= member.key.truncated;
-            let fits = self.append(&member.key.text);
-            (member.verdict, member.name, member.role, fits)
-        };
+        let member = self.redactor.member(key, longest);
+        self.written.redacted = self.written.redacted.saturating_add(member.key.redacted);
+        self.written.truncated |= member.key.truncated;
+        let fits = self.append(&member.key.text);
         if !fits {
             self.out.truncate(start);
             if let Some(container) = self.top() {
@@ -359,25 +343,13 @@ impl<'a> Output<'a> {
             return self.stop();
         }
         self.out.push(b':');
-        Ok(self.begin_member(depth, verdict, name, role))
-    }
-
-    /// The key is written: what follows is its value.
-    #[inline]
-    fn begin_member(
-        &mut self,
-        depth: usize,
-        verdict: KeyVerdict,
-        name: Option<NameMeaning>,
-        role: NameRole,
-    ) -> KeyVerdict {
         self.awaiting = true;
-        self.role = role;
-        self.hint = name.map(Hint::Member);
-        if role.is_value() {
-            self.beside_name(depth, role);
+        self.role = member.role;
+        self.hint = member.name.map(Hint::Member);
+        if member.role.is_value() {
+            self.beside_name(depth, member.role);
         }
-        verdict
+        Ok(member.verdict)
     }
 
     /// A value is about to be written in the object at `depth` that members before or after it may name.
