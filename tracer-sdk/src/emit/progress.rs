@@ -67,7 +67,7 @@ impl BranchLoops {
     fn observe(
         &mut self,
         branch: SpanId,
-        signature: StepSignature<'_>,
+        signature: &StepSignature<'_>,
         asked: Asked,
         id: SpanId,
     ) -> Option<SpanLoop> {
@@ -157,7 +157,7 @@ impl RunProgress {
         }
         let mut warning = None;
         if let Some((signature, asked)) = written.signature {
-            warning = self.loops.observe(written.branch, signature, asked, written.id);
+            warning = self.loops.observe(written.branch, &signature, asked, written.id);
             if warning.is_none() {
                 self.loop_goes_on(written.branch);
             }

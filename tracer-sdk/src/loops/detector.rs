@@ -94,7 +94,7 @@ impl<Id: Clone> LoopDetector<Id> {
     pub(crate) fn observe(
         &mut self,
         warned: &mut WarnedPatterns,
-        mut signature: StepSignature<'_>,
+        signature: &StepSignature<'_>,
         asked: Asked,
         id: Id,
     ) -> Option<LoopWarning<Id>> {
@@ -109,15 +109,7 @@ impl<Id: Clone> LoopDetector<Id> {
             before.id = id;
             return None;
         }
-        if signature.is_long()
-            && let Some(same) = self
-                .records
-                .iter()
-                .rfind(|record| record.signature == signature.number)
-        {
-            signature.read_long(&same.written);
-        }
-        self.push(&signature, asked, id);
+        self.push(signature, asked, id);
         let period = self.period(Observed::looks_like);
         let goes_on = period.is_some() && period == self.current.map(|current| current.period);
         self.current = self.streak(self.current, period, Observed::looks_like);

@@ -9,9 +9,6 @@ use super::asked::is_list_of_messages;
 use super::limits::{MAX_DEPTH, MAX_ITEMS};
 use super::value::{self, EntriesHash, Items};
 
-/// The longest word in a shape, `float`, and the sign before it or behind it.
-const MAX_WORD_BYTES: usize = 6;
-
 /// The numbers of the shapes of scalars, and of what a shape leaves out. That of `{}` is 0.
 const NULL: u64 = 1;
 const BOOL: u64 = 2;
@@ -27,26 +24,15 @@ pub(crate) struct Numbers {
     pub(super) shape: u64,
     /// The same for equal values.
     pub(super) value: u64,
-    /// As long as the shape is when it is written, or longer.
-    pub(super) shape_bytes: usize,
 }
 
 impl Numbers {
-    /// Those of a scalar whose shape has the number `shape`.
-    fn of_scalar(shape: u64, value: u64) -> Self {
-        Self {
-            shape,
-            value,
-            shape_bytes: MAX_WORD_BYTES,
-        }
-    }
-
     /// Those of a value within `depth` containers.
     fn at_depth(self, depth: usize) -> Self {
         if depth < MAX_DEPTH {
             self
         } else {
-            Self::of_scalar(REST, self.value)
+            Self { shape: REST, ..self }
         }
     }
 }
@@ -84,18 +70,16 @@ struct Numbered<'l> {
 }
 
 impl Numbered<'_> {
-    fn scalar<E>(&self, shape: u64, value: u64) -> Result<Numbers, E> {
-        Ok(Numbers::of_scalar(shape, value).at_depth(self.depth))
-    }
-
     /// A number, `true`, `false` or `null`, by its text.
     fn word<E: Error>(&self, shape: u64, word: impl serde::Serialize) -> Result<Numbers, E> {
         // Longer than any number.
         let mut text = [0; 40];
         let mut rest = &mut text[..];
         serde_json::to_writer(&mut rest, &word).map_err(E::custom)?;
-        let length = 40 - rest.len();
-        self.scalar(shape, value::of_text(text.get(..length).unwrap_or_default()))
+        let left = rest.len();
+        let written = text.get(..text.len() - left).unwrap_or_default();
+        let value = value::of_text(written);
+        Ok(Numbers { shape, value }.at_depth(self.depth))
     }
 }
 
@@ -135,7 +119,8 @@ impl<'de> Visitor<'de> for Numbered<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Numbers, E> {
-        self.scalar(STR, value::of_string(text.as_bytes()))
+        let (shape, value) = (STR, value::of_string(text.as_bytes()));
+        Ok(Numbers { shape, value }.at_depth(self.depth))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Numbers, A::Error> {
@@ -155,9 +140,9 @@ impl<'de> Visitor<'de> for Numbered<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Numbers, A::Error> {
         let mut object = OpenNumbers::OBJECT;
         let depth = self.depth + 1;
-        let mut list = self.last.filter(|_| self.depth == 0);
+        let mut messages = self.last.filter(|_| self.depth == 0);
         while let Some(is_list) = members.next_key_seed(Key(&mut object))? {
-            let last = list.as_deref_mut().filter(|_| is_list);
+            let last = messages.as_deref_mut().filter(|_| is_list);
             object.add(members.next_value_seed(Numbered { depth, last })?);
         }
         Ok(object.numbers().at_depth(self.depth))
@@ -201,11 +186,11 @@ impl DistinctShapes {
         items: 0,
     };
 
-    /// Adds the next one, and says whether it is one of those that are shown.
-    fn add(&mut self, shape: u64) -> bool {
-        let place = self.first.get_mut(self.items);
+    fn add(&mut self, shape: u64) {
+        if let Some(place) = self.first.get_mut(self.items) {
+            *place = shape;
+        }
         self.items = (self.items + 1).min(MAX_ITEMS + 1);
-        place.map(|place| *place = shape).is_some()
     }
 
     fn number(&self) -> u64 {
@@ -225,13 +210,7 @@ impl DistinctShapes {
 
 /// The numbers of an array or object that is open.
 #[derive(Debug, Clone, Copy)]
-struct OpenNumbers {
-    parts: OpenParts,
-    shape_bytes: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum OpenParts {
+enum OpenNumbers {
     Object {
         key: u64,
         shapes: EntriesHash,
@@ -244,58 +223,41 @@ enum OpenParts {
 }
 
 impl OpenNumbers {
-    const OBJECT: Self = Self {
-        parts: OpenParts::Object {
-            key: 0,
-            shapes: EntriesHash::NONE,
-            values: EntriesHash::NONE,
-        },
-        shape_bytes: 2,
+    const OBJECT: Self = Self::Object {
+        key: 0,
+        shapes: EntriesHash::NONE,
+        values: EntriesHash::NONE,
     };
-    const ARRAY: Self = Self {
-        parts: OpenParts::Array {
-            shapes: DistinctShapes::NONE,
-            values: Items::NONE,
-        },
-        // The brackets, and what stands for the items that are left out.
-        shape_bytes: 6,
+    const ARRAY: Self = Self::Array {
+        shapes: DistinctShapes::NONE,
+        values: Items::NONE,
     };
 
     /// The key of the value that comes next.
     fn key(&mut self, text: &[u8]) {
-        if let OpenParts::Object { key, .. } = &mut self.parts {
+        if let Self::Object { key, .. } = self {
             *key = value::of_text(text);
-            self.shape_bytes = self.shape_bytes.saturating_add(text.len() + 1);
         }
     }
 
-    #[inline]
     fn add(&mut self, numbers: Numbers) {
-        let is_shown = match &mut self.parts {
-            OpenParts::Object { key, shapes, values } => {
+        match self {
+            Self::Object { key, shapes, values } => {
                 shapes.add(*key, numbers.shape);
                 values.add(*key, numbers.value);
-                true
             }
-            OpenParts::Array { shapes, values } => {
+            Self::Array { shapes, values } => {
+                shapes.add(numbers.shape);
                 values.add(numbers.value);
-                shapes.add(numbers.shape)
             }
-        };
-        if is_shown {
-            self.shape_bytes = self.shape_bytes.saturating_add(numbers.shape_bytes + 1);
         }
     }
 
     fn numbers(&self) -> Numbers {
-        let (shape, value) = match &self.parts {
-            OpenParts::Object { shapes, values, .. } => (shapes.number(), values.number()),
-            OpenParts::Array { shapes, values } => (shapes.number(), values.number()),
+        let (shape, value) = match self {
+            Self::Object { shapes, values, .. } => (shapes.number(), values.number()),
+            Self::Array { shapes, values } => (shapes.number(), values.number()),
         };
-        Numbers {
-            shape,
-            value,
-            shape_bytes: self.shape_bytes,
-        }
+        Numbers { shape, value }
     }
 }

@@ -11,8 +11,9 @@ use crate::format::{EventType, Payload, Record};
 /// The name of a model or tool without one.
 const UNKNOWN: &str = "UNKNOWN";
 
-/// The longest arguments that are kept as they are until a warning wants their shape, in bytes.
-const MAX_KEPT_BYTES: usize = 1024;
+/// The longest arguments that are kept as they are until a warning wants their shape, in bytes. A shape, with at most twice as many
+/// and one, is not cut.
+const MAX_KEPT_BYTES: usize = MAX_SHAPE_BYTES / 2 - 1;
 
 /// The signature of a record: `LLM_CALL:<model>`, `TOOL_CALL:<tool>` with ` args:<shape>` where arguments are present, or its
 /// record type. An empty model or tool is `UNKNOWN`.
@@ -40,9 +41,7 @@ enum Beginning {
 enum CallArguments<'a> {
     None,
     Json(&'a [u8]),
-    /// Too long to be kept.
-    Long(&'a [u8]),
-    /// Their shape, which had to be cut.
+    /// The shape of those that are too long to be kept.
     Shape(String),
 }
 
@@ -73,36 +72,17 @@ impl<'a> StepSignature<'a> {
             return (signature, None);
         };
         let mut shape = numbers.shape;
-        signature.arguments = if text.len() <= MAX_KEPT_BYTES {
-            CallArguments::Json(text)
-        } else {
-            CallArguments::Long(text)
-        };
-        if numbers.shape_bytes > MAX_SHAPE_BYTES
-            && let Some((written, true)) = shape_of_json(text)
-        {
-            // What was left out does not count.
-            shape = value::of_text(written.as_bytes());
+        if text.len() <= MAX_KEPT_BYTES {
+            signature.arguments = CallArguments::Json(text);
+        } else if let Some((written, is_cut)) = shape_of_json(text) {
+            if is_cut {
+                // What was left out does not count.
+                shape = value::of_text(written.as_bytes());
+            }
             signature.arguments = CallArguments::Shape(written);
         }
         signature.number = value::mix(signature.number, shape);
         (signature, Some(numbers.value))
-    }
-
-    /// Reads the shape of arguments that are too long to be kept: the signature has come before, and a warning may want it.
-    /// `same` is what was kept of it.
-    pub(super) fn read_long(&mut self, same: &KeptSignature) {
-        if let CallArguments::Long(text) = self.arguments {
-            let shape = match same.arguments {
-                KeptArguments::Shape => Some(String::from_utf8_lossy(same.parts().1).into_owned()),
-                _ => shape_of_json(text).map(|(shape, _)| shape),
-            };
-            self.arguments = CallArguments::Shape(shape.unwrap_or_default());
-        }
-    }
-
-    pub(super) fn is_long(&self) -> bool {
-        matches!(self.arguments, CallArguments::Long(_))
     }
 
     fn named(begins: Beginning, name: &'a str) -> Self {
@@ -141,7 +121,7 @@ impl KeptSignature {
         self.begins = signature.begins;
         self.name_bytes = signature.name.len();
         let (arguments, bytes) = match &signature.arguments {
-            CallArguments::None | CallArguments::Long(_) => (KeptArguments::None, &[][..]),
+            CallArguments::None => (KeptArguments::None, &[][..]),
             CallArguments::Json(text) => (KeptArguments::Json, *text),
             CallArguments::Shape(shape) => (KeptArguments::Shape, shape.as_bytes()),
         };
@@ -231,20 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_of_long_arguments_is_read_when_they_come_again() {
-        let text = format!(r#"{{"a":"{}"}}"#, "t".repeat(MAX_KEPT_BYTES));
+    fn long_arguments_of_one_shape_have_one_signature() {
+        let long = format!(r#"{{"a":"{}"}}"#, "t".repeat(MAX_KEPT_BYTES));
         let of = |text| StepSignature::of_tool("read", Some(text)).0;
-        let [mut long, short] = [of(text.as_bytes()), of(br#"{"a":"t"}"#)];
-        assert!(long.is_long() && !short.is_long());
+        let [long, short] = [of(long.as_bytes()), of(br#"{"a":"t"}"#)];
         assert_eq!(long.number, short.number);
-        let mut kept = KeptSignature::default();
-        kept.keep(&short);
-        long.read_long(&kept);
         assert_eq!(written(&long), "TOOL_CALL:read args:{a:str}");
-        kept.keep(&long);
-        let mut again = of(text.as_bytes());
-        again.read_long(&kept);
-        assert_eq!(written(&again), "TOOL_CALL:read args:{a:str}");
+        assert_eq!(written(&short), "TOOL_CALL:read args:{a:str}");
     }
 
     #[test]

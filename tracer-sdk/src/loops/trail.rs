@@ -245,7 +245,7 @@ impl Trail {
                 let entry = self.entries.get(*place)?;
                 let _ = detector.observe(
                     &mut warned,
-                    StepSignature::stored(&entry.signature),
+                    &StepSignature::stored(&entry.signature),
                     entry.asked,
                     *place,
                 );
@@ -264,7 +264,7 @@ impl Trail {
             for entry in branch.places.iter().filter_map(|place| self.entries.get(*place)) {
                 let _ = detector.observe(
                     &mut warned,
-                    StepSignature::stored(&entry.signature),
+                    &StepSignature::stored(&entry.signature),
                     entry.asked,
                     (),
                 );

@@ -45,7 +45,7 @@ fn observe<Id: Clone>(
 ) -> Option<LoopWarning<Id>> {
     detector
         .detector
-        .observe(&mut detector.warned, StepSignature::stored(signature), asked, id)
+        .observe(&mut detector.warned, &StepSignature::stored(signature), asked, id)
 }
 
 /// Feeds each character as a signature, with its position as the ID.
