@@ -1,8 +1,6 @@
 //! What the spans of this emitter have in common: the words of their status, how errors and operations are written, and
 //! names that structure must not use.
 
-use std::borrow::Cow;
-
 use super::error::ErrorInfo;
 use crate::format::EventType;
 use crate::format::names::{self, events, span_names};
@@ -36,10 +34,10 @@ pub(crate) fn exception_event(draft: &mut Draft, error: &ErrorInfo, at: EventTim
 }
 
 /// A structural span must not be taken for a state or a loop warning, which readers know by their names.
-pub(crate) fn structural_name(name: Cow<'_, str>) -> Cow<'_, str> {
-    match name.as_ref() {
-        span_names::STATE => Cow::Borrowed("state()"),
-        span_names::LOOP_WARNING => Cow::Borrowed("loop_warning()"),
+pub(crate) fn structural_name(name: &str) -> &str {
+    match name {
+        span_names::STATE => "state()",
+        span_names::LOOP_WARNING => "loop_warning()",
         _ => name,
     }
 }

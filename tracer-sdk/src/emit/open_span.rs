@@ -1,6 +1,5 @@
 //! A span in progress: what recorders, timed spans and attributes put together until it ends.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,7 +93,7 @@ struct SpanPlace {
 
 #[derive(Debug, Default)]
 struct SpanContent {
-    name: Cow<'static, str>,
+    name: String,
     draft: Draft,
     /// When it was started; `None` for a span that is recorded after the fact.
     start: Option<Timestamp>,
@@ -153,7 +152,7 @@ impl SpanState {
         let Self { place, content } = self;
         // Field by field: moving all of them costs as much as writing an attribute.
         *place = None;
-        content.name = Cow::Borrowed("");
+        content.name.clear();
         content.draft.clear();
         content.start = None;
         content.duration = Duration::ZERO;
@@ -193,7 +192,7 @@ impl OpenSpan {
             }
             _ => None,
         };
-        let mut span = Self::in_place(context, event_type, Cow::Owned(name.to_owned()));
+        let mut span = Self::in_place(context, event_type, name);
         let Some(SpanState {
             place: Some(place),
             content,
@@ -220,7 +219,7 @@ impl OpenSpan {
 
     /// The span of a library under a context: what it is follows from what the library says of it.
     #[cfg(feature = "tracing")]
-    pub(crate) fn of_library(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
+    pub(crate) fn of_library(context: Context, event_type: EventType, name: &str) -> Self {
         let mut span = Self::in_place(context, event_type, name);
         if let Some(state) = span.0.as_deref_mut() {
             state.content.library = Some(Box::default());
@@ -228,18 +227,15 @@ impl OpenSpan {
         span
     }
 
-    fn in_place(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
+    fn in_place(context: Context, event_type: EventType, name: &str) -> Self {
         let run = &context.run;
-        let name = match run.redactor.text(&name) {
-            Cow::Borrowed(_) => name,
-            Cow::Owned(redacted) => Cow::Owned(redacted),
-        };
+        let redacted = run.redactor.text(name);
         let name = match event_type {
-            EventType::Unknown => structural_name(name),
-            _ => name,
+            EventType::Unknown => structural_name(&redacted),
+            _ => &redacted,
         };
         let mut state = take_span();
-        state.content.name = name;
+        state.content.name.push_str(name);
         state.place = Some(SpanPlace {
             id: run.new_span_id(),
             context,
@@ -567,9 +563,9 @@ impl SpanPlace {
     fn open(&self, content: &mut SpanContent, on_drop: OnDrop) {
         let run = &self.context.run;
         let start = run.clock.now();
-        let entry = OpenEntry {
+        let entry = |name| OpenEntry {
             parent: self.context.span,
-            name: content.name.clone(),
+            name,
             event_type: self.event_type,
             start,
             is_holder: self.event_type != EventType::LlmCall,
@@ -579,7 +575,7 @@ impl SpanPlace {
             #[cfg(feature = "tracing")]
             is_library: content.library.is_some(),
         };
-        if run.add_open(self.id, entry) {
+        if run.add_open(self.id, &content.name, entry) {
             self.begins_branch.store(true, Ordering::Relaxed);
         }
         content.start = Some(start);

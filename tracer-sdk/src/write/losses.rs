@@ -1,7 +1,7 @@
 //! What a run lost: how many spans, why the first one, those of them that others name as their parent, and parts of records.
 
-use std::borrow::Cow;
 use std::fmt::Display;
+use std::sync::Arc;
 
 use super::draft::cut_to;
 use crate::format::{Dropped, SpanId, Timestamp};
@@ -11,7 +11,7 @@ use crate::format::{Dropped, SpanId, Timestamp};
 pub(crate) struct LostParent {
     pub(crate) id: SpanId,
     pub(crate) parent: SpanId,
-    pub(crate) name: Cow<'static, str>,
+    pub(crate) name: Arc<str>,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
 }
@@ -54,7 +54,7 @@ impl Losses {
     pub(crate) fn keep_parent(&mut self, mut parent: LostParent) {
         if self.parents.len() < MAX_LOST_PARENTS {
             if parent.name.len() > MAX_NAME_BYTES {
-                parent.name = cut_to(&parent.name, MAX_NAME_BYTES).to_owned().into();
+                parent.name = cut_to(&parent.name, MAX_NAME_BYTES).into();
             }
             self.parents.push(parent);
         } else {

@@ -1,8 +1,8 @@
 //! The timed spans of a run that have started and not ended, and how `.live` tells them (decisions, section 5).
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
 use super::escape::push_string;
 use crate::format::{EventType, SpanId, Timestamp};
@@ -15,7 +15,7 @@ pub(crate) type OpenEntries = HashMap<SpanId, OpenEntry, BuildHasherDefault<IdHa
 #[expect(clippy::struct_excessive_bools, reason = "each is found out for itself")]
 pub(crate) struct OpenEntry {
     pub(crate) parent: SpanId,
-    pub(crate) name: Cow<'static, str>,
+    pub(crate) name: Arc<str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
     /// It may hold work that others do beside it: every span but a model call.

@@ -1,9 +1,8 @@
 //! One run on disk while it is recorded: its directory, the span log, `meta.json` and `.live`, with what was written, what
 //! was lost and which spans are open (decisions, sections 4 and 5).
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,7 +58,7 @@ pub(crate) fn log_was_changed() -> io::Error {
 pub(crate) struct EndedSpan<'a> {
     pub(crate) id: SpanId,
     pub(crate) parent: SpanId,
-    pub(crate) name: &'a Cow<'static, str>,
+    pub(crate) name: &'a str,
     pub(crate) event_type: EventType,
     /// What its emitter says that it is; `None` leaves it to the type.
     pub(crate) kind: Option<SpanKind>,
@@ -94,6 +93,8 @@ pub(crate) struct RunFiles {
     /// The timed spans that have started and have not ended. Those that a span in the file names as its parent get a
     /// stand-in when the run ends: a completed run has no missing parent.
     pub(crate) open: OpenEntries,
+    /// The names of spans: a program gives the same again and again.
+    names: HashSet<Arc<str>>,
     /// How many holders are open below each span, the root included.
     open_holders: HashMap<SpanId, u32, BuildHasherDefault<IdHasher>>,
     /// The end of the last span that was written.
@@ -117,6 +118,10 @@ pub(crate) struct RunFiles {
     /// The last `meta.json` of the run's own end is written.
     is_complete: bool,
 }
+
+/// How many names are shared, and how long they are at most, in bytes.
+const MAX_NAMES: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 
 /// Why a record is missing that was made while its thread was recording something else.
 const NESTED: &str = "it was recorded by code that a recorder called";
@@ -153,6 +158,7 @@ impl RunFiles {
             log,
             live: None,
             open: OpenEntries::default(),
+            names: HashSet::default(),
             open_holders: HashMap::default(),
             has_ended: false,
             owner_has_ended: false,
@@ -203,6 +209,18 @@ impl RunFiles {
         })
     }
 
+    /// A name that others share.
+    pub(crate) fn shared_name(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let shared: Arc<str> = name.into();
+        if self.names.len() < MAX_NAMES && name.len() <= MAX_NAME_BYTES {
+            self.names.insert(Arc::clone(&shared));
+        }
+        shared
+    }
+
     /// Adds a timed span that has started to the open ones, and to `.live`.
     pub(crate) fn add_open(&mut self, id: SpanId, entry: OpenEntry) -> io::Result<()> {
         if entry.is_holder {
@@ -248,7 +266,7 @@ impl RunFiles {
         let as_parent = span.may_have_children.then(|| LostParent {
             id: span.id,
             parent: span.parent,
-            name: span.name.clone(),
+            name: self.shared_name(span.name),
             start: span.start,
             end: span.end,
         });

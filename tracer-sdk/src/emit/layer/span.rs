@@ -209,7 +209,7 @@ impl LibrarySpan {
             work.enclosing = run.enclosing_call(context.span);
             let name = display_name(&work.attributes, metadata);
             let is_inferred = context.inferred;
-            let mut span = OpenSpan::of_library(context, event_type, name);
+            let mut span = OpenSpan::of_library(context, event_type, &name);
             if let Some(mut editor) = span.editor() {
                 if is_inferred {
                     editor.redacted().0.word(names::CONTEXT, "inferred");
@@ -413,7 +413,7 @@ impl OpenWork {
             EventType::ToolCall => self
                 .attributes
                 .first_text(&TOOLS)
-                .is_none_or(|tool| enclosing.name == tool),
+                .is_none_or(|tool| *enclosing.name == *tool),
             _ => false,
         };
         is_same.then_some(enclosing.id)
@@ -432,8 +432,8 @@ impl OpenWork {
     fn describe_open(&mut self, context: &Context) {
         let run = &context.run;
         if let Some(called) = self.called() {
-            let name = run.redactor.text(called).into_owned();
-            run.describe_open(context.span, self.event_type, name.into());
+            let name = run.redactor.text(called);
+            run.describe_open(context.span, self.event_type, &name);
         }
         let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
         if is_call && !std::mem::replace(&mut self.is_open_call, is_call) {

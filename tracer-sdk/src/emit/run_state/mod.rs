@@ -6,8 +6,6 @@
 pub(crate) mod registry;
 mod root;
 
-#[cfg(feature = "tracing")]
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -117,7 +115,7 @@ pub(crate) struct EnclosingCall {
     pub(crate) id: SpanId,
     pub(crate) event_type: EventType,
     /// The recorder's model or tool; the name of a library's span until its tool is known.
-    pub(crate) name: Cow<'static, str>,
+    pub(crate) name: Arc<str>,
     pub(crate) is_library: bool,
 }
 
@@ -329,10 +327,11 @@ impl RunState {
     // ---- spans -----------------------------------------------------------------------------------------------------
 
     /// Adds a timed span that has started. Returns whether another holder was open below the same parent.
-    pub(crate) fn add_open(&self, id: SpanId, entry: OpenEntry) -> bool {
+    pub(crate) fn add_open(&self, id: SpanId, name: &str, entry: impl FnOnce(Arc<str>) -> OpenEntry) -> bool {
         let Some(mut files) = self.files.lock() else {
             return false;
         };
+        let entry = entry(files.shared_name(name));
         let is_beside = entry.is_holder && files.has_open_holder(entry.parent);
         let outcome = files.add_open(id, entry);
         drop(files);
@@ -363,12 +362,13 @@ impl RunState {
 
     /// What is known by now of the open span of a library.
     #[cfg(feature = "tracing")]
-    pub(crate) fn describe_open(&self, id: SpanId, event_type: EventType, name: Cow<'static, str>) {
-        if let Some(mut files) = self.files.lock()
-            && let Some(entry) = files.open.get_mut(&id)
-        {
-            entry.event_type = event_type;
-            entry.name = name;
+    pub(crate) fn describe_open(&self, id: SpanId, event_type: EventType, name: &str) {
+        if let Some(mut files) = self.files.lock() {
+            let name = files.shared_name(name);
+            if let Some(entry) = files.open.get_mut(&id) {
+                entry.event_type = event_type;
+                entry.name = name;
+            }
         }
     }
 
@@ -408,7 +408,7 @@ impl RunState {
         }
         let enclosing = self.enclosing_call(within).filter(|call| call.is_library)?;
         let is_same = enclosing.event_type == event_type
-            && (event_type == EventType::LlmCall || enclosing.name == name);
+            && (event_type == EventType::LlmCall || *enclosing.name == *name);
         is_same.then_some(enclosing.id)
     }
 

@@ -1,6 +1,5 @@
 //! The spans that a run writes of itself: its root, its loop warnings, and stand-ins for spans that never came.
 
-use std::borrow::Cow;
 use std::io;
 
 use serde::Serialize;
@@ -177,9 +176,9 @@ pub(super) fn write_unfinished(
 ) -> io::Result<()> {
     let mut draft = Draft::default();
     draft.flag(names::UNFINISHED);
-    let name = structural_name(Cow::Borrowed(&entry.name));
+    let name = structural_name(&entry.name);
     let times = (entry.start, now.max(entry.start));
-    write_stand_in(run, files, (id, entry.parent, &name), times, draft)
+    write_stand_in(run, files, (id, entry.parent, name), times, draft)
 }
 
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
@@ -187,8 +186,8 @@ pub(super) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
     for lost in files.losses.take_parents() {
         let mut draft = Draft::default();
         draft.word(names::LOST, "true");
-        let name = structural_name(Cow::Borrowed(&lost.name));
-        let span = (lost.id, lost.parent, &*name);
+        let name = structural_name(&lost.name);
+        let span = (lost.id, lost.parent, name);
         write_stand_in(run, files, span, (lost.start, lost.end), draft)?;
     }
     Ok(())
@@ -253,7 +252,7 @@ pub(super) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, 
     let span = EndedSpan {
         id: run.new_span_id(),
         parent: run.root_id(),
-        name: &Cow::Borrowed(span_names::LOOP_WARNING),
+        name: span_names::LOOP_WARNING,
         event_type: EventType::LoopWarning,
         kind: None,
         start: now,
