@@ -141,7 +141,7 @@ impl<'de> Visitor<'de> for Numbered<'_> {
         let mut object = OpenNumbers::OBJECT;
         let depth = self.depth + 1;
         let mut messages = self.last.filter(|_| self.depth == 0);
-        while let Some(is_list) = members.next_key_seed(Key(&mut object))? {
+        while let Some(is_list) = members.next_key_seed(KeyNumber(&mut object))? {
             let last = messages.as_deref_mut().filter(|_| is_list);
             object.add(members.next_value_seed(Numbered { depth, last })?);
         }
@@ -150,9 +150,9 @@ impl<'de> Visitor<'de> for Numbered<'_> {
 }
 
 /// A key of an object that is read; says whether it may be that of a list of messages.
-struct Key<'o>(&'o mut OpenNumbers);
+struct KeyNumber<'o>(&'o mut OpenNumbers);
 
-impl<'de> DeserializeSeed<'de> for Key<'_> {
+impl<'de> DeserializeSeed<'de> for KeyNumber<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<bool, D::Error> {
@@ -160,7 +160,7 @@ impl<'de> DeserializeSeed<'de> for Key<'_> {
     }
 }
 
-impl Visitor<'_> for Key<'_> {
+impl Visitor<'_> for KeyNumber<'_> {
     type Value = bool;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::limits::{MAX_DEPTH, MAX_ITEMS, MAX_SHAPE_BYTES, REST};
-use crate::redact::character_boundary;
 
 /// The shape of a JSON value, and whether it was cut.
 pub(super) fn shape_of_value(value: &Value) -> (String, bool) {
@@ -11,7 +10,11 @@ pub(super) fn shape_of_value(value: &Value) -> (String, bool) {
     push_shape(value, 0, &mut shape);
     let is_long = shape.len() > MAX_SHAPE_BYTES;
     if is_long {
-        shape.truncate(character_boundary(&shape, MAX_SHAPE_BYTES - REST.len()));
+        let mut end = MAX_SHAPE_BYTES - REST.len();
+        while !shape.is_char_boundary(end) {
+            end -= 1;
+        }
+        shape.truncate(end);
         shape.push_str(REST);
     }
     (shape, is_long)
