@@ -4,7 +4,8 @@
 //! reporter. Each pass looks at pairs near each other in time, never at all of them, and takes those first that agree in most.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 use super::arguments::ReportedArguments;
 use super::groups::Groups;
@@ -529,22 +530,18 @@ fn join_near(
     groups: &mut Groups,
 ) -> Vec<(Worth, usize, usize)> {
     let mut pairs: Vec<(Worth, usize, usize)> = Vec::new();
-    let mut open: Vec<(i64, usize)> = Vec::new();
-    for at in unfinished(evidence.reports, of_type, groups) {
-        let Some(report) = evidence.reports.get(at) else {
-            continue;
-        };
-        let (start, end) = times(report);
-        open.retain(|(end, _)| end.saturating_add(TOLERANCE) >= start);
-        for (_, other) in open.iter().rev().take(MAX_OPEN) {
-            if let Some(worth) = speaks(evidence, *other, at)
-                && may_join(evidence, *other, at, groups)
-            {
-                pairs.push((worth, *other, at));
-            }
+    let unfinished = unfinished(evidence.reports, of_type, groups).into_iter();
+    let spans = unfinished.filter_map(|at| {
+        let (start, end) = times(evidence.reports.get(at)?);
+        Some((at, start, end.saturating_add(TOLERANCE)))
+    });
+    each_at_once(spans, |other, at| {
+        if let Some(worth) = speaks(evidence, other, at)
+            && may_join(evidence, other, at, groups)
+        {
+            pairs.push((worth, other, at));
         }
-        open.push((end, at));
-    }
+    });
     pairs.sort_unstable();
     for (_, one, other) in &pairs {
         if may_join(evidence, *one, *other, groups) {
@@ -552,6 +549,22 @@ fn join_near(
         }
     }
     pairs
+}
+
+/// Gives each span, of those in the order of their starts, with the latest ones that are open then.
+fn each_at_once<T: Ord>(spans: impl Iterator<Item = (usize, T, T)>, mut pair: impl FnMut(usize, usize)) {
+    let mut open: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut ends: BinaryHeap<Reverse<(T, usize)>> = BinaryHeap::new();
+    for (number, (at, start, end)) in spans.enumerate() {
+        while let Some(first) = ends.peek_mut().filter(|first| first.0.0 < start) {
+            let Reverse((_, ended)) = PeekMut::pop(first);
+            open.remove(&ended);
+        }
+        let latest_first = open.values().rev().take(MAX_OPEN);
+        latest_first.for_each(|other| pair(*other, at));
+        open.insert(number, at);
+        ends.push(Reverse((end, number)));
+    }
 }
 
 /// Finds what the wire saw that may be several reports of one library, as nothing but nearly the same time tells these apart: it
@@ -583,5 +596,56 @@ fn find_unsure(evidence: &mut JoinEvidence<'_>, candidates: Vec<(Worth, usize, u
             unsure.sources.insert(library.source);
             unsure.places.extend(library.parent);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::cmp::Ordering;
+
+    use super::*;
+
+    thread_local!(static COMPARED: Cell<u64> = const { Cell::new(0) });
+
+    /// A time that counts how often it is compared.
+    #[derive(PartialEq, Eq)]
+    struct Time(u64);
+
+    impl Ord for Time {
+        fn cmp(&self, other: &Self) -> Ordering {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0.cmp(&other.0)
+        }
+    }
+
+    impl PartialOrd for Time {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    #[test]
+    fn spans_at_once_cost_their_number() {
+        let compared = |spans: u64| {
+            COMPARED.set(0);
+            let mut pairs = 0;
+            // All are open until the end, as are tools without a result.
+            let spans = (0..spans).map(|start| (0, Time(start), Time(u64::MAX - start)));
+            each_at_once(spans, |_, _| pairs += 1);
+            (COMPARED.get(), pairs)
+        };
+        let ((few, _), (many, pairs)) = (compared(1_000), compared(8_000));
+        // The logarithm grows by three tenths.
+        assert!(many < few * 8 * 14 / 10, "{few} {many}");
+        assert_eq!(pairs, 64 * 8_000 - 64 * 65 / 2);
+    }
+
+    #[test]
+    fn spans_that_have_ended_are_not_at_once() {
+        let mut pairs = Vec::new();
+        let spans = [(7, 0, 10), (5, 1, 3), (6, 3, 4), (4, 5, 5), (3, 11, 12)];
+        each_at_once(spans.into_iter(), |one, other| pairs.push((one, other)));
+        assert_eq!(pairs, [(7, 5), (5, 6), (7, 6), (7, 4)]);
     }
 }
