@@ -43,8 +43,9 @@ pub(super) struct JoinEvidence<'a> {
     asking: HashMap<i64, Option<usize>>,
     has_wire: bool,
     arguments: HashMap<usize, ReportedArguments>,
-    /// Where libraries say that the call of a model was made that asked for a tool, by the tool.
-    asked_in: HashMap<usize, Vec<SpanId>>,
+    /// Where libraries say that the call of a model was made that asked for a tool, by the tool; true where it is sure that they tell
+    /// of that call.
+    asked_in: HashMap<usize, Vec<(SpanId, bool)>>,
     /// What the wire saw and nothing but its time distinguishes, by its line.
     unsure: HashMap<u64, Unsure>,
 }
@@ -109,9 +110,11 @@ impl<'a> JoinEvidence<'a> {
             let asking = self.reports.get(*at).and_then(|tool| self.asked_by(tool));
             let members = asking.map(|asking| groups.members(asking)).unwrap_or_default();
             let libraries = members.iter().filter_map(|member| self.reports.get(*member));
-            let said: Vec<SpanId> = libraries
+            let asking = asking.and_then(|at| self.unsure(self.reports.get(at)?.place.line));
+            let is_sure = |source: &u64| asking.is_none_or(|unsure| !unsure.sources.contains(source));
+            let said: Vec<(SpanId, bool)> = libraries
                 .filter(|library| !library.is_of_proxy)
-                .filter_map(|library| library.parent)
+                .filter_map(|library| Some((library.parent?, is_sure(&library.source))))
                 .collect();
             if !said.is_empty() {
                 self.asked_in.insert(*at, said);
@@ -274,11 +277,22 @@ pub(super) fn join(
     join_fetches(evidence.reports, &models, groups);
     if has_several_sources(evidence.reports, &models) {
         let shared = join_by_id(evidence, &models, groups);
-        join_by_shared_id(evidence, shared, groups);
         let times = |report: &CallReport| (report.start, report.end);
+        for same in shared {
+            join_near(evidence, &same, times, of_shared_id, groups);
+        }
         join_near(evidence, &models, times, of_measure, groups);
         let candidates = join_near(evidence, &models, times, of_set, groups);
-        find_unsure(evidence, candidates, groups);
+        find_unsure(
+            evidence,
+            candidates,
+            |(agreeing, near, gap, ..), best| {
+                *agreeing > best.0
+                    || *near > best.1
+                    || *gap > best.2.saturating_mul(3).saturating_add(CLEAR_GAP)
+            },
+            groups,
+        );
     }
     let tools = of_type(EventType::ToolCall);
     if has_several_sources(evidence.reports, &tools) {
@@ -287,11 +301,17 @@ pub(super) fn join(
         for at in unfinished(evidence.reports, &tools, groups) {
             evidence.read_arguments(at, &mut content);
         }
-        join_by_shared_id(evidence, shared, groups);
         let frame = |report: &CallReport| (report.start, report.seen_end());
+        // A tool may run at any time until its result is there; and a place that is not sure, the last bit, makes no other so.
+        let says_more = |worth: &Worth, best: &Worth| worth.0.0 / 2 < best.0.0 / 2;
+        for same in shared {
+            let candidates = join_near(evidence, &same, frame, of_frame, groups);
+            find_unsure(evidence, candidates, says_more, groups);
+        }
         let passes: [Speaks; 2] = [of_frame, of_early_frame];
         for speaks in passes {
-            join_near(evidence, &tools, frame, speaks, groups);
+            let candidates = join_near(evidence, &tools, frame, speaks, groups);
+            find_unsure(evidence, candidates, says_more, groups);
         }
     }
 }
@@ -389,24 +409,9 @@ fn join_by_id(evidence: &JoinEvidence<'_>, of_type: &[usize], groups: &mut Group
     shared
 }
 
-/// Joins reports that have one ID which a reporter has several times, where they are at one time.
-fn join_by_shared_id(evidence: &JoinEvidence<'_>, shared: Vec<Vec<usize>>, groups: &mut Groups) {
-    for same in shared {
-        join_near(
-            evidence,
-            &same,
-            |report| (report.start, report.seen_end()),
-            of_shared_id,
-            groups,
-        );
-    }
-}
-
+/// One ID which a reporter has several times, at one time.
 fn of_shared_id(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
     let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
-    if a.event_type == EventType::ToolCall {
-        return of_frame(evidence, one, other);
-    }
     let near = nearness(a, b).filter(|near| *near < 2)?;
     let agreeing = u8::from(same_tokens(a, b) == Some(true)) + u8::from(a.outcome == b.outcome);
     Some(worth(agreeing, near, gap(a, b), a, b))
@@ -502,15 +507,19 @@ fn of_frame_from(
     } else {
         (other, a.parent)
     };
-    let is_same_place = evidence
-        .asked_in
-        .get(&asked_at)
-        .is_some_and(|places| ran_in.is_some_and(|place| places.contains(&place)));
-    let agreeing = 16 * u8::from(has_id)
-        + 8 * u8::from(arguments == Some(true))
-        + 4 * u8::from(is_same_place)
-        + 2 * u8::from(is_same_name)
-        + u8::from(has_failed(asked) == has_failed(ran));
+    let places = evidence.asked_in.get(&asked_at).into_iter().flatten();
+    let is_same_place = places
+        .filter(|(place, _)| ran_in == Some(*place))
+        .map(|(_, is_sure)| *is_sure)
+        .max();
+    let is_between = asked.start <= ran.start && ran.end <= asked.seen_end();
+    let agreeing = 64 * u8::from(has_id)
+        + 32 * u8::from(arguments == Some(true))
+        + 16 * u8::from(is_same_place == Some(true))
+        + 8 * u8::from(is_same_name)
+        + 4 * u8::from(is_between)
+        + 2 * u8::from(has_failed(asked) == has_failed(ran))
+        + u8::from(is_same_place == Some(false));
     let near = u8::from(asked.seen_end() == i64::MAX);
     Some(worth(
         agreeing,
@@ -569,32 +578,43 @@ fn each_at_once<T: Ord>(spans: impl Iterator<Item = (usize, T, T)>, mut pair: im
 
 /// Finds what the wire saw that may be several reports of one library, as nothing but nearly the same time tells these apart: it
 /// is not known where it was made, then, but that it was in what lies around all of them.
-fn find_unsure(evidence: &mut JoinEvidence<'_>, candidates: Vec<(Worth, usize, usize)>, groups: &mut Groups) {
-    let mut joined: HashMap<usize, Worth> = HashMap::new();
+fn find_unsure(
+    evidence: &mut JoinEvidence<'_>,
+    candidates: Vec<(Worth, usize, usize)>,
+    is_clear: impl Fn(&Worth, &Worth) -> bool,
+    groups: &mut Groups,
+) {
+    // Of each of these and each library the report that was taken for it.
+    let mut joined: HashMap<(usize, u64), (Worth, &CallReport)> = HashMap::new();
+    let reports = evidence.reports;
     let pairs = candidates.into_iter().filter_map(|(worth, one, other)| {
-        let is_wire = evidence.reports.get(one)?.is_of_proxy;
-        Some(if is_wire {
-            (worth, one, other)
-        } else {
-            (worth, other, one)
-        })
+        let is_wire = |at: usize| evidence.reports.get(at).map(|report| report.is_of_proxy);
+        match (is_wire(one)?, is_wire(other)?) {
+            (true, false) => Some((worth, one, other)),
+            (false, true) => Some((worth, other, one)),
+            _ => None,
+        }
     });
     let pairs: Vec<(Worth, usize, usize)> = pairs.collect();
     for (worth, wire, library) in &pairs {
-        if groups.root(*wire) == groups.root(*library) {
-            joined.entry(*wire).or_insert(*worth);
+        if groups.root(*wire) == groups.root(*library)
+            && let Some(taken) = reports.get(*library)
+        {
+            joined.entry((*wire, taken.source)).or_insert((*worth, taken));
         }
     }
     for (worth, wire, library) in pairs {
-        let Some(best) = joined.get(&wire) else { continue };
-        let (agreeing, near, gap, ..) = worth;
-        let is_clear =
-            agreeing > best.0 || near > best.1 || gap > best.2.saturating_mul(3).saturating_add(CLEAR_GAP);
-        let reports = (evidence.reports.get(wire), evidence.reports.get(library));
-        if let ((Some(wire), Some(library)), false) = (reports, is_clear) {
-            let unsure = evidence.unsure.entry(wire.place.line).or_default();
-            unsure.sources.insert(library.source);
-            unsure.places.extend(library.parent);
+        let (Some(report), Some(other)) = (reports.get(wire), reports.get(library)) else {
+            continue;
+        };
+        let Some((best, taken)) = joined.get(&(wire, other.source)) else {
+            continue;
+        };
+        let is_taken = groups.root(wire) == groups.root(library);
+        if !is_taken && taken.parent != other.parent && !is_clear(&worth, best) {
+            let unsure = evidence.unsure.entry(report.place.line).or_default();
+            unsure.sources.insert(other.source);
+            unsure.places.extend(taken.parent.into_iter().chain(other.parent));
         }
     }
 }

@@ -24,18 +24,31 @@ pub(super) fn place(
         let Some((first, others)) = group.split_first() else {
             continue;
         };
-        let parent = match evidence.unsure(first.place.line) {
+        let mut members = group.iter().copied();
+        let unsure = members.find_map(|report| Some((report, evidence.unsure(report.place.line)?)));
+        let parent = match unsure {
             None => better_parent(first, others, &ancestor),
-            Some(unsure) => {
-                let sure = others
+            Some((wire, unsure)) => {
+                let others = group
                     .iter()
                     .copied()
-                    .filter(|other| !unsure.sources.contains(&other.source));
-                let sure: Vec<&CallReport> = sure.collect();
-                better_parent(first, &sure, &ancestor).or_else(|| {
-                    let parent = better_parent(first, others, &ancestor)?;
-                    around_all(parent, &unsure.places, &ancestor)
-                })
+                    .filter(|other| other.span_id != wire.span_id);
+                let others: Vec<&CallReport> = others.collect();
+                let sure = others.iter().copied();
+                let sure: Vec<&CallReport> = sure
+                    .filter(|other| !unsure.sources.contains(&other.source))
+                    .collect();
+                let around = || {
+                    around_all(
+                        better_parent(wire, &others, &ancestor)?,
+                        &unsure.places,
+                        &ancestor,
+                    )
+                };
+                let parent = better_parent(wire, &sure, &ancestor).or_else(around);
+                parent
+                    .or(wire.parent)
+                    .filter(|parent| Some(*parent) != first.parent)
             }
         };
         if let Some(parent) = parent {

@@ -99,7 +99,11 @@ impl Program {
             for turn in 0..turns {
                 now += 10 + dice.below(5);
                 let mut ask = |dice: &mut Dice, now: &mut u64, is_refused: bool| {
-                    let took = 20 + dice.below(60);
+                    let mut took = 20 + dice.below(60);
+                    // No two answers end in one microsecond: which of them asked for a tool is not known then.
+                    while program.asked.iter().any(|asked| asked.times.1 == *now + took) {
+                        took += 1;
+                    }
                     let usage = (30 + dice.below(40), 5 + dice.below(8));
                     program.asked.push(Asked {
                         talk,
@@ -692,6 +696,9 @@ fn wrong(seed: u64, reporting: &[Teller]) -> Option<String> {
 /// Programs that are tried, unless somebody who looks for faults asks for more.
 const PROGRAMS: u64 = 500;
 
+/// Programs that failed once, and one of another row of the table.
+const FAILED: [u64; 9] = [2_213, 3_613, 5_724, 6_641, 6_745, 7_770, 8_126, 9_429, 10_392_513];
+
 /// Each program has the next row of the table, every third another row besides.
 #[test]
 fn other_reporters_change_no_number() {
@@ -702,6 +709,7 @@ fn other_reporters_change_no_number() {
     let rows = tellers.len() as u64;
     let row = |number: u64| tellers[usize::try_from(number % rows).unwrap()];
     let wrong: Vec<String> = (0..asked.unwrap_or(PROGRAMS))
+        .chain(FAILED)
         .filter_map(|seed| {
             let mut reporting = vec![row(seed)];
             if seed % 3 == 0 {
