@@ -24,13 +24,14 @@ use quote::{ToTokens, quote};
 /// | `#[trace]`, `#[trace("nightly")]`, `#[trace(name = EXPR)]` | a run, or a structural span when a run is active |
 /// | `#[trace(tool)]`, `#[trace(tool, "search")]` | a tool call; its default name is that of the function |
 /// | `#[trace(llm, model = EXPR, provider = EXPR)]` | a model call, named by its model; `provider` may be left out |
+/// | `#[trace(agent)]`, `#[trace(agent, "coder")]` | an agent within a run; loops are looked for in it by itself |
 /// | `#[trace(span)]`, `#[trace(span, "plan")]` | a structural span; nothing outside a run |
 ///
 /// | option | for | meaning |
 /// |---|---|---|
-/// | `name = EXPR`, or a string literal alone | run, span, tool | the name, any `AsRef<str>` |
-/// | `args`, `args(a, b)` | tool, llm | keep all the arguments, or these, but never `self`; each must be `Serialize` |
-/// | `result` | tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
+/// | `name = EXPR`, or a string literal alone | run, agent, span, tool | the name, any `AsRef<str>` |
+/// | `args`, `args(a, b)` | run, agent, tool, llm | keep all the arguments, or these, but never `self`; each must be `Serialize` |
+/// | `result` | run, agent, tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
 /// | `usage = FUNCTION` | llm | the tokens: a function of the returned value, of a `Result` the one in `Ok`, that gives a `Usage` or an `Option` of one |
 /// | `max_llm_calls`, `max_tool_calls`, `max_events` `= N` | run | guardrails: maximum number (`u64`) |
 /// | `max_duration_s = N` | run | guardrail: maximum duration in seconds, whole or fractional |
@@ -41,7 +42,7 @@ use quote::{ToTokens, quote};
 /// | `crate = PATH` | all | where `tracer_sdk` is re-exported |
 ///
 /// Arguments and results are kept only when asked for, and pass through redaction; that a tool takes none is kept always. Of a model call they are the prompt and
-/// the response; a single argument is the prompt itself, several are an object. The values of options are expressions that may
+/// the response, of a run or an agent its question and its answer, which `tracer list` shows and finds; a single argument is the prompt itself, several are an object. The values of options are expressions that may
 /// use the arguments; they are evaluated before the body, and their guardrails count only when the function starts a run.
 ///
 /// Without `usage`, a model call has no tokens and no cost: nothing of what the function returns is taken for them.

@@ -24,7 +24,7 @@ pub(crate) fn comma_after_kind(word: &str) -> String {
 /// There is no such option.
 pub(crate) fn unknown(word: &str, kind: TraceKind) -> String {
     let kinds = if kind == TraceKind::Run {
-        "; the kinds are `tool`, `llm` and `span`"
+        "; the kinds are `tool`, `llm`, `agent` and `span`"
     } else {
         ""
     };
@@ -50,7 +50,7 @@ pub(crate) fn misplaced(rule: &OptionRule, kind: TraceKind) -> String {
         .iter()
         .map(|kind| format!("`{}`", kind.attribute()))
         .collect();
-    format!("`{word}` belongs to {}: {}", theirs.join(" and "), allowed(kind))
+    format!("`{word}` belongs to {}: {}", list(&theirs), allowed(kind))
 }
 
 /// An option that is written in another way.

@@ -6,6 +6,7 @@ pub(crate) enum TraceKind {
     Run,
     Tool,
     Llm,
+    Agent,
     Span,
 }
 
@@ -15,6 +16,7 @@ impl TraceKind {
         match word {
             "tool" => Some(Self::Tool),
             "llm" => Some(Self::Llm),
+            "agent" => Some(Self::Agent),
             "span" => Some(Self::Span),
             _ => None,
         }
@@ -26,6 +28,7 @@ impl TraceKind {
             Self::Run => "#[trace]",
             Self::Tool => "#[trace(tool)]",
             Self::Llm => "#[trace(llm)]",
+            Self::Agent => "#[trace(agent)]",
             Self::Span => "#[trace(span)]",
         }
     }
@@ -69,9 +72,15 @@ impl OptionRule {
 }
 
 const RUN: &[TraceKind] = &[TraceKind::Run];
-const CALLS: &[TraceKind] = &[TraceKind::Tool, TraceKind::Llm];
-const NAMED: &[TraceKind] = &[TraceKind::Run, TraceKind::Tool, TraceKind::Span];
-const ALL: &[TraceKind] = &[TraceKind::Run, TraceKind::Tool, TraceKind::Llm, TraceKind::Span];
+const ANSWERING: &[TraceKind] = &[TraceKind::Run, TraceKind::Tool, TraceKind::Llm, TraceKind::Agent];
+const NAMED: &[TraceKind] = &[TraceKind::Run, TraceKind::Tool, TraceKind::Agent, TraceKind::Span];
+const ALL: &[TraceKind] = &[
+    TraceKind::Run,
+    TraceKind::Tool,
+    TraceKind::Llm,
+    TraceKind::Agent,
+    TraceKind::Span,
+];
 
 const fn rule(
     word: &'static str,
@@ -97,8 +106,8 @@ pub(crate) const OPTIONS: &[OptionRule] = &[
         &[TraceKind::Llm],
         "provider = \"…\"",
     ),
-    rule("args", OptionForm::Selection, CALLS, "args` or `args(a, b)"),
-    rule("result", OptionForm::Flag, CALLS, "result"),
+    rule("args", OptionForm::Selection, ANSWERING, "args` or `args(a, b)"),
+    rule("result", OptionForm::Flag, ANSWERING, "result"),
     rule(
         "usage",
         OptionForm::Function,

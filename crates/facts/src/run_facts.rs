@@ -432,6 +432,8 @@ pub(crate) struct Reading {
     tags: Tags,
     /// The last model call that did not fail.
     last_answered: Option<usize>,
+    /// The answer that the run itself says.
+    own_answer: Option<String>,
     is_complete: bool,
     /// Whether a record says that it belongs to a session, and not to which.
     has_unnamed_session: bool,
@@ -450,6 +452,7 @@ impl Reading {
             session: None,
             tags: Tags::default(),
             last_answered: None,
+            own_answer: None,
             is_complete: true,
             has_unnamed_session: false,
         }
@@ -585,6 +588,11 @@ impl Reading {
     /// Adds what is kept of the content of the next record, beside its sums.
     fn add_content(&mut self, record: &Record) {
         self.preview.add(record);
+        if let Payload::RunStart { .. } = &record.payload {
+            let one_line = |said: &Value| text::one_line(&as_text(said), MAX_TEXT_COLUMNS);
+            self.details.prompt = record.question().map(one_line).or(self.details.prompt.take());
+            self.own_answer = record.answer().map(one_line);
+        }
         if let Payload::LlmCall { prompt, .. } = &record.payload
             && self.details.prompt.is_none()
             && !prompt.is_null()
@@ -627,6 +635,9 @@ impl Reading {
         let tags = self.tags.iter().map(|(key, value)| (short(key), short(value)));
         self.details.tags = tags.collect();
         let preview = self.preview.finish();
+        if self.own_answer.is_some() {
+            self.details.answer = self.own_answer;
+        }
         self.details.subtitle = preview.subtitle;
         self.details.model_calls.truncate(MAX_CALL_GROUPS);
         self.details.path = preview.path;

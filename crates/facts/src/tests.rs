@@ -97,6 +97,20 @@ fn facts_are_what_a_run_did() {
 }
 
 #[test]
+fn a_run_has_a_question_and_an_answer_of_its_own() {
+    let sandbox = Sandbox::new();
+    let run = refund_agent(7)
+        .attribute("tracer.question", "Refund ORD-1")
+        .attribute("tracer.answer", "{\"refunded\":true}");
+    sandbox.write(&run);
+    let [run] = facts(&sandbox).try_into().unwrap();
+    let details = run.details.unwrap();
+    assert_eq!(details.subtitle.as_deref(), Some("\"Refund ORD-1\""));
+    assert_eq!(details.prompt.as_deref(), Some("Refund ORD-1"));
+    assert_eq!(details.answer.as_deref(), Some("{\"refunded\":true}"));
+}
+
+#[test]
 fn facts_of_a_log_in_several_parts_are_those_of_its_records() {
     let sandbox = Sandbox::new();
     let text = "x".repeat(2_000);

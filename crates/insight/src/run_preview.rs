@@ -168,6 +168,10 @@ impl PreviewReading {
             self.tokens.add(usage);
         }
         match &record.payload {
+            // A run in progress has it last.
+            Payload::RunStart { .. } => {
+                self.prompt = record.question().map(prompt_summary).or(self.prompt.take());
+            }
             Payload::LlmCall { prompt, .. } if self.prompt.is_none() && !prompt.is_null() => {
                 self.prompt = Some(prompt_summary(prompt));
             }

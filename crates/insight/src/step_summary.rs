@@ -71,6 +71,15 @@ impl StepSummary {
     /// The summary of a record; of a call of which no end was seen, it says so.
     pub fn from_record(record: &Record, in_flight: bool) -> Self {
         let mut summary = Self::from_payload(&record.payload);
+        if let Payload::Unknown { error, .. } = &record.payload {
+            // An agent, which may have no attributes of the user's.
+            if let Some(question) = record.question() {
+                summary.input = prompt_summary(question);
+            }
+            if let (Some(answer), None) = (record.answer(), error) {
+                summary.output = Some(answer_summary(answer));
+            }
+        }
         let is_unknown =
             StepKind::from(record.event_type()).is_call() && record.outcome() == Outcome::Unknown;
         if is_unknown && !in_flight && summary.output.is_none() {

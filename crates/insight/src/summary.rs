@@ -42,6 +42,12 @@ pub fn sentence(
         }
         RunStatus::Interrupted => match (in_flight(steps), last_finished(steps)) {
             (Some(step), _) => format!("Interrupted: its process is gone; it was in {}.", reference(step)),
+            (None, Some(step)) if step.record.outcome() == Outcome::Cancelled => {
+                format!(
+                    "Interrupted: its process is gone; {} was cancelled before.",
+                    reference(step)
+                )
+            }
             (None, Some(step)) => {
                 format!(
                     "Interrupted: its process is gone; the last finished step is {}.",

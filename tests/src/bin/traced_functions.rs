@@ -10,6 +10,7 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("unnamed") => unnamed(),
         Some("named") => named("nightly").unwrap_or_else(|error| println!("failed: {error}")),
+        Some("asked") => println!("{}", asked("Why?")),
         Some("guarded") => println!("returned {:?}", guarded().map_err(|error| error.to_string())),
         Some("looping") => println!("returned {:?}", looping().map_err(|error| error.to_string())),
         Some("shaped") => println!("returned {:?}", shaped().map_err(|error| error.to_string())),
@@ -27,6 +28,11 @@ fn unnamed() {
 #[trace(name = format!("agent {job}"))]
 fn named(job: &str) -> Result<(), Box<dyn Error>> {
     Err(format!("no {job}").into())
+}
+
+#[trace("asked", args(question), result)]
+fn asked(question: &str) -> String {
+    question.replace("Why", "Because")
 }
 
 #[trace("guarded", max_tool_calls = 2)]

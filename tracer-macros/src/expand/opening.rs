@@ -24,6 +24,10 @@ impl Expansion<'_> {
                 let site = self.site();
                 quote!(tool(#site))
             }
+            TraceKind::Agent => {
+                let site = self.site();
+                quote!(agent(#site))
+            }
             TraceKind::Span => {
                 let site = self.site();
                 quote!(span(#site))
@@ -72,13 +76,13 @@ impl Expansion<'_> {
         })
     }
 
-    /// `Scope::arguments(&scope, &…);`: an object, or the one argument of a model call.
+    /// `Scope::arguments(&scope, &…);`: an object, or the one argument of what is no tool.
     fn arguments(&self) -> Option<TokenStream> {
         let Self {
             plan, door, scope, ..
         } = self;
         let kept = plan.kept.as_ref()?;
-        if let (TraceKind::Llm, [only]) = (plan.kind, kept.as_slice()) {
+        if let ([only], false) = (kept.as_slice(), plan.kind == TraceKind::Tool) {
             let (name, conditions) = (only.name, &only.conditions);
             return Some(
                 quote_spanned!(at(name.span())=> #(#conditions)* #door::Scope::arguments(&#scope, &#name);),

@@ -5,11 +5,15 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::panic::watched;
 use super::recording::RecordingGuard;
 use super::run_state::{RunState, registry};
 use super::traceparent::TraceParent;
-use crate::format::{SpanId, TraceId};
+use crate::format::{EventType, SpanId, TraceId, Usage};
+use crate::redact::Redactor;
+use crate::write::draft::Draft;
 
 thread_local! {
     /// Guards hold positions, so that those dropped out of order neither panic nor disturb the others.
@@ -97,6 +101,62 @@ impl Context {
     #[must_use]
     pub fn trace_id(&self) -> TraceId {
         self.run.trace_id()
+    }
+
+    /// Adds an attribute of your own to the span that the context is of, or to the run; a structured value is stored as JSON text.
+    /// A span that has ended stays as it is.
+    ///
+    /// ```
+    /// use tracer_sdk::Context;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// #[tracer_sdk::trace(tool)]
+    /// fn search() {
+    ///     if let Some(span) = Context::current() {
+    ///         span.attribute("pages", &3);
+    ///     }
+    /// }
+    ///
+    /// let run = capture(search);
+    /// assert_eq!(run.spans[0].attributes["pages"], 3);
+    /// ```
+    pub fn attribute<T: Serialize + ?Sized>(&self, key: &str, value: &T) -> &Self {
+        self.add(|draft, redactor| draft.user(key, value, redactor))
+    }
+
+    /// Sets the tokens of the model call that the context is of; nothing where it is of no model call.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    /// use tracer_sdk::{Context, Usage};
+    ///
+    /// #[tracer_sdk::trace(llm, model = "gpt-5", result)]
+    /// fn ask() -> &'static str {
+    ///     if let Some(span) = Context::current() {
+    ///         span.usage(Usage::new(14, 6));
+    ///     }
+    ///     "Because."
+    /// }
+    ///
+    /// let run = capture(ask);
+    /// assert_eq!(run.spans[0].attributes["gen_ai.usage.total_tokens"], 20);
+    /// ```
+    pub fn usage(&self, usage: Usage) -> &Self {
+        self.add(|draft, _| {
+            if self.run.open_type(self.span) == Some(EventType::LlmCall) {
+                draft.usage(usage);
+            }
+        })
+    }
+
+    /// Adds to the span. No user code runs under a lock.
+    pub(super) fn add(&self, write: impl FnOnce(&mut Draft, &Redactor)) -> &Self {
+        if let Some(_recording) = RecordingGuard::enter() {
+            let mut draft = Draft::default();
+            write(&mut draft, &self.run.redactor);
+            self.run.add_to(self.span, draft);
+        }
+        self
     }
 
     /// This context for a child process, in the form of W3C's `traceparent`: hand it on in the environment variable

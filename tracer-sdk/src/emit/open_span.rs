@@ -20,7 +20,7 @@ use super::run_state::{CallRefusal, RecordOutcome, registry};
 use super::streamed::{self, StreamedAnswer, ToolCallChunk};
 use super::unattached;
 use crate::format::names::{self, Name, event_keys, events};
-use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage, UsageGap};
+use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, GuardrailExceeded};
@@ -338,6 +338,12 @@ impl OpenSpan {
         self.0.is_none()
     }
 
+    /// Whether it is a call, and not structure or nothing.
+    pub(crate) fn is_call(&self) -> bool {
+        self.place()
+            .is_some_and(|place| place.event_type != EventType::Unknown)
+    }
+
     pub(crate) fn id(&self) -> Option<SpanId> {
         self.place().map(|place| place.id)
     }
@@ -412,6 +418,11 @@ impl OpenSpan {
                 EndTime::Now => run.clock.now(),
                 EndTime::At(end) | EndTime::Refused(end) => end,
             };
+            if place.is_entered.load(Ordering::Relaxed)
+                && let Some(added) = run.take_added(place.id)
+            {
+                content.draft.take_attributes(added);
+            }
             content.add_outcome(place.event_type, &run.redactor);
             let span = EndedSpan {
                 id: place.id,
@@ -739,14 +750,7 @@ impl SpanEditor<'_> {
     }
 
     pub(crate) fn usage(&mut self, usage: Usage) {
-        for (name, tokens) in usage.attributes() {
-            self.scalar(name, ScalarValue::Unsigned(tokens));
-        }
-        match usage.gap {
-            Some(UsageGap::Parts) => self.text(names::USAGE_NOT_COUNTED, "parts"),
-            Some(UsageGap::ServiceTier) => self.text(names::SERVICE_TIER, "other"),
-            None => {}
-        }
+        self.content.draft.usage(usage);
     }
 
     /// Sets what loop detection knows the call by, and the kind of the span.

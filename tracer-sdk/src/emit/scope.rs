@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::calls::span::agent;
 use super::context::{Context, ContextGuard};
 use super::conventions::CANCELLED;
 use super::error::ErrorInfo;
@@ -16,7 +17,7 @@ use super::recording::{self, RecordingGuard};
 use super::run_state::RunState;
 use super::site::Site;
 use super::start::{Started, start_run};
-use crate::format::names;
+use crate::format::names::{self, Name};
 use crate::format::{EventType, Tags, Usage};
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::process::OwnLock;
@@ -36,6 +37,8 @@ struct ScopeState {
     context: Context,
     /// The run that this scope ends.
     run: Option<Arc<RunState>>,
+    /// It is a run, an agent or other structure, and no call.
+    is_structure: bool,
     /// The span that this scope ends; taken out while user code runs, and for good when it ends.
     span: OwnLock<OpenSpan>,
 }
@@ -115,6 +118,12 @@ impl Scope {
         Self::open(OpenSpan::begin(EventType::Unknown, site.span_name()))
     }
 
+    /// An agent, named after the function unless it was given a name.
+    #[must_use]
+    pub fn agent(site: &Site) -> Self {
+        Self::open(agent(site.span_name()).span)
+    }
+
     /// A tool call, named after the function unless it was given a name.
     #[must_use]
     pub fn tool(site: &Site) -> Self {
@@ -153,6 +162,7 @@ impl Scope {
         // The program's allocator may record.
         let _recording = RecordingGuard::mark();
         let inner = ScopeState {
+            is_structure: !span.is_call(),
             span: OwnLock::new(context.run.process().clone(), span),
             context,
             run,
@@ -188,20 +198,37 @@ impl Scope {
         self.inner.as_ref().map(|inner| inner.context.clone())
     }
 
-    /// Records what the tool is given, or what the model is asked.
+    /// Records what the tool is given, or the question of the model, the agent or the run.
     pub fn arguments<T: Serialize + ?Sized>(&self, value: &T) {
+        if self.says(names::QUESTION, value) {
+            return;
+        }
         self.edit(|span| match span.event_type() {
             EventType::LlmCall => span.prompt(value),
             _ => span.arguments(value),
         });
     }
 
-    /// Records what the tool returned, or what the model answered.
+    /// Records what the tool returned, or the answer of the model, the agent or the run.
     pub fn result<T: Serialize + ?Sized>(&self, value: &T) {
+        if self.says(names::ANSWER, value) {
+            return;
+        }
         self.edit(|span| match span.event_type() {
             EventType::LlmCall => span.response(value),
             _ => span.result(value),
         });
+    }
+
+    /// Records a question or an answer where it is none of a call.
+    fn says<T: Serialize + ?Sized>(&self, name: Name, value: &T) -> bool {
+        let structure = self.inner.as_ref().filter(|inner| inner.is_structure);
+        if let Some(inner) = structure {
+            inner
+                .context
+                .add(|draft, redactor| draft.json(name, value, redactor));
+        }
+        structure.is_some()
     }
 
     /// Records the tokens that the model used, by a function of its answer, which is called where something is recorded.

@@ -169,11 +169,13 @@ const NAMING_MEMBERS: [&str; 16] = [
 ];
 
 /// Keys of the format itself whose texts quote the program, its user or its errors.
-const OWN_CONTENT: [Name; 5] = [
+const OWN_CONTENT: [Name; 7] = [
+    names::ANSWER,
     names::ARGUMENTS,
     names::ERROR_MESSAGE,
     names::ERROR_STACK,
     names::META,
+    names::QUESTION,
     names::WORKING_DIRECTORY,
 ];
 

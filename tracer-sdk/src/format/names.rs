@@ -352,6 +352,10 @@ pub const INPUT_MESSAGES: Name = name!("gen_ai.input.messages");
 pub const OUTPUT_MESSAGES: Name = name!("gen_ai.output.messages");
 /// The agent.
 pub const AGENT_NAME: Name = name!("gen_ai.agent.name");
+/// The question that the run or the agent was given, where its program says.
+pub const QUESTION: Name = namespaced!("question");
+/// The answer that it gave.
+pub const ANSWER: Name = namespaced!("answer");
 /// Where documents are retrieved from.
 pub const DATA_SOURCE: Name = name!("gen_ai.data_source.id");
 /// The system prompt, as OpenTelemetry's newer convention stores it.

@@ -140,6 +140,11 @@ pub struct ServiceCall {
     pub usage: Usage,
 }
 
+/// The key of a record's `meta` that holds the question that a run or an agent was given.
+pub(crate) const QUESTION: &str = "question";
+/// The key of the answer that it gave.
+pub(crate) const ANSWER: &str = "answer";
+
 impl Record {
     /// The tokens of a model call, or of what was asked of a model that is none: they count in the totals of a run.
     ///
@@ -157,6 +162,44 @@ impl Record {
             Payload::LlmCall { usage, .. } => Some(usage),
             _ => Some(&self.marks.as_ref()?.service.as_ref()?.usage),
         }
+    }
+
+    /// The question that a run or an agent was given, where its program says: at the start of the run, and at the agent's span.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// #[tracer_sdk::trace(agent, "coder", args(task), result)]
+    /// fn code(task: &str) -> String {
+    ///     task.replace("Mend", "Mended")
+    /// }
+    ///
+    /// let run = capture(|| code("Mend the test"));
+    /// let coder = &run.records[1];
+    /// assert_eq!(coder.question(), Some(&"Mend the test".into()));
+    /// assert_eq!(coder.answer(), Some(&"Mended the test".into()));
+    /// ```
+    #[must_use]
+    pub fn question(&self) -> Option<&Value> {
+        self.said(QUESTION)
+    }
+
+    /// The answer that it gave: see [`question`](Self::question).
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-4o").response("42").record());
+    /// assert_eq!(run.records[1].answer(), None); // a model's is in the payload
+    /// ```
+    #[must_use]
+    pub fn answer(&self) -> Option<&Value> {
+        self.said(ANSWER)
+    }
+
+    fn said(&self, key: &str) -> Option<&Value> {
+        let is_of_agent = matches!(self.payload, Payload::RunStart { .. } | Payload::Unknown { .. });
+        self.meta.get(key).filter(|_| is_of_agent)
     }
 
     /// Whether a recorded answer answered the call, which cost nothing then.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::payload::{name_of_non_finite, write_json, write_json_limited};
 use crate::format::names::{Name, markers};
-use crate::format::{Tags, Timestamp, names};
+use crate::format::{Tags, Timestamp, Usage, UsageGap, names};
 use crate::redact::{Confidence, KeyVerdict, Redactor, character_boundary};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
@@ -199,6 +199,35 @@ impl Draft {
         for (key, value) in tags.iter() {
             let value = StoredValue::Text(self.push(value.as_bytes()));
             self.set(format!("{}{key}", names::TAG_PREFIXES[0]).into(), value);
+        }
+    }
+
+    /// Takes the attributes of another draft over, as many as a span has room for.
+    pub(crate) fn take_attributes(&mut self, other: Self) {
+        for DraftEntry { key, mut value } in other.attributes {
+            let has_room = self.attributes.len() < 2 * MAX_USER_ATTRIBUTES;
+            if !has_room && !self.attributes.iter().any(|entry| entry.key == key) {
+                self.leave_out(1);
+                continue;
+            }
+            if let Some(range) = value.range_mut() {
+                let bytes = other.bytes.get(range.clone()).unwrap_or_default();
+                *range = append(&mut self.bytes, bytes);
+            }
+            self.set(key, value);
+        }
+        self.leave_out(other.left_out);
+    }
+
+    /// The tokens of a model call.
+    pub(crate) fn usage(&mut self, usage: Usage) {
+        for (name, tokens) in usage.attributes() {
+            self.scalar(name, ScalarValue::Unsigned(tokens));
+        }
+        match usage.gap {
+            Some(UsageGap::Parts) => self.word(names::USAGE_NOT_COUNTED, "parts"),
+            Some(UsageGap::ServiceTier) => self.word(names::SERVICE_TIER, "other"),
+            None => {}
         }
     }
 

@@ -189,7 +189,7 @@ impl StepCondition {
             ),
             Self::Error(_) => content_of(step.status == RunStatus::Failed || step.kind == StepKind::Error),
             Self::Args(_) | Self::Result(_) => content_of(is_tool),
-            Self::Prompt(_) | Self::Answer(_) => content_of(is_model),
+            Self::Prompt(_) | Self::Answer(_) => content_of(is_model || step.kind == StepKind::Span),
         }
     }
 
@@ -211,6 +211,8 @@ impl StepCondition {
             (Self::Result(text), Payload::ToolCall { result, .. }) => value_contains(result, text),
             (Self::Prompt(text), Payload::LlmCall { prompt, .. }) => value_contains(prompt, text),
             (Self::Answer(text), Payload::LlmCall { response, .. }) => value_contains(response, text),
+            (Self::Prompt(text), _) => record.question().is_some_and(|said| value_contains(said, text)),
+            (Self::Answer(text), _) => record.answer().is_some_and(|said| value_contains(said, text)),
             _ => false,
         }
     }
@@ -353,7 +355,8 @@ pub struct RunTest<'a> {
 impl RunTest<'_> {
     /// Looks at the next step.
     pub fn add(&mut self, record: &Record) {
-        if !is_step(record) {
+        // A run may have a question and an answer of its own.
+        if !is_step(record) && record.question().or(record.answer()).is_none() {
             return;
         }
         if let Some(asked) = &mut self.asked {

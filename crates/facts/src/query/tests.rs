@@ -62,7 +62,10 @@ fn store() -> (Sandbox, Vec<ListedRun>) {
         ))
         .failed("AgentError", "gave up");
     sandbox.write(&failing);
-    sandbox.write(&SampleRun::new(3, "test"));
+    let test = SampleRun::new(3, "test")
+        .attribute("tracer.question", "Mend the test")
+        .attribute("tracer.answer", "It is mended");
+    sandbox.write(&test);
     let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
     (sandbox, runs)
 }
@@ -141,8 +144,8 @@ fn runs_match_when_every_term_holds() {
         ("tag:customer=ada", "1"),
         ("tag:customer=bob", ""),
         ("session:chat-1", "1"),
-        ("has:answer", "1"),
-        ("-has:answer", "23"),
+        ("has:answer", "13"),
+        ("-has:answer", "2"),
         ("has:retry", "2"),
         ("has:error", "2"),
         ("tokens>800", "1"),
@@ -177,6 +180,8 @@ fn runs_match_when_every_term_holds() {
         ("result~hits", "12"),
         ("prompt~\"my refund\" answer~ada", ""),
         ("prompt~\"my refund\" model:gpt-5-mini", "1"),
+        ("prompt~mend answer~mended", "3"),
+        ("answer~mended -name:test", ""),
         ("\"gave up\"", "2"),
         ("refund invoice", "2"),
         ("refund -invoice", "1"),

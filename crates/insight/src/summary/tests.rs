@@ -241,6 +241,11 @@ fn a_run_without_an_end_shows_how_far_it_came() {
         summary(RunStatus::Interrupted, &sample),
         "Interrupted: its process is gone; the last finished step is #2 search_kb."
     );
+    let cancelled = failed_tool("search_kb", &json!({}), error("Cancelled", "dropped"));
+    assert_eq!(
+        summary(RunStatus::Interrupted, &sample.step(cancelled)),
+        "Interrupted: its process is gone; #3 search_kb was cancelled before."
+    );
     assert_eq!(
         summary(RunStatus::Interrupted, &Sample::new()),
         "Interrupted: its process is gone; no step had finished."

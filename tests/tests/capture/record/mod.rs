@@ -1,5 +1,6 @@
 //! `tracer record` with real programs: what becomes of their exit, their signals, their environment, and of what they send.
 
+mod breakages;
 mod correlation;
 mod endings;
 mod environment;

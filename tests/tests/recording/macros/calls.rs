@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 use tracer_sdk::format::EventType;
-use tracer_sdk::{Usage, trace};
+use tracer_sdk::{Context, Usage, tool_call, trace};
 use tracer_tests::recording::{block_on, recorded};
 
 #[derive(Serialize)]
@@ -165,4 +165,57 @@ fn several_arguments_of_a_model_call_are_an_object() {
     assert_eq!(payload["provider"], "unknown");
     assert_eq!(payload["prompt"], json!({"system": "be brief", "turns": ["hi"]}));
     assert_eq!(payload["response"], json!({"text": "be brief", "limit": 1}));
+}
+
+#[trace(agent, "coder", args(task), result)]
+async fn code(task: &str, fails: bool) -> Result<String, String> {
+    if let Some(span) = Context::current() {
+        span.attribute("tries", &2);
+    }
+    if fails {
+        return Err("no such file".to_owned());
+    }
+    Ok(task.replace("Mend", "Mended"))
+}
+
+#[test]
+fn an_agent_has_a_question_and_an_answer() {
+    let recording = recorded(|| {
+        assert!(block_on(code("Mend a", false)).is_ok());
+        assert!(block_on(code("Mend b", true)).is_err());
+    });
+    let agents = recording.all(EventType::Unknown);
+    let said: Vec<_> = agents
+        .iter()
+        .map(|agent| (agent.question(), agent.answer()))
+        .collect();
+    let (first, second, answer) = (json!("Mend a"), json!("Mend b"), json!("Mended a"));
+    assert_eq!(said, [(Some(&first), Some(&answer)), (Some(&second), None)]);
+    let attributes = &recording.span(agents[0]).attributes;
+    assert_eq!(attributes["gen_ai.agent.name"], "coder");
+    assert_eq!(attributes["tries"], 2);
+    assert_eq!(recording.span(agents[1]).status_description, "no such file");
+}
+
+#[test]
+fn what_has_ended_takes_no_attributes() {
+    let recording = recorded(|| {
+        let run = Context::current().unwrap();
+        let mut call = tool_call("search").start().unwrap();
+        let inner = call.context().unwrap();
+        std::thread::scope(|threads| {
+            for number in 0..4 {
+                let inner = &inner;
+                threads.spawn(move || inner.attribute(&format!("added {number}"), &number));
+            }
+        });
+        call.result("found");
+        call.end().unwrap();
+        inner.attribute("late", &1);
+        run.attribute("of the run", &1);
+    });
+    let call = &recording.span_named("search").attributes;
+    assert!((0..4).all(|number| call[&format!("added {number}")] == number));
+    assert!(!call.contains_key("late"));
+    assert_eq!(recording.run.spans.last().unwrap().attributes["of the run"], 1);
 }

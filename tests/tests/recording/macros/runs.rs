@@ -42,6 +42,15 @@ fn a_run_fails_with_the_error_that_its_function_returns() {
 }
 
 #[test]
+fn a_run_keeps_its_question_and_its_answer() {
+    let (recording, output) = recorded("asked");
+    assert_eq!(output, "Because?\n");
+    let start = &recording.records[0];
+    assert_eq!(start.question(), Some(&json!("Why?")));
+    assert_eq!(start.answer(), Some(&json!("Because?")));
+}
+
+#[test]
 fn the_guardrails_of_the_attribute_stop_the_run() {
     let (recording, output) = recorded("guarded");
     assert_eq!(output.matches("searched").count(), 2);

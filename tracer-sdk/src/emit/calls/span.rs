@@ -94,7 +94,7 @@ fn of_operation(operation: &'static str, key: Name, name: &str) -> SpanBuilder {
 #[must_use = "call `.start()` to begin the span"]
 #[derive(Debug)]
 pub struct SpanBuilder {
-    span: OpenSpan,
+    pub(in crate::emit) span: OpenSpan,
 }
 
 impl SpanBuilder {

@@ -215,7 +215,7 @@ fn fail(run: &RunState, joined: &mut OpenSpan, error: &ErrorInfo, is_inferred: b
     } else if is_inferred {
         let mut draft = Draft::default();
         draft.word(names::INFERRED, INFERRED_ERROR);
-        run.describe_root(draft);
+        run.add_to(run.root_id(), draft);
     }
 }
 

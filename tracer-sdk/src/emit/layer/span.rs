@@ -585,7 +585,7 @@ impl OpenWork {
             draft.word(names::INFERRED, INFERRED_ERROR);
             draft.text(names::SENT_ERROR_TYPE, &failure.error.error_type, &run.redactor);
         }
-        run.describe_root(draft);
+        run.add_to(run.root_id(), draft);
         run.end(failure.map(|failure| failure.error), end);
     }
 

@@ -6,6 +6,7 @@
 pub(crate) mod registry;
 mod root;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -74,8 +75,8 @@ pub(crate) struct RunState {
     panics: AtomicU64,
     /// `meta.json` does not say everything of the spans that ended after the run.
     has_unsettled: AtomicBool,
-    /// What a library says of the root, where the run is a span of its own.
-    root_draft: OwnLock<Draft>,
+    /// What others add to open spans, the root among them, until these end.
+    added: OwnLock<HashMap<SpanId, Draft>>,
     /// A layer started the run.
     #[cfg(feature = "tracing")]
     is_started_by_library: AtomicBool,
@@ -145,7 +146,7 @@ impl RunState {
         settings: &Settings,
     ) -> Arc<Self> {
         let process = OwnProcess::current();
-        let root_draft = OwnLock::new(process.clone(), Draft::default());
+        let added = OwnLock::new(process.clone(), HashMap::new());
         Arc::new(Self {
             place,
             clock,
@@ -161,7 +162,7 @@ impl RunState {
             process,
             panics: AtomicU64::new(0),
             has_unsettled: AtomicBool::new(false),
-            root_draft,
+            added,
             #[cfg(feature = "tracing")]
             is_started_by_library: AtomicBool::new(false),
             #[cfg(feature = "tracing")]
@@ -412,19 +413,27 @@ impl RunState {
         is_same.then_some(enclosing.id)
     }
 
-    /// What a library says of the root: its attributes go into the root span.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn describe_root(&self, draft: Draft) {
-        if let Some(mut place) = self.root_draft.lock() {
-            *place = draft;
+    /// Adds attributes to an open span, or to the root: its end takes them. What has ended stays as it is.
+    pub(crate) fn add_to(&self, id: SpanId, draft: Draft) {
+        if self.open_type(id).is_some()
+            && let Some(mut added) = self.added.lock()
+        {
+            added.entry(id).or_default().take_attributes(draft);
         }
     }
 
-    pub(crate) fn take_root_draft(&self) -> Draft {
-        let draft = self.root_draft.lock();
-        draft
-            .map(|mut draft| std::mem::take(&mut *draft))
-            .unwrap_or_default()
+    /// The type of an open span, or of the root of a run that has not ended.
+    pub(crate) fn open_type(&self, id: SpanId) -> Option<EventType> {
+        let files = self.files.lock()?;
+        if id == self.root_id() {
+            return (!files.has_ended).then_some(EventType::RunStart);
+        }
+        Some(files.open.get(&id)?.event_type)
+    }
+
+    /// Takes what was added to a span that ends.
+    pub(crate) fn take_added(&self, id: SpanId) -> Option<Draft> {
+        self.added.lock()?.remove(&id)
     }
 
     /// Does something before the run ends, with the error that it ends with; at once where it has ended.

@@ -39,7 +39,7 @@ pub(super) fn write_root(
     end: Timestamp,
 ) -> io::Result<()> {
     let redactor = &run.redactor;
-    let mut draft = run.take_root_draft();
+    let mut draft = run.take_added(run.root_id()).unwrap_or_default();
     files.losses.leave_out(draft.left_out());
     draft.text(names::RUN_NAME, &run.place.name, redactor);
     // The program may have read secrets since the run began.

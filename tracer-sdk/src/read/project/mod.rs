@@ -46,6 +46,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::format::names;
+use crate::format::record::{ANSWER, QUESTION};
 use crate::format::{
     Counts, EventType, OtherMarks, Outcome, Payload, Record, SpanId, SpanRecord, StoredTime, Timestamp,
 };
@@ -415,6 +416,13 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
     }
     if let Payload::LlmCall { .. } = &payload {
         describe_usage(&facts, &mut meta);
+    }
+    if let Payload::RunStart { .. } | Payload::Unknown { .. } = &payload {
+        for (name, key) in [(names::QUESTION, QUESTION), (names::ANSWER, ANSWER)] {
+            if let Some(said) = values::value(name, &span.attributes) {
+                meta.entry(key).or_insert_with(|| values::parsed(said));
+            }
+        }
     }
     remarks::add(span, &payload, &mut meta);
     if is_call(payload.event_type()) {

@@ -1,7 +1,7 @@
 #[tracer_sdk::trace(tool, model = "gpt-5")]
 fn search() {}
 
-#[tracer_sdk::trace(args)]
+#[tracer_sdk::trace(span, args)]
 fn agent(_question: &str) {}
 
 fn main() {
