@@ -183,6 +183,23 @@ impl OpenSpan {
         Self::default()
     }
 
+    /// A structural span of one of OpenTelemetry's operations.
+    pub(crate) fn of_operation(operation: &'static str, key: Name, name: &str) -> Self {
+        let mut span = Self::begin(EventType::Unknown, name);
+        span.edit(|span| {
+            span.redacted().0.word(names::OPERATION, operation);
+            span.text(key, name);
+        });
+        span
+    }
+
+    /// The span of an agent, with which a branch of the run begins.
+    pub(crate) fn of_agent(name: &str) -> Self {
+        let mut span = Self::of_operation("invoke_agent", names::AGENT_NAME, name);
+        span.edit(|span| span.begin_branch());
+        span
+    }
+
     /// A span under a context, for a thread that is recording.
     pub(crate) fn under(context: Context, event_type: EventType, name: &str) -> Self {
         #[cfg(feature = "tracing")]

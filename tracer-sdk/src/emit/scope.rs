@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::calls::span::agent;
 use super::context::{Context, ContextGuard};
 use super::conventions::CANCELLED;
 use super::error::ErrorInfo;
@@ -121,7 +120,7 @@ impl Scope {
     /// An agent, named after the function unless it was given a name.
     #[must_use]
     pub fn agent(site: &Site) -> Self {
-        Self::open(agent(site.span_name()).span)
+        Self::open(OpenSpan::of_agent(site.span_name()))
     }
 
     /// A tool call, named after the function unless it was given a name.

@@ -4,7 +4,7 @@ use super::methods::{described_methods, timed_methods};
 use crate::emit::open_span::{EndTime, OnDrop, OpenSpan};
 
 use crate::format::EventType;
-use crate::format::names::{self, Name};
+use crate::format::names;
 
 /// Begins a structural span: a phase, a sub-agent, anything that other recordings happen inside.
 ///
@@ -37,9 +37,9 @@ pub fn span(name: impl AsRef<str>) -> SpanBuilder {
 /// assert_eq!(run.meta.counts.llm_calls, 1);
 /// ```
 pub fn agent(name: impl AsRef<str>) -> SpanBuilder {
-    let mut builder = of_operation("invoke_agent", names::AGENT_NAME, name.as_ref());
-    builder.span.edit(|span| span.begin_branch());
-    builder
+    SpanBuilder {
+        span: OpenSpan::of_agent(name.as_ref()),
+    }
 }
 
 /// Begins the span of an embedding of texts by a model (`gen_ai.operation.name` = `embeddings`). It is no model call.
@@ -54,7 +54,9 @@ pub fn agent(name: impl AsRef<str>) -> SpanBuilder {
 /// assert_eq!(run.meta.counts.llm_calls, 0);
 /// ```
 pub fn embedding(model: impl AsRef<str>) -> SpanBuilder {
-    of_operation("embeddings", names::REQUEST_MODEL, model.as_ref())
+    SpanBuilder {
+        span: OpenSpan::of_operation("embeddings", names::REQUEST_MODEL, model.as_ref()),
+    }
 }
 
 /// Begins the span of a retrieval of documents from a source (`gen_ai.operation.name` = `retrieval`).
@@ -68,16 +70,9 @@ pub fn embedding(model: impl AsRef<str>) -> SpanBuilder {
 /// assert_eq!(run.spans[0].attributes["gen_ai.data_source.id"], "handbook");
 /// ```
 pub fn retrieval(source: impl AsRef<str>) -> SpanBuilder {
-    of_operation("retrieval", names::DATA_SOURCE, source.as_ref())
-}
-
-fn of_operation(operation: &'static str, key: Name, name: &str) -> SpanBuilder {
-    let mut builder = span(name);
-    builder.span.edit(|span| {
-        span.redacted().0.word(names::OPERATION, operation);
-        span.text(key, name);
-    });
-    builder
+    SpanBuilder {
+        span: OpenSpan::of_operation("retrieval", names::DATA_SOURCE, source.as_ref()),
+    }
 }
 
 /// A structural span that is being described.
@@ -94,7 +89,7 @@ fn of_operation(operation: &'static str, key: Name, name: &str) -> SpanBuilder {
 #[must_use = "call `.start()` to begin the span"]
 #[derive(Debug)]
 pub struct SpanBuilder {
-    pub(in crate::emit) span: OpenSpan,
+    span: OpenSpan,
 }
 
 impl SpanBuilder {
