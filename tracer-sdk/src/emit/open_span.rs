@@ -438,7 +438,7 @@ impl OpenSpan {
             if place.is_entered.load(Ordering::Relaxed)
                 && let Some(added) = run.take_added(place.id)
             {
-                content.draft.take_attributes(added);
+                content.draft.take(added);
             }
             content.add_outcome(place.event_type, &run.redactor);
             let span = EndedSpan {

@@ -202,17 +202,30 @@ impl Draft {
         }
     }
 
-    /// Takes the attributes of another draft over, as many as a span has room for.
-    pub(crate) fn take_attributes(&mut self, other: Self) {
+    /// Takes another draft over: its events, and as many attributes as a span has room for.
+    pub(crate) fn take(&mut self, other: Self) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        let moved = |value: &mut StoredValue| {
+            if let Some(range) = value.range_mut() {
+                *range = range.start + start..range.end + start;
+            }
+        };
+        let first = self.event_attributes.len();
+        for mut entry in other.event_attributes {
+            moved(&mut entry.value);
+            self.event_attributes.push(entry);
+        }
+        for mut event in other.events {
+            event.attributes = event.attributes.start + first..event.attributes.end + first;
+            self.events.push(event);
+        }
         for DraftEntry { key, mut value } in other.attributes {
+            moved(&mut value);
             let has_room = self.attributes.len() < 2 * MAX_USER_ATTRIBUTES;
             if !has_room && !self.attributes.iter().any(|entry| entry.key == key) {
                 self.leave_out(1);
                 continue;
-            }
-            if let Some(range) = value.range_mut() {
-                let bytes = other.bytes.get(range.clone()).unwrap_or_default();
-                *range = append(&mut self.bytes, bytes);
             }
             self.set(key, value);
         }

@@ -7,6 +7,7 @@ pub(crate) mod registry;
 mod root;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -418,7 +419,12 @@ impl RunState {
         if self.open_type(id).is_some()
             && let Some(mut added) = self.added.lock()
         {
-            added.entry(id).or_default().take_attributes(draft);
+            match added.entry(id) {
+                Entry::Vacant(place) => {
+                    place.insert(draft);
+                }
+                Entry::Occupied(mut place) => place.get_mut().take(draft),
+            }
         }
     }
 
