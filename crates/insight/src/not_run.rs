@@ -270,9 +270,9 @@ impl NotRunReader {
 
     /// Finds the call of a dispatcher, which runs tools under a name of its own.
     fn dispatch(&mut self, args: &Value) -> bool {
-        let last = self.unanswered.iter().rev().copied().take(MAX_DISPATCHED);
-        let open = last.filter(|at| self.asked.get(*at).is_some_and(|call| !call.has_run));
-        self.likest(open.collect(), args)
+        let is_open = |at: &usize| self.asked.get(*at).is_some_and(|call| !call.has_run);
+        let open = self.unanswered.iter().rev().copied().filter(is_open);
+        self.likest(open.take(MAX_DISPATCHED).collect(), args)
     }
 
     /// Marks that one of these calls as run that is most like a record of a tool; of equals the first.
@@ -485,6 +485,26 @@ mod tests {
             ask(&[("2", "write", "{}")], &[("1", "denied by the system")]);
             drop(tracer_sdk::span("write").start());
             ask(&[], &[("2", "done")]);
+        };
+        assert_eq!(found(dispatched), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_dispatcher_runs_many_calls_of_one_answer() {
+        let arguments: Vec<(String, String)> = (0..200)
+            .map(|number| (number.to_string(), format!(r#"{{"path":"{number}"}}"#)))
+            .collect();
+        let dispatched = || {
+            let calls: Vec<_> = arguments
+                .iter()
+                .map(|(id, arguments)| (id.as_str(), "read", arguments.as_str()))
+                .collect();
+            ask(&calls, &[]);
+            for number in 0..200 {
+                let path = json!({"path": number.to_string()});
+                let _ = tool_call("dispatch").args(&path).result("text").record();
+            }
+            ask(&[], &[]);
         };
         assert_eq!(found(dispatched), Vec::<String>::new());
     }

@@ -5,6 +5,7 @@
 use std::error::Error;
 
 use tracer_sdk::trace;
+use tracer_tests::recording::block_on;
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -74,7 +75,9 @@ fn panicking() {
 
 fn calls_outside_of_a_run() -> usize {
     let found = search("rust").unwrap_or_default();
-    found + planned() + answered()
+    let future = tracer_sdk::tool_call("lookup").run(async { Ok::<usize, Box<dyn Error>>(3) });
+    let looked_up = block_on(future).unwrap_or_default();
+    found + planned() + answered() + looked_up
 }
 
 #[trace(tool, args)]

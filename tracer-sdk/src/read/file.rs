@@ -3,7 +3,6 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use super::cancel;
 use crate::format::{Problem, ProblemCode};
@@ -31,52 +30,6 @@ pub(super) fn is_same(before: &Metadata, after: &Metadata) -> bool {
     #[cfg(not(unix))]
     {
         before.created().ok() == after.created().ok()
-    }
-}
-
-/// Identity, size and times of a log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LogStamp {
-    length: u64,
-    times: [Option<SystemTime>; 2],
-    identity: [u64; 2],
-}
-
-impl LogStamp {
-    /// The stamp of an open file, as it is now.
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        Self {
-            length: metadata.len(),
-            times: [metadata.modified().ok(), changed(metadata)],
-            identity: identity(metadata),
-        }
-    }
-}
-
-/// The time of the last change of a file's inode, which no program sets back; elsewhere when it was made.
-fn changed(metadata: &Metadata) -> Option<SystemTime> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).ok()?);
-        let nanoseconds = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).ok()?);
-        SystemTime::UNIX_EPOCH.checked_add(seconds + nanoseconds)
-    }
-    #[cfg(not(unix))]
-    {
-        metadata.created().ok()
-    }
-}
-
-fn identity(metadata: &Metadata) -> [u64; 2] {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        [metadata.dev(), metadata.ino()]
-    }
-    #[cfg(not(unix))]
-    {
-        [0, u64::from(metadata.is_file())]
     }
 }
 

@@ -302,6 +302,11 @@ fn other_instructions_are_no_next_attempt() {
             1,
         ),
         ("Started at 1764201601.", "Started at 1764201609.", 1),
+        ("It is 9:05 AM.", "It is 9:06 AM.", 1),
+        ("Help customer 4015550001.", "Help customer 4015550002.", 0),
+        ("Order ORD-2026112700001.", "Order ORD-2026112700002.", 0),
+        ("Draw in 16:9.", "Draw in 4:3.", 0),
+        ("Seats 1 23.", "Seats 12 3.", 0),
     ] {
         let mut wire = Wire::new();
         wire.ask((0, 10), &asked(first), &json!(500));

@@ -4,6 +4,7 @@
 //! marks for caches, white space, bounds between messages, or text of an answer that calls, which some clients drop.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, Role, Speaker, embedded_json, prompt_messages};
@@ -81,7 +82,7 @@ impl History {
                 }
                 if message.speaker() == Speaker::System {
                     let words = text.split_whitespace().filter(|word| !is_time(word));
-                    words.for_each(|word| instructions.write(word.as_bytes()));
+                    words.for_each(|word| word.hash(&mut instructions));
                 }
             }
             if message.speaker() != Speaker::System {
@@ -166,11 +167,41 @@ impl History {
     }
 }
 
-/// True of a word that a later attempt has another of: a time of day, the seconds after 1970.
+/// True of a word that a later attempt has another of: a time of day, alone or behind a date, and the seconds or milliseconds after
+/// 1970 of a year like ours.
 fn is_time(word: &str) -> bool {
-    let is_clock = |three: &[u8]| matches!(three, [b'0'..=b'9', b':', b'0'..=b'9']);
-    let mut numbers = word.split(|char: char| !char.is_ascii_digit());
-    word.as_bytes().windows(3).any(is_clock) || numbers.any(|number| number.len() >= 10)
+    let word = word.trim_matches(|char: char| !char.is_alphanumeric());
+    is_clock(word.rsplit(['T', '_']).next().unwrap_or(word)) || is_epoch(word)
+}
+
+/// True of `12:00`, `9:05:30`, `12:00:01.5`, with an offset or a `Z` behind it.
+fn is_clock(word: &str) -> bool {
+    let time = word.trim_end_matches(['Z', 'z']);
+    let time = time.split(['+', '-', '.']).next().unwrap_or(time);
+    let mut parts = time.split(':');
+    let is_part = |part: &str, digits: RangeInclusive<usize>| {
+        digits.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let has_hour = parts.next().is_some_and(|hour| is_part(hour, 1..=2));
+    let has_minute = parts.next().is_some_and(|minute| is_part(minute, 2..=2));
+    has_hour
+        && has_minute
+        && parts.next().is_none_or(|second| is_part(second, 2..=2))
+        && parts.next().is_none()
+}
+
+fn is_epoch(word: &str) -> bool {
+    let (seconds, fraction) = word.split_once('.').unwrap_or((word, ""));
+    let is_number = seconds
+        .bytes()
+        .chain(fraction.bytes())
+        .all(|byte| byte.is_ascii_digit());
+    let seconds = seconds
+        .get(..10)
+        .filter(|_| is_number && matches!(seconds.len(), 10 | 13));
+    let seconds = seconds.and_then(|seconds| seconds.parse::<u32>().ok());
+    // The years 2023 to 2036.
+    seconds.is_some_and(|seconds| (1_672_531_200..2_082_758_400).contains(&seconds))
 }
 
 /// True of an answer, in one message or in several: some APIs have a call, or reasoning, without a role.

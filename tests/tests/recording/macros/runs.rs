@@ -79,7 +79,7 @@ fn calls_and_spans_outside_of_a_run_record_nothing() {
     let (data, output) = run("unattached");
     assert_eq!(
         String::from_utf8(output.stdout).unwrap(),
-        "searched\nreturned 7\n"
+        "searched\nreturned 10\n"
     );
     assert!(data.run_dirs().is_empty());
 }

@@ -161,10 +161,3 @@ fn a_refused_call_is_never_polled() {
         .collect();
     assert_eq!(errors.len(), 1);
 }
-
-#[test]
-fn outside_of_a_run_only_the_future_runs() {
-    let search = async || -> anyhow::Result<u8> { bail!("no such page") };
-    let outcome = block_on(tool_call("search").run(search()));
-    assert_eq!(outcome.unwrap_err().to_string(), "no such page");
-}

@@ -82,7 +82,8 @@ impl ToolCall {
         self
     }
 
-    /// What the tool is given, as the model wrote it: JSON text. Text that is no JSON is kept as it is.
+    /// What the tool is given, as the model wrote it: JSON text. Text that is no JSON is kept as it is. What is JSON is read: its
+    /// keys are sorted, and of a number of more than 64 bits the nearest is kept.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -128,7 +129,8 @@ impl ToolCall {
     /// Makes a future the call, which starts now. Its `Ok` is recorded as the result, its `Err` as the failure; so are a panic,
     /// and that it was dropped before it was ready. The future is polled as it is, and its output is handed on.
     ///
-    /// A call that a guardrail refuses gives the refusal as its `Err`, and the future is never polled.
+    /// A call that a guardrail refuses gives the refusal as its `Err`, and the future is never polled. `anyhow::Error` and
+    /// `Box<dyn Error>` take it; a future with another error is mapped first: `async { work.await.map_err(anyhow::Error::from) }`.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -161,7 +163,8 @@ impl ToolCall {
     /// Limits the time of [`run`](LimitedToolCall::run) by a timer of your runtime: a future that is ready when the time is up,
     /// such as `tokio::time::sleep(limit)`.
     ///
-    /// The timer is yours because the SDK depends on no runtime and starts no thread that could wake your task.
+    /// The timer is yours because the SDK depends on no runtime and starts no thread that could wake your task. Make the call and
+    /// its timer where they are awaited: both count from when they are made, not from when a queue polls them first.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

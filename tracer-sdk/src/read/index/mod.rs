@@ -22,7 +22,7 @@ use crate::format::{
 #[cfg(feature = "prices")]
 use crate::prices::{CallCost, CallPriceKey, Prices};
 use crate::read::check::{Expectations, structure_problems};
-use crate::read::file::{self, LogStamp, OpenError};
+use crate::read::file::{self, OpenError};
 use crate::read::log::{
     IdTable, IndexEntry, LinePlace, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from,
 };
@@ -52,8 +52,6 @@ const MAX_UNREADABLE_LINES: usize = 1_000;
 pub struct LogIndex {
     path: PathBuf,
     file: Option<Arc<File>>,
-    /// The log as it was before it was read the last time.
-    stamp: Option<LogStamp>,
     trace_id: Option<TraceId>,
     entries: Vec<IndexEntry>,
     columns: Columns,
@@ -103,7 +101,6 @@ impl LogIndex {
         Self {
             path: directory.join(SPANS_FILE),
             file: None,
-            stamp: None,
             trace_id,
             entries: Vec::new(),
             columns: Columns::default(),
@@ -166,11 +163,6 @@ impl LogIndex {
         let has_grown = end > self.end.offset;
         if has_grown {
             self.read(&mut file, end)?;
-        }
-        let stamp = LogStamp::of(&metadata);
-        // A look that finds nothing new says nothing about what may have changed just after the look before.
-        if self.stamp.as_ref() != Some(&stamp) {
-            self.stamp = Some(stamp);
         }
         self.file = Some(Arc::new(file));
         if has_grown {
