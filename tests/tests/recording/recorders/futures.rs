@@ -5,7 +5,6 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use anyhow::bail;
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tracer_sdk::format::EventType;
