@@ -104,7 +104,7 @@ impl Context {
     }
 
     /// Adds an attribute of your own to the span that the context is of, or to the run; a structured value is stored as JSON text.
-    /// A span that has ended stays as it is.
+    /// It replaces one of the same key that the span sets itself. A span that has ended stays as it is.
     ///
     /// ```
     /// use tracer_sdk::Context;
