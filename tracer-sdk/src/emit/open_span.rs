@@ -146,6 +146,9 @@ impl EndTime {
     }
 }
 
+/// The longest buffer of a name that is kept for the next span.
+const MAX_KEPT_NAME_BYTES: usize = 256;
+
 impl SpanState {
     /// Empties everything and keeps the buffers.
     fn clear(&mut self) {
@@ -153,6 +156,7 @@ impl SpanState {
         // Field by field: moving all of them costs as much as writing an attribute.
         *place = None;
         content.name.clear();
+        content.name.shrink_to(MAX_KEPT_NAME_BYTES);
         content.draft.clear();
         content.start = None;
         content.duration = Duration::ZERO;
@@ -957,4 +961,20 @@ fn sent_text(draft: &Draft, name: Name) -> Option<&[u8]> {
 #[cfg(not(feature = "tracing"))]
 fn sent_text(_: &Draft, _: Name) -> Option<&[u8]> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_long_name_is_not_kept() {
+        let mut span = SpanState::default();
+        span.content.name = "n".repeat(10_000_000);
+        span.clear();
+        assert!(span.content.name.capacity() <= MAX_KEPT_NAME_BYTES);
+        span.content.name = String::with_capacity(MAX_KEPT_NAME_BYTES);
+        span.clear();
+        assert_eq!(span.content.name.capacity(), MAX_KEPT_NAME_BYTES);
+    }
 }
