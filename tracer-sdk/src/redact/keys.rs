@@ -39,7 +39,9 @@ pub(crate) enum NameMeaning {
 /// Confidence that a place holds the value of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confidence {
-    /// A string of a value right beside its name: in a pair, a member, behind its option.
+    /// A string right behind its option in a list.
+    Listed,
+    /// A string of a value right beside its name: in a pair, a member.
     Named,
     /// An argument behind its option.
     Explicit,
@@ -54,7 +56,12 @@ impl NameMeaning {
     pub(crate) fn hides(self, value: &[u8], confidence: Confidence) -> bool {
         match (self, confidence) {
             (Self::Secret, Confidence::Likely) | (Self::Word, _) => is_plausible(value, 6),
-            (Self::Secret, _) | (Self::Token, Confidence::Named) => !is_placeholder(value),
+            (Self::Secret, _) | (Self::Token, Confidence::Listed) => !is_placeholder(value),
+            // `["pass", "fail"]`
+            (Self::Token, Confidence::Named) => {
+                let is_short_word = value.len() < 8 && value.iter().all(u8::is_ascii_alphabetic);
+                !is_short_word && !is_placeholder(value)
+            }
             (Self::Token, Confidence::Explicit) => !is_number(value) && !is_placeholder(value),
             (Self::Token, Confidence::Structured) => {
                 !is_number(value) && (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)

@@ -71,7 +71,7 @@ impl Hint {
             Self::Beside(neighbours, role) => neighbours.hide(role, bytes),
             Self::Pair(name) => name.hides(bytes, Confidence::Named),
             Self::List => NameMeaning::Key.hides(bytes, Confidence::Likely),
-            Self::Argument(name) => !text.starts_with("--") && name.hides(bytes, Confidence::Named),
+            Self::Argument(name) => !text.starts_with("--") && name.hides(bytes, Confidence::Listed),
         }
     }
 
