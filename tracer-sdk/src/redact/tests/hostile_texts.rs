@@ -3,6 +3,9 @@
 
 /// What recognisers are noticed by, and what they look around for.
 pub(crate) const TRIGGERS: &[&str] = &[
+    "\"-----BEGIN PRIVATE KEY-----\" # 9f86d081884c7d659a2feaa0c55ad015\n",
+    "\"-----BEGIN PRIVATE KEY-----\" # 9f86d081884c7d659a2feaa0c55ad015\naaaaaaaaaaaaaaaaaaaaaaaa",
+    "> -----BEGIN PRIVATE KEY-----\n> MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
     "password=",
     "password:",
     "pwd=",

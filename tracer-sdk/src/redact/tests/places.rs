@@ -368,6 +368,19 @@ fn the_lines_of_a_private_key_go_whatever_is_around_them() {
             format!("{expected}\n{expected}")
         );
         assert_eq!(redactor.text(&expected), expected);
+        let end = text.find(&format!("{before}-----END")).unwrap();
+        // Views of a file that is cut off, alone and before a certificate.
+        for rest in ["", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"] {
+            let cut = format!("{}{rest}", &text[..end]);
+            let clean = redactor.text(&cut);
+            let left = secrets.iter().find(|secret| leak(secret, &clean).is_some());
+            assert_eq!(left, None, "{clean}");
+            assert!(
+                clean.starts_with(&format!("{first}__REDACTED__")) && clean.ends_with(rest),
+                "{clean}"
+            );
+            assert_eq!(redactor.text(&clean), clean);
+        }
     }
     for text in [
         "a.replace(\"-----BEGIN PRIVATE KEY-----\", \"\").replace(\"-----END PRIVATE KEY-----\", \"\")",
@@ -375,6 +388,87 @@ fn the_lines_of_a_private_key_go_whatever_is_around_them() {
     ] {
         assert_eq!(redactor.text(text), text);
     }
+}
+
+#[test]
+fn a_private_key_whose_end_is_cut_off_goes_line_by_line() {
+    let redactor = redactor();
+    let mut dice = Dice::new(27);
+    let mut line = || format!("MIIE{}{}", value(&mut dice), &value(&mut dice)[..20]);
+    for (text, expected) in [
+        (
+            "     1→-----BEGIN PRIVATE KEY-----\n     2→¤\n     3→¤\n",
+            "     1→__REDACTED__\n",
+        ),
+        (
+            "> -----BEGIN PRIVATE KEY-----\n> ¤\n> ¤==\n>\nThat was the key.",
+            "> __REDACTED__\n>\nThat was the key.",
+        ),
+        (
+            "| -----BEGIN RSA PRIVATE KEY-----\n| Proc-Type: 4,ENCRYPTED\n|\n| ¤\n| -----BEGIN CERTIFICATE-----\n| ¤",
+            "| __REDACTED__\n| -----BEGIN CERTIFICATE-----\n| ¤",
+        ),
+        (
+            r#"{"a": "1→-----BEGIN PRIVATE KEY-----\n2→¤\n3→¤\n"}"#,
+            r#"{"a": "1→__REDACTED__\n"}"#,
+        ),
+    ] {
+        let expected = expected.replace('¤', &line_of_certificate());
+        let (key, certificate) = text.split_once("CERTIFICATE").unwrap_or((text, ""));
+        let mut given: String = key.split('¤').map(|part| part.to_owned() + &line()).collect();
+        given.truncate(given.len() - 64);
+        if !certificate.is_empty() {
+            given += "CERTIFICATE";
+            given += &certificate.replace('¤', &line_of_certificate());
+        }
+        let clean = redactor.text(&given);
+        assert_eq!(clean, expected);
+        assert_eq!(redactor.text(&clean), expected);
+    }
+}
+
+fn redactor_of_long_texts() -> Redactor {
+    let settings = RedactionSettings {
+        max_field_bytes: usize::MAX,
+        ..RedactionSettings::default()
+    };
+    Redactor::new(&settings, [])
+}
+
+fn line_of_certificate() -> String {
+    "MIIBszCCAVmgAwIBAgIUQ2VydA".repeat(2)
+}
+
+#[test]
+fn the_end_of_a_key_is_found_across_the_limit_of_a_search() {
+    let redactor = redactor_of_long_texts();
+    let secret = value(&mut Dice::new(28));
+    let label = format!("-----BEGIN {} KEY-----", "PRIVATE");
+    let code = format!("\"{label}\" # 9f86d081884c7d659a2feaa0c55ad015\n");
+    let block = format!("> {label}\n> {secret}\n> ");
+    for before_limit in 0..12 {
+        let filler = code.find("\" #").unwrap() + 64 * 1024 - code.len() - block.len() - before_limit;
+        let prose = format!("{}\n", &"a b ".repeat(filler / 4 + 1)[1..filler]);
+        let text = format!("{code}{prose}{block}-----END PRIVATE KEY-----\n");
+        let clean = redactor.text(&text);
+        assert!(
+            clean == format!("{code}{prose}> __REDACTED__\n"),
+            "{before_limit}: {} bytes",
+            clean.len()
+        );
+    }
+}
+
+#[test]
+fn code_between_the_labels_of_a_key_stays() {
+    let redactor = redactor_of_long_texts();
+    let code = "def words(text):\n    return text.split(\" \")\n\n".repeat(900);
+    let text = format!(
+        "BEGIN = \"-----BEGIN PRIVATE KEY-----\"  # since 9f86d081884c7d659a2feaa0c55ad015\n{code}\
+         END = \"-----END PRIVATE KEY-----\"\n"
+    );
+    let clean = redactor.text(&text);
+    assert!(clean == text, "{} of {} bytes", clean.len(), text.len());
 }
 
 #[test]
@@ -696,6 +790,7 @@ fn numbers_and_short_texts_right_beside_the_name_of_a_token_go() {
             json!([["auth", "__REDACTED__"], ["auth", "none"]]),
         ),
         (json!(["-pass", "493021"]), json!(["-pass", "__REDACTED__"])),
+        (json!(["-pass", "hunter"]), json!(["-pass", "__REDACTED__"])),
         (
             json!({"label": "token", "value": "hunter2"}),
             json!({"label": "token", "value": "__REDACTED__"}),
@@ -749,6 +844,9 @@ fn names_beside_names_and_values_beside_harmless_names_stay() {
         json!({"name": "max_tokens", "value": "4096"}),
         json!({"name": "password", "value": null, "required": true}),
         json!({"name": "token", "value": 5}),
+        json!({"name": "token", "value": "USDC"}),
+        json!([["pass", "fail"]]),
+        json!([["token", "count"], ["the", "120"]]),
         json!({"name": "author", "value": "Ada Lovelace"}),
         json!({"name": "session_id", "value": "abc"}),
         json!({"name": "password", "type": "string", "description": "The password to use."}),
