@@ -56,7 +56,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         failed_report: true,
         failed_run: args.force,
     };
-    let mut new = if args.pending {
+    let new = if args.pending {
         pending_sample(&args.baseline)?
     } else {
         sample::take(&args.sample, allowed, session)?
@@ -77,7 +77,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let changes = changes::replacement_phrases(&old.baseline, &new);
     let summary: Vec<String> = changes.iter().map(Phrase::text).collect();
-    new.acceptance = Some(Acceptance {
+    let new = new.accepted(Acceptance {
         accepted_at: now().to_string(),
         accepted_by: accepted_by(),
         reason: args.reason.trim().to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::BaselineError;
 use super::report::{ReportedSample, SampledTrial};
-use super::{Baseline, BaselineTrial, file};
+use super::{Acceptance, Baseline, BaselineTrial, file};
 use crate::Verdict;
 use tracer_insight::profile::{Metric, RunProfile, agent_of};
 use tracer_insight::signature::Signature;
@@ -27,11 +27,11 @@ impl Baseline {
         assemble(vec![SampledTrial::from(run)], created_at).sealed()
     }
 
-    /// A baseline of a run that has ended; `forced` when it did not end well.
+    /// A baseline of a run that has ended; `forced` when it did not end well, or spans of it are missing.
     #[must_use]
     pub fn of_ended(run: &RunProfile, now: Timestamp) -> Self {
         let mut baseline = assemble(vec![SampledTrial::from(run)], &now.to_string());
-        baseline.forced = run.status != RecordedStatus::Ok;
+        baseline.forced = run.status != RecordedStatus::Ok || run.missing.is_some();
         baseline.sealed()
     }
 
@@ -54,7 +54,7 @@ impl Baseline {
     }
 
     /// A baseline of all the trials of a gate, from the text of its report. `force` accepts a report that did not pass,
-    /// and the baseline records that.
+    /// or misses spans, and the baseline records that.
     ///
     /// ```
     /// use tracer_gate::Baseline;
@@ -68,21 +68,21 @@ impl Baseline {
     /// [`BaselineError`] when it is not the unedited report of a whole, passing sample.
     pub fn of_report(report: &[u8], created_at: &str, force: bool) -> Result<Self, BaselineError> {
         let sample = ReportedSample::parse(report)?;
-        let forced = sample.verdict != Verdict::Pass;
-        if forced && !force {
+        let has_failed = sample.verdict != Verdict::Pass;
+        if has_failed && !force {
             return Err(BaselineError::not_passed(format!(
                 "verdict: the gate of this report did not pass, it is {}",
                 sample.verdict.as_str()
             )));
         }
-        if let Some(missing) = sample.missing.filter(|_| !force) {
+        if let Some(missing) = sample.missing.as_ref().filter(|_| !force) {
             return Err(BaselineError::not_passed(missing));
         }
         let mut baseline = assemble(sample.trials, created_at);
         baseline.command = sample.command;
         baseline.environment = sample.environment;
         baseline.report_verdict = Some(sample.verdict);
-        baseline.forced = forced;
+        baseline.forced = has_failed || sample.missing.is_some();
         Ok(baseline.sealed())
     }
 
@@ -122,9 +122,28 @@ impl Baseline {
         ways(self) == ways(other) && numbers.all(|metric| sorted(self, metric) == sorted(other, metric))
     }
 
-    /// The baseline with the digest of its sample.
+    /// The baseline with its acceptance, which its digest covers.
+    ///
+    /// ```
+    /// use tracer_gate::{Acceptance, Baseline};
+    /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| ());
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
+    /// let baseline = baseline.accepted(Acceptance { reason: "it is right".to_owned(), ..Acceptance::default() });
+    /// assert_eq!(Baseline::parse(baseline.to_json().as_bytes())?, baseline);
+    /// # Ok::<(), tracer_gate::BaselineError>(())
+    /// ```
+    #[must_use]
+    pub fn accepted(mut self, acceptance: Acceptance) -> Self {
+        self.acceptance = Some(acceptance);
+        self.sealed()
+    }
+
+    /// The baseline with its digest.
     fn sealed(mut self) -> Self {
-        self.digest = self.sample_digest();
+        self.digest = self.content_digest();
         self
     }
 }

@@ -1,7 +1,7 @@
-//! Baselines as files: reading, writing, and the digest of the sample.
+//! Baselines as files: reading, writing, and their digest.
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, de};
+use serde_json::Value;
 
 use super::Baseline;
 use super::error::BaselineError;
@@ -35,7 +35,7 @@ impl Baseline {
         }
         let head: Head = from_json(text).map_err(BaselineError::file)?;
         match (head.baseline_version, head.schema_version) {
-            (Some(version), _) if version == json!(VERSION) => {}
+            (Some(version), _) if is_version(&version, VERSION) => {}
             (Some(version), _) => {
                 let message = format!("baseline_version: {version} is not understood; {VERSION} is");
                 return Err(BaselineError::file(message));
@@ -70,18 +70,17 @@ impl Baseline {
         text
     }
 
-    /// The SHA-256 digest of everything but the time, the acceptance, and the digest itself.
-    #[must_use]
-    pub fn sample_digest(&self) -> String {
-        let mut sample = serde_json::to_value(self).unwrap_or_default();
-        if let Some(object) = sample.as_object_mut() {
-            for key in ["created_at", "acceptance", "digest"] {
+    /// The SHA-256 digest of everything but the time and the digest itself.
+    pub(super) fn content_digest(&self) -> String {
+        let mut content = serde_json::to_value(self).unwrap_or_default();
+        if let Some(object) = content.as_object_mut() {
+            for key in ["created_at", "digest"] {
                 object.remove(key);
             }
         }
         let mut text = Vec::new();
         // Writing to memory cannot fail.
-        let _ = write_canonical(&sample, &mut text);
+        let _ = write_canonical(&content, &mut text);
         sha256_hex(&text)
     }
 
@@ -100,14 +99,25 @@ impl Baseline {
                 return Err(BaselineError::file(message));
             }
         }
-        if self.digest != self.sample_digest() {
-            return Err(BaselineError::new(
+        if self.digest != self.content_digest() {
+            return Err(BaselineError::edited(
                 "digest: the file was edited after it was written",
-                "restore the file from version control, or make the baseline again: tracer baseline",
             ));
         }
         Ok(())
     }
+}
+
+/// Checks the number of a version, which some programs write as 1.0.
+pub(super) fn is_version(value: &Value, version: u32) -> bool {
+    value.as_f64() == Some(version.into())
+}
+
+/// Reads the version of a baseline.
+pub(super) fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let read = Value::deserialize(deserializer)?;
+    let known = is_version(&read, VERSION).then_some(VERSION);
+    known.ok_or_else(|| de::Error::custom("another version, expected 1"))
 }
 
 /// Reads a JSON object; the error has the place and the expected type, and quotes nothing.

@@ -41,6 +41,7 @@ use tracer_insight::signature::Signature;
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     /// Version of the format.
+    #[serde(deserialize_with = "file::version")]
     #[cfg_attr(feature = "schema", schemars(extend("const" = file::VERSION)))]
     pub baseline_version: u32,
     /// Time at which it was made.
@@ -53,12 +54,12 @@ pub struct Baseline {
     pub environment: Option<EnvironmentFingerprint>,
     /// Verdict of the report that the sample comes from; null for single runs.
     pub report_verdict: Option<Verdict>,
-    /// Made although the report did not pass, or the run failed.
+    /// Made although the report did not pass, the run failed, or spans are missing.
     pub forced: bool,
     /// Its acceptance; absent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<Acceptance>,
-    /// SHA-256 digest of the sample: an edited file is refused.
+    /// SHA-256 digest of everything but the time: an edited file is refused.
     #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::sha256"))]
     pub digest: String,
     /// The runs of the sample, in order.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::BaselineError;
-use super::file::from_json;
+use super::file::{from_json, is_version};
 use super::{BaselineTrial, EnvironmentFingerprint};
 use crate::Verdict;
 use crate::digest::{REPORT_VERSION, report_digest};
@@ -31,6 +31,7 @@ pub(super) struct SampledTrial {
 #[derive(Deserialize)]
 struct ReportHead {
     report_version: Option<Value>,
+    schema_version: Option<Value>,
 }
 
 /// The part of a report that a baseline needs.
@@ -76,11 +77,15 @@ impl ReportedSample {
     /// Reads a report.
     pub(super) fn parse(text: &[u8]) -> Result<Self, BaselineError> {
         let head: ReportHead = from_json(text).map_err(BaselineError::report)?;
-        match head.report_version {
-            Some(version) if version == REPORT_VERSION => {}
+        match head.report_version.or(head.schema_version) {
+            Some(Value::String(old)) => {
+                let message = format!("it is of an old format, version {}", old.escape_debug());
+                return Err(BaselineError::sample(message));
+            }
+            Some(version) if is_version(&version, REPORT_VERSION) => {}
             Some(version) => {
                 let message = format!("report_version: {version} is not understood; {REPORT_VERSION} is");
-                return Err(BaselineError::report(message));
+                return Err(BaselineError::sample(message));
             }
             None => return Err(BaselineError::report("report_version is missing")),
         }

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
+use tracer_insight::profile::MissingSpans;
 use tracer_insight::testing::{letters, metrics, metrics_of_vector, recorded, run_of, run_with};
+use tracer_sdk::format::Timestamp;
 use tracer_sdk::{Usage, llm_call, tool_call};
 
 const NOW: &str = "2026-01-01T00:00:00.000Z";
@@ -56,9 +58,46 @@ fn baselines_of_other_formats_are_refused_with_what_to_do() {
         let error = Baseline::parse(text.as_bytes()).unwrap_err();
         assert_eq!(
             (error.to_string().as_str(), error.hint),
-            (reason, "make the baseline again: tracer baseline")
+            (
+                reason,
+                "make it again, of one run: tracer baseline --out FILE --force; of several trials: tracer run \
+                 --no-fail-fast --json-out report.json -- COMMAND, then tracer baseline --from-report report.json \
+                 --out FILE --force"
+            )
         );
     }
+}
+
+#[test]
+fn a_version_is_a_number_however_written() {
+    let text = good()
+        .to_json()
+        .replace("\"baseline_version\": 1,", "\"baseline_version\": 1.0,");
+    assert_eq!(Baseline::parse(text.as_bytes()), Ok(good()));
+    let report = own_report().to_string();
+    let report = report.replace("\"report_version\":3", "\"report_version\":3.0");
+    assert!(report.contains("3.0"), "{report}");
+    assert!(Baseline::of_report(report.as_bytes(), NOW, false).is_ok());
+}
+
+#[test]
+fn an_edited_acceptance_is_refused() {
+    let accepted = good().accepted(Acceptance {
+        reason: "it looks up the policy".to_owned(),
+        ..Acceptance::default()
+    });
+    let text = accepted.to_json();
+    assert_eq!(Baseline::parse(text.as_bytes()), Ok(accepted));
+    let error = Baseline::parse(text.replace("looks up", "skips").as_bytes()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "digest: the file was edited after it was written"
+    );
+    assert!(
+        error
+            .hint
+            .starts_with("restore it from version control, or make it again, ")
+    );
 }
 
 // gate-contract, section 15.1, P10
@@ -259,19 +298,43 @@ fn a_report_that_was_edited_is_no_source_of_a_baseline() {
 #[test]
 fn only_a_whole_report_makes_a_baseline() {
     type Edit = fn(&mut Value);
-    let edits: [(&str, Edit); 3] = [
+    let edits: [(&str, Edit); 2] = [
         ("trials: the report holds 2 of 3 trials", |report| {
             report["trials_planned"] = json!(3);
         }),
         ("trials: trial 2 left no run that counts", |report| {
             report["trials"][1]["failure"] = json!({"reason": "timeout", "detail": ""});
         }),
-        ("report_version: \"2.0.1\" is not understood; 3 is", |report| {
-            report["report_version"] = json!("2.0.1");
-        }),
     ];
     for (expected, edit) in edits {
         assert_eq!(reason(&resealed(edit)).as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn a_report_of_another_format_is_not_called_edited() {
+    for (report, reason) in [
+        (
+            r#"{"report_version": "2.0.1"}"#,
+            "it is of an old format, version 2.0.1",
+        ),
+        (
+            r#"{"schema_version": "2.0.1"}"#,
+            "it is of an old format, version 2.0.1",
+        ),
+        (
+            r#"{"report_version": 4}"#,
+            "report_version: 4 is not understood; 3 is",
+        ),
+    ] {
+        let error = Baseline::of_report(report.as_bytes(), NOW, true).unwrap_err();
+        assert_eq!(
+            (error.to_string().as_str(), error.hint),
+            (
+                reason,
+                "run the gate again, all its trials: tracer run --no-fail-fast --json-out FILE -- COMMAND"
+            )
+        );
     }
 }
 
@@ -285,7 +348,16 @@ fn a_trial_that_lost_spans_does_not_show_what_is_usual() {
         error.to_string().contains("3 spans of trial 2 are missing"),
         "{error}"
     );
-    assert_eq!(reason(&lossy), None, "with force");
+    let baseline = Baseline::of_report(lossy.to_string().as_bytes(), NOW, true).unwrap();
+    assert!(baseline.forced && baseline.report_verdict == Some(Verdict::Pass));
+    let mut run = metrics_of_vector("good");
+    let forced = |run: &RunProfile| Baseline::of_ended(run, Timestamp::from_unix_microseconds(0)).forced;
+    assert!(!forced(&run));
+    run.missing = Some(MissingSpans {
+        spans: Some(3),
+        reason: "disk full".to_owned(),
+    });
+    assert!(forced(&run));
 }
 
 #[test]

@@ -31,7 +31,10 @@ impl BaselineFile {
     pub(super) fn read(&self) -> Result<Option<Baseline>, String> {
         let reported = |error: &dyn std::fmt::Display| format!("{}: {error}", self.path.display());
         match read_input(&self.path, Baseline::MAX_BYTES) {
-            Ok(text) => Baseline::parse(&text).map(Some).map_err(|error| reported(&error)),
+            Ok(text) => Baseline::parse(&text).map(Some).map_err(|error| {
+                let next = "delete the file, run the test again, and check in what it writes";
+                format!("{}\nhint: {next}", reported(&error))
+            }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(reported(&error)),
         }

@@ -182,6 +182,8 @@ fn a_baseline_that_was_edited_is_refused_before_the_agent_runs() {
         message.starts_with("the baseline of `support agent` cannot be used:"),
         "{message}"
     );
+    let hint = "\nhint: delete the file, run the test again, and check in what it writes";
+    assert!(message.ends_with(hint), "{message}");
 }
 
 #[test]
