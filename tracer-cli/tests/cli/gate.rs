@@ -200,6 +200,32 @@ fn a_baseline_has_a_safe_name_and_is_never_written_over() {
 }
 
 #[test]
+fn a_refused_baseline_is_replaced_as_its_hint_says() {
+    let sandbox = sandbox();
+    file(&sandbox, "b.json", r#"{"schema_version": "0.3.1"}"#);
+    let one = "of one run: tracer baseline --out FILE --force;";
+    let several = "then tracer baseline --from-report report.json --out FILE --force";
+    sandbox
+        .tracer(&["assert", FIRST, "--baseline", "b.json"])
+        .fails(2, &["it is of an old format, schema_version 0.3.1", one, several]);
+    let trials = || json_of(&sandbox, "b.json")["trials"].as_array().unwrap().len();
+    sandbox.tracer(&["baseline", "--out", "b.json", "--force", FIRST]);
+    assert_eq!(trials(), 1);
+    file(&sandbox, ".tracer/policy.yaml", POLICY);
+    let report = sandbox.tracer(&["assert", FIRST, "--format", "json"]).json();
+    file(&sandbox, "report.json", &two_trials(report).to_string());
+    sandbox.tracer(&[
+        "baseline",
+        "--from-report",
+        "report.json",
+        "--out",
+        "b.json",
+        "--force",
+    ]);
+    assert_eq!(trials(), 2);
+}
+
+#[test]
 fn equal_behaviour_already_matches_and_a_change_is_kept_with_its_reason() {
     let sandbox = sandbox();
     sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
