@@ -268,6 +268,29 @@ proptest! {
 }
 
 #[test]
+fn a_call_has_its_own_price_again_when_it_parts() {
+    let line = |id, parent, start, end, kind| AnyLine {
+        id,
+        parent,
+        start,
+        end,
+        kind,
+        failed: kind == 0,
+        foreign: false,
+        flaw: 4,
+    };
+    let directory = run_of(&[line(3, 11, 3, None, 0), line(11, 1, 0, Some(3), 7)], "running");
+    let log = directory.path().join("spans.jsonl");
+    let append = |text: &str| fs::write(&log, fs::read_to_string(&log).unwrap() + text).unwrap();
+    append("\n");
+    let mut index = LogIndex::open(directory.path(), None, false).unwrap();
+    let mut file = fs::OpenOptions::new().append(true).open(&log).unwrap();
+    writeln!(file, "{}", line(1, 11, 4, None, 7).text()).unwrap();
+    assert!(index.extend(false).unwrap());
+    assert_same(&index, &LogIndex::open(directory.path(), None, false).unwrap());
+}
+
+#[test]
 fn a_run_of_many_blocks_is_the_same_from_the_file_and_in_memory() {
     let line = |number: u64| AnyLine {
         id: number,

@@ -10,8 +10,6 @@ use super::TokenShares;
 use super::price_column::PriceColumn;
 use crate::format::names::{self, Name, event_keys, events, markers};
 use crate::format::{EventType, Usage};
-#[cfg(feature = "prices")]
-use crate::prices::CallPriceKey;
 use crate::process::Computed;
 use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
 use crate::read::parse::{IndexedAttributes, ParsedSpan};
@@ -255,10 +253,9 @@ impl Columns {
         &self.prices
     }
 
-    /// Sets what decides the price of a call; nothing of what is none.
     #[cfg(feature = "prices")]
-    pub(super) fn set_price_key(&mut self, position: usize, key: Option<&CallPriceKey>) {
-        self.prices.set(position, key);
+    pub(super) fn prices_mut(&mut self) -> &mut PriceColumn {
+        &mut self.prices
     }
 
     /// What is known of the tokens of a span.

@@ -301,14 +301,15 @@ impl LogIndex {
             let Some(entry) = self.entries.get(at) else { break };
             let repeats = self.correlation.repeats_of(entry.line()).len();
             if entry.event_type() != entry.stored_type() {
-                self.columns.set_price_key(at, None);
-            } else if entry.event_type() == EventType::LlmCall
-                && repeats > 0
-                && self.joined.insert(entry.line(), repeats) != Some(repeats)
+                self.columns.prices_mut().join(at, None);
+            } else if entry.event_type() != EventType::LlmCall || repeats == 0 {
+                self.joined.remove(&entry.line());
+                self.columns.prices_mut().part(at);
+            } else if self.joined.insert(entry.line(), repeats) != Some(repeats)
                 && let Ok(Some((record, _))) = self.read_record(at)
             {
                 let key = CallPriceKey::of(&record);
-                self.columns.set_price_key(at, key.as_ref());
+                self.columns.prices_mut().join(at, key.as_ref());
             }
         }
     }

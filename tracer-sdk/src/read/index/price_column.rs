@@ -14,25 +14,30 @@ pub(super) struct PriceColumn {
     numbers: HashMap<Arc<CallPriceKey>, u32>,
     /// The number of the key of each call, by the position of its span.
     calls: BTreeMap<usize, u32>,
+    /// The same of calls that other spans recorded too; `None` of those other spans.
+    joined: HashMap<usize, Option<u32>>,
 }
 
 impl PriceColumn {
     /// Sets the key of the call of a span.
     pub(super) fn set_of_span(&mut self, position: usize, span: &impl SpanView) {
-        self.set(position, Some(&price_key(span)));
+        self.set(position, &price_key(span));
     }
 
-    /// Sets the key of a call; nothing of what is none.
-    pub(super) fn set(&mut self, position: usize, key: Option<&CallPriceKey>) {
-        match key {
-            Some(key) => {
-                let number = self.number(key);
-                self.calls.insert(position, number);
-            }
-            None => {
-                self.calls.remove(&position);
-            }
-        }
+    fn set(&mut self, position: usize, key: &CallPriceKey) {
+        let number = self.number(key);
+        self.calls.insert(position, number);
+    }
+
+    /// Sets the key of a call that several spans recorded; `None` of one that repeats it.
+    pub(super) fn join(&mut self, position: usize, key: Option<&CallPriceKey>) {
+        let number = key.map(|key| self.number(key));
+        self.joined.insert(position, number);
+    }
+
+    /// Gives a call its own key again.
+    pub(super) fn part(&mut self, position: usize) {
+        self.joined.remove(&position);
     }
 
     fn number(&mut self, key: &CallPriceKey) -> u32 {
@@ -58,7 +63,7 @@ impl PriceColumn {
                 && *is_kept
                 && let Some(key) = other.keys.get(number as usize)
             {
-                self.set(position, Some(key));
+                self.set(position, key);
             }
             position += usize::from(*is_kept);
         }
@@ -74,9 +79,17 @@ impl PriceColumn {
             .iter()
             .map(|key| (key.price(prices), key.is_replayed()))
             .collect();
-        self.calls.iter().filter_map(move |(position, number)| {
-            let (price, is_replayed) = known.get(*number as usize)?;
-            Some((*position, price.clone(), *is_replayed))
+        let own = self.calls.iter().map(|(position, number)| (*position, *number));
+        let own = own.filter(|(position, _)| !self.joined.contains_key(position));
+        let joined = self
+            .joined
+            .iter()
+            .filter_map(|(position, number)| Some((*position, (*number)?)));
+        let mut all: Vec<(usize, u32)> = own.chain(joined).collect();
+        all.sort_unstable();
+        all.into_iter().filter_map(move |(position, number)| {
+            let (price, is_replayed) = known.get(number as usize)?;
+            Some((position, price.clone(), *is_replayed))
         })
     }
 }
