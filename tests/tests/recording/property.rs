@@ -180,7 +180,7 @@ proptest! {
     #[test]
     fn whatever_is_recorded_comes_back(run_name in any_text(), recordings in proptest::collection::vec(any_recording(), 0..8)) {
         let data = DataDir::new();
-        let run = Run::new(&run_name).config(&data.config());
+        let run = Run::new(run_name.clone()).config(&data.config());
         run.in_scope(|| recordings.iter().for_each(Recording::record));
         let finished = data.finished();
         let start = finished.payload(EventType::RunStart);

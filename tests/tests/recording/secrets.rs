@@ -209,7 +209,7 @@ fn secrets_within_strings_are_not_written() {
 fn secrets_in_names_and_errors_are_not_written() {
     for sample in samples(201) {
         let data = DataDir::new();
-        let outcome: Result<(), String> = Run::new(&sample.text)
+        let outcome: Result<(), String> = Run::new(sample.text.clone())
             .config(&data.config())
             .try_in_scope(|| Err(sample.text.clone()));
         assert!(outcome.is_err());

@@ -33,7 +33,7 @@ fn huge_texts() -> [String; 4] {
 fn huge_texts_are_cut_wherever_they_are() {
     for text in huge_texts() {
         let data = DataDir::new();
-        let outcome = Run::new(&text).config(&data.config()).try_in_scope(|| {
+        let outcome = Run::new(text.clone()).config(&data.config()).try_in_scope(|| {
             llm_call(&text)
                 .provider(&text)
                 .prompt(&text)

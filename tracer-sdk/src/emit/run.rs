@@ -39,7 +39,7 @@ use crate::write::files::FileSystem;
 ///
 /// `let _ = traced_run(..)` drops the guard at once and records an empty run; bind it to a name.
 #[track_caller]
-pub fn traced_run(name: impl AsRef<str>) -> RunGuard {
+pub fn traced_run(name: impl Into<Cow<'static, str>>) -> RunGuard {
     Run::new(name).start()
 }
 
@@ -79,14 +79,9 @@ impl Run {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
-    pub fn new(name: impl AsRef<str>) -> Self {
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
         let caller = Location::caller();
-        let site = Site::new(
-            Some(Cow::Owned(name.as_ref().to_owned())),
-            caller.file(),
-            "",
-            caller.line(),
-        );
+        let site = Site::new(Some(name.into()), caller.file(), "", caller.line());
         Self {
             site,
             config: Config::new(),
