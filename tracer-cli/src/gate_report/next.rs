@@ -98,7 +98,7 @@ fn rerun(report: &Report, writes_report: bool, place: fn(&str) -> &str) -> Strin
     for (option, file) in [("--policy", &gate.policy), ("--baseline", &gate.baseline)] {
         if let Some(file) = file {
             words.push(option.to_owned());
-            // What standard input had is gone: the reader names a file.
+            // Standard input was read and is gone: the reader names a file.
             words.push(match &*file.path {
                 "-" => "FILE".to_owned(),
                 path => shell_quoted(place(path)),

@@ -359,7 +359,7 @@ impl OpenSpan {
         self.0.is_none()
     }
 
-    /// Whether it is a call, and not structure or nothing.
+    /// True of a call; false of structure and of nothing.
     pub(crate) fn is_call(&self) -> bool {
         self.place()
             .is_some_and(|place| place.event_type != EventType::Unknown)

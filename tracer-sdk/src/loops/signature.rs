@@ -61,8 +61,8 @@ impl<'a> StepSignature<'a> {
         Self::named(Beginning::Model, model)
     }
 
-    /// That of a tool call with these arguments, JSON text, and the number of the arguments. What is
-    /// null is no arguments, and what is not one JSON value has no shape.
+    /// The signature of a tool call with these arguments, JSON text, and the number of the arguments. Null is no
+    /// arguments, and a text that is not one JSON value has no shape.
     pub(crate) fn of_tool(tool: &'a str, arguments: Option<&'a [u8]>) -> (Self, Option<u64>) {
         let mut signature = Self::named(Beginning::Tool, tool);
         let read = arguments

@@ -82,7 +82,7 @@ impl ToolCall {
         self
     }
 
-    /// What the tool is given, as the model wrote it: JSON text. Text that is no JSON is kept as it is. What is JSON is read: its
+    /// The arguments as the model wrote them: JSON text. Text that is no JSON is kept as it is. JSON is read: its
     /// keys are sorted, and of a number of more than 64 bits the nearest is kept.
     ///
     /// ```

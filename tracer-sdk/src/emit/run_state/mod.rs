@@ -76,7 +76,7 @@ pub(crate) struct RunState {
     panics: AtomicU64,
     /// `meta.json` does not say everything of the spans that ended after the run.
     has_unsettled: AtomicBool,
-    /// What others add to open spans, the root among them, until these end.
+    /// Attributes and tokens that others add to open spans, the root among them, until these end.
     added: OwnLock<HashMap<SpanId, Draft>>,
     /// A layer started the run.
     #[cfg(feature = "tracing")]

@@ -485,7 +485,7 @@ fn short_values_go_where_their_place_says_that_they_are_meant() {
         "[DB_PASSWORD]=¤",
         "[SERVICE_KEY]=¤-horse-9",
     ] {
-        // What is written at the secret here is part of it.
+        // Letters right behind the secret are part of it here.
         let expected = ["2xyz!", "2xyz", "-horse-9"]
             .iter()
             .fold(text.replace("s¤9", "¤"), |text, rest| {
