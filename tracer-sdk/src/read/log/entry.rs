@@ -1,6 +1,6 @@
 //! [`IndexEntry`]: the 48 bytes that are kept of every span while a log of any size is read.
 
-use super::kept_bytes::{KeptBytes, KeptCursor};
+use super::packed_bytes::{PackedBytes, PackedCursor};
 use crate::format::{EventType, Outcome, SpanId, Timestamp};
 use crate::read::parse::Identity;
 
@@ -44,8 +44,8 @@ const TYPES: [EventType; 6] = [
     EventType::Error,
 ];
 
-/// How an entry is kept: what of it follows from the one before.
-mod kept {
+/// How an entry is packed: what of it follows from the one before.
+mod packed {
     /// It has no parent.
     pub(super) const ROOT: u8 = 1;
     /// It has the parent of the one before.
@@ -62,7 +62,7 @@ mod kept {
     pub(super) const STEP: u8 = 64;
 }
 
-/// What an entry is kept relative to: the entry before it, or the beginning of the file.
+/// What an entry is packed relative to: the entry before it, or the beginning of the file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EntryBefore {
     parent: Option<SpanId>,
@@ -256,22 +256,22 @@ impl IndexEntry {
     }
 
     /// Writes it, as far as it does not follow from the entry before.
-    pub(crate) fn write_kept(&self, before: &EntryBefore, bytes: &mut KeptBytes) {
+    pub(crate) fn pack(&self, before: &EntryBefore, bytes: &mut PackedBytes) {
         let mut hints = 0;
         let mut hint = |holds: bool, bit: u8| {
             hints |= if holds { bit } else { 0 };
             holds
         };
-        let is_root = hint(self.parent_span_id.is_none(), kept::ROOT);
+        let is_root = hint(self.parent_span_id.is_none(), packed::ROOT);
         let is_same_parent = hint(
             !is_root && self.parent_span_id == before.parent,
-            kept::SAME_PARENT,
+            packed::SAME_PARENT,
         );
-        let is_next_offset = hint(self.offset == before.next_offset, kept::NEXT_OFFSET);
-        let is_next_line = hint(self.line() == before.line + 1, kept::NEXT_LINE);
-        let in_microseconds = hint(self.start_nanoseconds.is_multiple_of(1_000), kept::MICROSECONDS);
-        hint(self.line_and_flags & UNSETTLED != 0, kept::UNSETTLED);
-        hint(self.line_and_flags & STEP != 0, kept::STEP);
+        let is_next_offset = hint(self.offset == before.next_offset, packed::NEXT_OFFSET);
+        let is_next_line = hint(self.line() == before.line + 1, packed::NEXT_LINE);
+        let in_microseconds = hint(self.start_nanoseconds.is_multiple_of(1_000), packed::MICROSECONDS);
+        hint(self.line_and_flags & UNSETTLED != 0, packed::UNSETTLED);
+        hint(self.line_and_flags & STEP != 0, packed::STEP);
         bytes.push_byte(hints);
         // The lowest byte: the other flags.
         bytes.push_byte((self.line_and_flags & 0xff) as u8);
@@ -292,34 +292,34 @@ impl IndexEntry {
     }
 
     /// The entry that was written behind another one; `None` of what is none, or lies before that.
-    pub(crate) fn read_kept(before: &EntryBefore, cursor: &mut KeptCursor<'_>) -> Option<Self> {
+    pub(crate) fn unpack(before: &EntryBefore, cursor: &mut PackedCursor<'_>) -> Option<Self> {
         let hints = cursor.byte()?;
         let has = |bit: u8| hints & bit != 0;
         let flags = cursor.byte()?;
         let span_id = cursor.span_id()?;
-        let parent_span_id = match (has(kept::ROOT), has(kept::SAME_PARENT)) {
+        let parent_span_id = match (has(packed::ROOT), has(packed::SAME_PARENT)) {
             (true, _) => None,
             (false, true) => before.parent,
             (false, false) => Some(cursor.span_id()?),
         };
         let start_seconds = before.start_seconds.checked_add(cursor.signed()?)?;
-        let unit = if has(kept::MICROSECONDS) { 1_000 } else { 1 };
+        let unit = if has(packed::MICROSECONDS) { 1_000 } else { 1 };
         let start_nanoseconds = cursor.small_number()?.checked_mul(unit)?;
         let length = cursor.small_number()?;
-        let offset = if has(kept::NEXT_OFFSET) {
+        let offset = if has(packed::NEXT_OFFSET) {
             before.next_offset
         } else {
             cursor.number()?
         };
-        let line = if has(kept::NEXT_LINE) {
+        let line = if has(packed::NEXT_LINE) {
             before.line + 1
         } else {
             cursor.number()?
         };
         let is_behind = line > before.line && (line >> 48 == 0) && offset >= before.next_offset;
         let is_instant = start_nanoseconds < 1_000_000_000;
-        let unsettled = if has(kept::UNSETTLED) { UNSETTLED } else { 0 };
-        let step = if has(kept::STEP) { STEP } else { 0 };
+        let unsettled = if has(packed::UNSETTLED) { UNSETTLED } else { 0 };
+        let step = if has(packed::STEP) { STEP } else { 0 };
         (is_behind && is_instant).then_some(Self {
             span_id,
             parent_span_id,

@@ -17,7 +17,7 @@ mod report;
 
 pub(crate) use arguments::ReportedArguments;
 pub(crate) use packed::PackedReports;
-pub(crate) use report::{CallReport, KeptNames, PROXY, is_own_call};
+pub(crate) use report::{CallReport, PROXY, PackedNames, is_own_call};
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

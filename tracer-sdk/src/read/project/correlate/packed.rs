@@ -1,16 +1,16 @@
-//! [`PackedReports`]: the calls of other emitters in a fifth of their room, while nobody knows whether any was recorded twice.
+//! [`PackedReports`]: the calls of other emitters in a fifth of their room, as long as none may be recorded twice.
 
 use super::folds::call_around;
-use super::{Ancestor, CallReport, KeptNames};
+use super::{Ancestor, CallReport, PackedNames};
 use crate::format::{EventType, SpanId, Timestamp};
-use crate::read::log::{EntryBefore, IndexEntry, KeptBytes, KeptCursor, RecordHeader};
+use crate::read::log::{EntryBefore, IndexEntry, PackedBytes, PackedCursor, RecordHeader};
 use crate::read::parse::Identity;
 
-/// Calls in the order of their lines, as they are kept beside an index.
+/// Calls in the order of their lines, packed.
 #[derive(Debug, Default)]
 pub(crate) struct PackedReports {
-    bytes: KeptBytes,
-    names: KeptNames,
+    bytes: PackedBytes,
+    names: PackedNames,
     before: EntryBefore,
 }
 
@@ -29,8 +29,8 @@ impl PackedReports {
             is_leftover: false,
         };
         let entry = IndexEntry::new(identity, call.place, Some(header), false);
-        entry.write_kept(&self.before, &mut self.bytes);
-        call.write_kept(&entry, &mut self.names, &mut self.bytes);
+        entry.pack(&self.before, &mut self.bytes);
+        call.pack(&entry, &mut self.names, &mut self.bytes);
         self.before = (&entry).into();
     }
 
@@ -40,13 +40,13 @@ impl PackedReports {
 
     /// The calls, as they were added.
     pub(crate) fn iter(&self) -> impl Iterator<Item = CallReport> {
-        let mut cursor = KeptCursor::new(self.bytes.as_slice());
-        let mut names = KeptNames::default();
+        let mut cursor = PackedCursor::new(self.bytes.as_slice());
+        let mut names = PackedNames::default();
         let mut before = EntryBefore::default();
         std::iter::from_fn(move || {
-            let entry = IndexEntry::read_kept(&before, &mut cursor)?;
+            let entry = IndexEntry::unpack(&before, &mut cursor)?;
             before = (&entry).into();
-            CallReport::read_kept(&entry, &mut names, &mut cursor)
+            CallReport::unpack(&entry, &mut names, &mut cursor)
         })
     }
 

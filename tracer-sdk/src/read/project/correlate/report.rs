@@ -14,7 +14,7 @@ use super::super::values::Lookup;
 use super::super::view::SpanView;
 use crate::format::names;
 use crate::format::{EventType, Outcome, SpanId, Timestamp, Usage};
-use crate::read::log::{IndexEntry, KeptBytes, KeptCursor, LinePlace};
+use crate::read::log::{IndexEntry, LinePlace, PackedBytes, PackedCursor};
 use crate::read::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
 
 /// The [`names::SOURCE`] of what the proxy saw.
@@ -163,8 +163,8 @@ impl CallReport {
     }
 }
 
-/// What of a call is kept in bits.
-mod kept {
+/// Bits of a packed call.
+mod packed {
     /// The ID of its request is known.
     pub(super) const HAS_REQUEST_ID: u8 = 1;
     pub(super) const OF_PROXY: u8 = 2;
@@ -182,16 +182,16 @@ mod kept {
     pub(super) const RETRY: u8 = 128;
 }
 
-/// The hashes of names, each kept once: a run has few models and tools.
+/// The hashes of names, each packed once: a run has few models and tools.
 #[derive(Debug, Default)]
-pub(crate) struct KeptNames {
+pub(crate) struct PackedNames {
     numbers: HashMap<u64, u64>,
     hashes: Vec<u64>,
 }
 
-impl KeptNames {
+impl PackedNames {
     /// Writes a hash: 0 and the hash where it is a new one, else its number from 1.
-    fn write(&mut self, hash: u64, bytes: &mut KeptBytes) {
+    fn write(&mut self, hash: u64, bytes: &mut PackedBytes) {
         let next = self.numbers.len() as u64 + 1;
         match self.numbers.entry(hash) {
             Entry::Occupied(known) => bytes.push_number(*known.get()),
@@ -203,7 +203,7 @@ impl KeptNames {
         }
     }
 
-    fn read(&mut self, cursor: &mut KeptCursor<'_>) -> Option<u64> {
+    fn read(&mut self, cursor: &mut PackedCursor<'_>) -> Option<u64> {
         match cursor.count()? {
             0 => {
                 let hash = cursor.hash()?;
@@ -217,19 +217,22 @@ impl KeptNames {
 
 impl CallReport {
     /// Writes them, as far as they do not follow from the entry of their span.
-    pub(crate) fn write_kept(&self, entry: &IndexEntry, names: &mut KeptNames, bytes: &mut KeptBytes) {
+    pub(crate) fn pack(&self, entry: &IndexEntry, names: &mut PackedNames, bytes: &mut PackedBytes) {
         let is_same_parent = self.parent == entry.parent_span_id();
         let other_parent = self.parent.filter(|_| !is_same_parent);
         let flags = [
-            (self.request_id != 0, kept::HAS_REQUEST_ID),
+            (self.request_id != 0, packed::HAS_REQUEST_ID),
             // No recorder's own call is the proxy's: both bits are a call of the proxy whose place was inferred.
-            (self.is_of_proxy, kept::OF_PROXY),
-            (self.is_own || self.is_of_proxy && !self.is_on_the_wire, kept::OWN),
-            (self.is_mcp, kept::MCP),
-            (self.is_derived || self.is_fetch, kept::DERIVED_OR_FETCH),
-            (is_same_parent, kept::SAME_PARENT),
-            (other_parent.is_some(), kept::OTHER_PARENT),
-            (self.id != 0, kept::HAS_ID),
+            (self.is_of_proxy, packed::OF_PROXY),
+            (
+                self.is_own || self.is_of_proxy && !self.is_on_the_wire,
+                packed::OWN,
+            ),
+            (self.is_mcp, packed::MCP),
+            (self.is_derived || self.is_fetch, packed::DERIVED_OR_FETCH),
+            (is_same_parent, packed::SAME_PARENT),
+            (other_parent.is_some(), packed::OTHER_PARENT),
+            (self.id != 0, packed::HAS_ID),
         ];
         bytes.push_byte(
             flags
@@ -237,7 +240,7 @@ impl CallReport {
                 .filter(|(holds, _)| *holds)
                 .fold(0, |flags, (_, bit)| flags | bit),
         );
-        let retry = if self.retry_of.is_some() { kept::RETRY } else { 0 };
+        let retry = if self.retry_of.is_some() { packed::RETRY } else { 0 };
         bytes.push_byte(self.outcome as u8 | (self.span_outcome as u8) << 4 | retry);
         bytes.push_byte(self.richness);
         bytes.push_usage(&self.usage);
@@ -255,10 +258,10 @@ impl CallReport {
     }
 
     /// The facts that were written of the call of an entry.
-    pub(crate) fn read_kept(
+    pub(crate) fn unpack(
         entry: &IndexEntry,
-        names: &mut KeptNames,
-        cursor: &mut KeptCursor<'_>,
+        names: &mut PackedNames,
+        cursor: &mut PackedCursor<'_>,
     ) -> Option<Self> {
         let flags = cursor.byte()?;
         let has = |bit: u8| flags & bit != 0;
@@ -267,12 +270,12 @@ impl CallReport {
         let (outcome, span_outcome) = (outcome(outcomes & 0xf)?, outcome(outcomes >> 4 & 7)?);
         let richness = cursor.byte()?;
         let usage = cursor.usage()?;
-        let parent = match (has(kept::SAME_PARENT), has(kept::OTHER_PARENT)) {
+        let parent = match (has(packed::SAME_PARENT), has(packed::OTHER_PARENT)) {
             (true, _) => entry.parent_span_id(),
             (false, true) => Some(cursor.span_id()?),
             (false, false) => None,
         };
-        let is_retry = outcomes & kept::RETRY != 0;
+        let is_retry = outcomes & packed::RETRY != 0;
         let retry_of = if is_retry { Some(cursor.span_id()?) } else { None };
         let start = entry.start().unix_microseconds().checked_add(cursor.signed()?)?;
         let end = start.checked_add(cursor.signed()?)?;
@@ -292,20 +295,20 @@ impl CallReport {
             end,
             name,
             answered_by,
-            id: if has(kept::HAS_ID) { cursor.hash()? } else { 0 },
-            request_id: if has(kept::HAS_REQUEST_ID) {
+            id: if has(packed::HAS_ID) { cursor.hash()? } else { 0 },
+            request_id: if has(packed::HAS_REQUEST_ID) {
                 cursor.hash()?
             } else {
                 0
             },
             retry_of,
             source,
-            is_own: has(kept::OWN) && !has(kept::OF_PROXY),
-            is_of_proxy: has(kept::OF_PROXY),
-            is_on_the_wire: has(kept::OF_PROXY) && !has(kept::OWN),
-            is_mcp: has(kept::MCP),
-            is_derived: has(kept::DERIVED_OR_FETCH) && entry.stored_type() == EventType::ToolCall,
-            is_fetch: has(kept::DERIVED_OR_FETCH) && entry.stored_type() == EventType::LlmCall,
+            is_own: has(packed::OWN) && !has(packed::OF_PROXY),
+            is_of_proxy: has(packed::OF_PROXY),
+            is_on_the_wire: has(packed::OF_PROXY) && !has(packed::OWN),
+            is_mcp: has(packed::MCP),
+            is_derived: has(packed::DERIVED_OR_FETCH) && entry.stored_type() == EventType::ToolCall,
+            is_fetch: has(packed::DERIVED_OR_FETCH) && entry.stored_type() == EventType::LlmCall,
             richness,
         })
     }

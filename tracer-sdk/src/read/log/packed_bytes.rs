@@ -1,6 +1,6 @@
-//! [`KeptBytes`] and [`KeptCursor`]: numbers in as few bytes as they need, written and read back.
+//! [`PackedBytes`] and [`PackedCursor`]: numbers in as few bytes as they need, written and read back.
 //!
-//! What is read may be damaged or made by somebody else: every read can fail, and none panics.
+//! A read behind the end fails; none panics.
 
 use crate::format::{SpanId, Usage, UsageGap};
 
@@ -11,9 +11,9 @@ const MORE: u8 = 0x80;
 
 /// Bytes that grow by one value after the other.
 #[derive(Debug, Default)]
-pub(crate) struct KeptBytes(Vec<u8>);
+pub(crate) struct PackedBytes(Vec<u8>);
 
-impl KeptBytes {
+impl PackedBytes {
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.0
     }
@@ -68,9 +68,9 @@ impl KeptBytes {
 
 /// Reads values in the order in which they were written; `None` where there is none, or another one.
 #[derive(Debug)]
-pub(crate) struct KeptCursor<'a>(&'a [u8]);
+pub(crate) struct PackedCursor<'a>(&'a [u8]);
 
-impl<'a> KeptCursor<'a> {
+impl<'a> PackedCursor<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -157,12 +157,12 @@ mod tests {
         fn what_is_read_is_what_was_written(
             number in any::<u64>(), signed in any::<i64>(), small in any::<u32>(),
         ) {
-            let mut bytes = KeptBytes::default();
+            let mut bytes = PackedBytes::default();
             bytes.push_number(number);
             bytes.push_signed(signed);
             bytes.push_number(u64::from(small));
             bytes.push_hash(number);
-            let mut cursor = KeptCursor::new(bytes.as_slice());
+            let mut cursor = PackedCursor::new(bytes.as_slice());
             prop_assert_eq!(cursor.number(), Some(number));
             prop_assert_eq!(cursor.signed(), Some(signed));
             prop_assert_eq!(cursor.small_number(), Some(small));
@@ -172,7 +172,7 @@ mod tests {
 
         #[test]
         fn odd_bytes_are_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-            let mut cursor = KeptCursor::new(&bytes);
+            let mut cursor = PackedCursor::new(&bytes);
             while let Some(value) = cursor.number() {
                 let _ = (value, cursor.signed(), cursor.small_number(), cursor.span_id());
             }
