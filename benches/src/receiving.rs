@@ -76,7 +76,7 @@ fn receive(
     connections: usize,
 ) -> Result<ReceiverUse, Box<dyn Error>> {
     let mut child = Command::new(tracer)
-        .args(["receive", "--http", "0", "--no-grpc", "--json", "--data-dir"])
+        .args(["receive", "--port", "0", "--json", "--data-dir"])
         .arg(data)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

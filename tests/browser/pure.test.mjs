@@ -208,7 +208,7 @@ test("copied commands reach the runs that the page shows", () => {
     joined(words, "validate-trace", "0cc00a25"),
     "tracer --data-dir '/my runs' validate-trace --store s3://team/agents 0cc00a25",
   );
-  assert.equal(joined(words, "replay", "--run 0cc00a25"), "tracer --data-dir '/my runs' replay --run 0cc00a25");
+  assert.equal(joined(words, "replay", "0cc00a25"), "tracer --data-dir '/my runs' replay 0cc00a25");
   assert.equal(joined({ program: "tracer", store: "" }, "demo"), "tracer demo");
 });
 

@@ -393,7 +393,7 @@ def read_from_elsewhere(shippers, data_dirs, home, url="s3://team/agents"):
         return done
 
     runs = {run.name: run for data_dir in data_dirs for run in (data_dir / "runs").iterdir()}
-    listed = json.loads(read("list", "--all", "--json").stdout)["runs"]
+    listed = json.loads(read("list", "--limit", "all", "--json").stdout)["runs"]
     assert {run["trace_id"] for run in listed} == set(runs), "other runs are listed"
     assert {run["origin"] for run in listed} == {url}, "a run is from elsewhere"
     for run in list(runs)[:5]:
@@ -504,7 +504,7 @@ def check(arguments, store, folder):
     # A large run goes in parts, compressed, to a prefix of its own.
     large = folder / "large"
     run = record(large, 1, spans=30_000)
-    shippers.push(large, "--all", "--compress", url="s3://team/large")
+    shippers.push(large, "--all", url="s3://team/large")
     stored = json.loads(store.get(f"/buckets/team/large/runs/{run}/meta.json"))["stored"]
     assert stored["spans"].endswith(".jsonl.zst") and stored["bytes"] == (large / "runs" / run / "spans.jsonl").stat().st_size, stored
     print(f"a run of {stored['bytes']} bytes, compressed: its commit names {stored['spans']}")

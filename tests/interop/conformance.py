@@ -239,7 +239,7 @@ def check_genai(arguments, folder):
         for structured in (True, False):
             path = folder / f"{number}-{structured}.json"
             path.write_text(json.dumps(case.request(structured)), encoding="utf-8")
-            done = tracer.import_file(path, "--all")
+            done = tracer.import_file(path, "--all-traces")
             assert done["runs"] == [trace_id(case.name, str(structured))], f"{case.name}: {done}"
             tracer.validate(done["runs"][0])
     wrong = []
@@ -268,7 +268,7 @@ def records_of(tracer, run):
 
 
 def check_otel_tui(arguments, folder):
-    """A demo shop without an agent: no run by default, and with --all runs without model calls and tools."""
+    """A demo shop without an agent: no run by default, and with --all-traces runs without model calls and tools."""
     lines = Path(arguments.otel_tui) / "test_data.json"
     spans = Counter()
     for line in lines.read_text(encoding="utf-8").splitlines():
@@ -280,7 +280,7 @@ def check_otel_tui(arguments, folder):
     assert done["runs"] == [], f"otel-tui: {len(done['runs'])} runs of a shop without an agent"
     assert done["files"][0]["unreadable"] == 0, f"otel-tui: {done['files']}"
     everything = Tracer(arguments.tracer, folder / "everything")
-    done = everything.import_file(lines, "--all")
+    done = everything.import_file(lines, "--all-traces")
     assert set(spans) <= set(done["runs"]), f"otel-tui: {len(spans)} traces, {len(done['runs'])} runs"
     for run in done["runs"]:
         everything.validate(run)
@@ -289,9 +289,9 @@ def check_otel_tui(arguments, folder):
         assert not kinds & {"LLM_CALL", "TOOL_CALL"}, f"otel-tui: {run} has {kinds}"
         stored = {record["event_id"] for record in records if record["event_type"] not in ("RUN_START", "RUN_END", "ERROR")}
         assert len(stored) >= spans[run] - 1, f"otel-tui: {run} has {len(stored)} of {spans[run]} spans"
-    again = everything.import_file(lines, "--all")
+    again = everything.import_file(lines, "--all-traces")
     assert (again["files"][0]["runs"], again["files"][0]["spans"]) == (0, 0), f"otel-tui: imported twice: {again['files']}"
-    print(f"otel-tui: {sum(spans.values())} spans in {len(spans)} traces: no run; with --all {len(done['runs'])} valid ones, no model call, no tool call")
+    print(f"otel-tui: {sum(spans.values())} spans in {len(spans)} traces: no run; with --all-traces {len(done['runs'])} valid ones, no model call, no tool call")
     return []
 
 
@@ -388,7 +388,7 @@ class Server(ThreadingHTTPServer):
 
 
 class Proxy:
-    """`tracer proxy`, all of whose providers are the stand-in."""
+    """`tracer receive --models`, all of whose providers are the stand-in."""
 
     VARIABLES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "OLLAMA_HOST", "MISTRAL_BASE_URL", "GROQ_BASE_URL",
                  "DEEPSEEK_BASE_URL", "XAI_BASE_URL", "OPENROUTER_BASE_URL", "CO_API_URL")
@@ -400,22 +400,22 @@ class Proxy:
 
     def __enter__(self):
         self.log = open(self.tracer.data.parent / "proxy.log", "w+", encoding="utf-8")
-        self.process = subprocess.Popen([self.tracer.program, "proxy", "--token", "conformance", "--idle", "1s"], env=self.environment,
+        self.process = subprocess.Popen([self.tracer.program, "receive", "--models", "--token", "conformance", "--idle", "1s"], env=self.environment,
                                         cwd=self.tracer.data.parent, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log)
         for _ in range(200):
-            found = re.search(r"tracer proxy: http://127\.0\.0\.1:(\d+)", Path(self.log.name).read_text(encoding="utf-8"))
+            found = re.search(r"tracer receive: http://127\.0\.0\.1:(\d+)", Path(self.log.name).read_text(encoding="utf-8"))
             if found:
                 self.port = int(found.group(1))
                 return self
             time.sleep(0.05)
-        sys.exit("error: tracer proxy did not start")
+        sys.exit("error: tracer receive did not start")
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(timeout=120)
         said = Path(self.log.name).read_text(encoding="utf-8")
         self.log.close()
-        assert code == 0 and "panicked" not in said, f"tracer proxy: exit code {code}\n{said[-2000:]}"
+        assert code == 0 and "panicked" not in said, f"tracer receive --models: exit code {code}\n{said[-2000:]}"
         self.said = said
 
     def send(self, exchange, number, run):
@@ -554,7 +554,7 @@ def check_recorded_calls(arguments, folder):
         send_all(proxy, cassettes, numbers, wrong)
     server.shutdown()
     summary = [line for line in proxy.said.splitlines() if line.startswith("recorded")]
-    assert summary, f"tracer proxy: no summary\n{proxy.said[-2000:]}"
+    assert summary, f"tracer receive --models: no summary\n{proxy.said[-2000:]}"
     print(*summary, sep="\n")
     with Viewer(tracer) as viewer, ThreadPoolExecutor(2) as pool:
         def check(cassette):

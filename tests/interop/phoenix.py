@@ -91,7 +91,7 @@ def main():
         phoenix = start_phoenix(folder, port, free_port())
         try:
             wait_for("Phoenix starts", lambda: get(f"{url}/v1/projects"))
-            pushed = subprocess.run([tracer, "push", "--endpoint", url], capture_output=True, text=True, check=True,
+            pushed = subprocess.run([tracer, "push", "--to", url], capture_output=True, text=True, check=True,
                                     stdin=subprocess.DEVNULL)
             print(pushed.stdout.strip())
             count = int(pushed.stdout.split(" spans")[0].split()[-1])

@@ -25,12 +25,13 @@ def exported(tracer, run_id):
     return dict(sent_spans(json.loads(subprocess.run(command, capture_output=True, check=True, stdin=subprocess.DEVNULL).stdout)))
 
 
-def push(tracer, base_url, *options):
+def push(tracer, base_url, *options, protocol="http/protobuf"):
     """Pushes all runs; its output. A collector that has not begun to listen is waited for."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
-        done = subprocess.run([tracer, "push", "--all", "--endpoint", base_url, *options],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run([tracer, "push", "--all", "--to", base_url, *options],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env=os.environ | {"OTEL_EXPORTER_OTLP_PROTOCOL": protocol})
         if "failed to connect" not in done.stderr or time.monotonic() > until:
             return done
         time.sleep(0.1)
@@ -84,7 +85,7 @@ def main():
         base_url = url.removesuffix("/v1/traces")
         try:
             for protocol in ("http/protobuf", "http/json"):
-                done = push(arguments.tracer, base_url, "--again", "--protocol", protocol)
+                done = push(arguments.tracer, base_url, "--again", protocol=protocol)
                 wrong = differences(wanted, arrived(sink, len(wanted)))
                 if done.returncode != 0:
                     wrong.append(f"exit code {done.returncode}: {done.stderr}")

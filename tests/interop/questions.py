@@ -84,7 +84,7 @@ class Tracer:
         return json.loads(self.output("stats", "--by", by, *query))["groups"]
 
     def runs(self, query, *options):
-        return [run["trace_id"] for run in json.loads(self.output("list", "--all", *options, "--", query))["runs"]]
+        return [run["trace_id"] for run in json.loads(self.output("list", "--limit", "all", *options, "--", query))["runs"]]
 
 
 def is_close(one, other, tolerance=1e-9):
@@ -157,7 +157,7 @@ def main():
         with Store(weed, folder / "store") as store:
             shippers = Shippers(program, store, folder)
             shippers.push(folder / "data", "--all")
-            shippers.push(folder / "data", "--all", "--compress", url=f"file://{folder}/copy")
+            shippers.push(folder / "data", "--all", url=f"file://{folder}/copy")
             for engine in (ClickHouse(store), DuckDb(folder / "copy")):
                 views = blocks("views")
                 for statement in statements(views[engine.name]) + statements(views["both"]):

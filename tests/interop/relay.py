@@ -42,7 +42,7 @@ def essence(record):
 
 def start_receiver(tracer, data_dir):
     """Starts the receiver; the process, and its endpoints."""
-    receiver = subprocess.Popen([tracer, "--data-dir", data_dir, "receive", "--json", "--http", "0", "--grpc", "0"],
+    receiver = subprocess.Popen([tracer, "--data-dir", data_dir, "receive", "--json", "--port", "0"],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     return receiver, json.loads(receiver.stdout.readline())
 

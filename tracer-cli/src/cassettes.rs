@@ -32,8 +32,6 @@ pub(crate) struct ReplayedCommand<'a> {
     pub(crate) cassette: &'a Arc<Cassette>,
     /// The command.
     pub(crate) command: Vec<OsString>,
-    /// The name of its run.
-    pub(crate) name: Option<&'a str>,
     /// How requests are matched and answered.
     pub(crate) options: ReplayOptions,
     /// Whether answers of the provider are appended to the cassette.
@@ -50,7 +48,7 @@ impl ReplayedCommand<'_> {
         let replayer = Arc::new(Replayer::new(Arc::clone(self.cassette), scrubbing, self.options));
         let mut hooks = RecordingHooks::default();
         hooks.responder = Some(Arc::clone(&replayer) as _);
-        if matches!(self.options.on_miss, OnMiss::Fail | OnMiss::Assume) {
+        if self.options.on_miss == OnMiss::Fail {
             hooks.offline = Some(self.cassette.providers());
         }
         if self.appends {
@@ -61,7 +59,7 @@ impl ReplayedCommand<'_> {
         hooks.attributes.insert("tracer.replayed_from".to_owned(), path);
         let options = RecordOptions {
             settings,
-            name: run_name(self.name, &self.command, &inherited, &directory),
+            name: run_name(None, &self.command, &inherited, &directory),
             command: self.command,
             directory,
             receives_otlp: true,
@@ -165,8 +163,8 @@ pub(crate) fn report(outcome: &ReplayOutcome, session: &mut Session) {
         .map_or_else(String::new, |sentence| format!("; {sentence}"));
     let went_on = match outcome.live {
         0 => String::new(),
-        1 => "; 1 request went on to the provider".to_owned(),
-        count => format!("; {count} requests went on to the provider"),
+        1 => "; 1 request sent to the provider".to_owned(),
+        count => format!("; {count} requests sent to the provider"),
     };
     let tone = if outcome.is_complete() {
         Tone::Plain
@@ -175,7 +173,7 @@ pub(crate) fn report(outcome: &ReplayOutcome, session: &mut Session) {
     };
     let line = Line::of("tracer: ", Tone::Muted)
         .with(format!("replayed: {}{unused}{went_on}", outcome.coverage()), tone);
-    session.ui.note(&line);
+    session.ui.remark_line(&line);
 }
 
 /// Prints a request that `command` had no recorded answer to, and what comes nearest.

@@ -22,7 +22,6 @@ mod invocation;
 pub mod outcome;
 mod output_file;
 pub mod progress;
-pub mod receiver;
 mod recorded_command;
 pub mod reference;
 mod runtime;
@@ -37,25 +36,29 @@ mod value_parsers;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::args::Cli;
+use crate::args::{Cli, READ_STORE};
 use crate::error::{CliError, ErrorKind};
 use crate::session::Session;
 use crate::ui::Ui;
 
 /// Parses the arguments of the process, runs the command, reports its error, and gives its exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let (cli, matches) = match Cli::parse_process() {
+        Ok(parsed) => parsed,
         Err(usage) => {
             // Help and version are no errors but come this way too; their reader may have closed the pipe.
             let _ = usage.print();
             return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
         }
     };
-    let ui = Ui::new(cli.colour, cli.ascii);
-    let mut session = Session::new(ui, cli.data_dir).started_as(invocation::detect());
+    let mut ui = Ui::new(cli.colour, cli.quiet);
+    if let Err(error) = cli.refuse_unused_options(matches.subcommand_name().unwrap_or_default()) {
+        return report(&mut ui, &error);
+    }
+    let mut session = Session::new(ui, cli.data_dir)
+        .with_store(cli.store, &READ_STORE)
+        .with_json(cli.json)
+        .started_as(invocation::detect());
     let verdict = match cli.command.run(&mut session) {
         Ok(verdict) => verdict,
         Err(error) => return report(&mut session.ui, &error),

@@ -1,7 +1,6 @@
 //! Progress of a long command on standard error: on a terminal a bar that appears after half a second, elsewhere one
 //! line at the end.
 
-use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -32,9 +31,9 @@ pub struct Progress {
 
 impl Progress {
     /// Starts the progress of `activity` (`exporting`), counted in `unit` (`event`); `total` is the expected count, if known.
-    pub fn begin(activity: &'static str, unit: &'static str, total: Option<u64>) -> Self {
+    pub fn begin(ui: &Ui, activity: &'static str, unit: &'static str, total: Option<u64>) -> Self {
+        let is_terminal = ui.draws_bars();
         let done = Arc::new(AtomicU64::new(0));
-        let is_terminal = io::stderr().is_terminal();
         let bar = is_terminal
             .then(|| draw_later(activity, total, Arc::clone(&done)))
             .flatten();

@@ -148,24 +148,17 @@ pub(crate) fn quoted_words(words: &[OsString]) -> String {
 }
 
 /// Prints to standard error what was recorded, what may be missing, and how to look at it.
-pub(crate) fn report(
-    is_quiet: bool,
-    recorded: &FinishedRecording,
-    session: &mut Session,
-) -> Result<(), CliError> {
+pub(crate) fn report(recorded: &FinishedRecording, session: &mut Session) -> Result<(), CliError> {
     if let Some(error) = &recorded.error {
         let line = Line::of("tracer: ", Tone::Muted).with("the recording is incomplete: ", Tone::Bad);
         session.ui.note(&line.with(error, Tone::Plain));
-    }
-    if is_quiet {
-        return Ok(());
     }
     let store = FactsStore::new(session.data_dir()?);
     let only = recorded.runs.first().filter(|_| recorded.run_count == 1);
     let id = only
         .and_then(|trace_id| store.select(Some(&trace_id.to_string())).ok())
         .map(|directory| short_id(&store, &directory));
-    session.ui.note(&summary(recorded, id.as_deref()));
+    session.ui.remark_line(&summary(recorded, id.as_deref()));
     if recorded.unforwarded > 0 {
         let note = format!(
             "tracer: the endpoint of the environment did not take {}",

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 
-use crate::args::Cli;
+use crate::args;
 
 /// Heading of the reference in `docs/command-line.md`; everything after it is generated.
 pub const HEADING: &str = "## Reference\n";
@@ -14,7 +14,7 @@ const WIDTH: usize = 100;
 
 /// The reference as Markdown: the program, then each command.
 pub fn markdown() -> String {
-    let mut program = Cli::command().term_width(WIDTH);
+    let mut program = args::command().term_width(WIDTH);
     program.build();
     let mut page = HEADING.to_owned();
     section(&mut page, "tracer", program.clone());
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_help_of_every_command_has_an_example() {
-        let mut program = Cli::command();
+        let mut program = args::command();
         program.build();
         let mut commands = Vec::new();
         leaves(&program, &mut commands);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_help_of_a_query_names_every_field() {
-        let mut program = Cli::command();
+        let mut program = args::command();
         program.build();
         let list = program
             .find_subcommand("list")

@@ -8,7 +8,7 @@ use tracer_sdk::read::{RunDirectory, SelectError, StoreError};
 use tracer_sdk::settings::{self, Config, SettingProblem, Settings, Sources};
 
 use crate::error::CliError;
-use crate::team_store::{self, OpenedStore, StoreArgs};
+use crate::team_store::{self, OpenedStore};
 use crate::terminal::run_list;
 use crate::ui::Ui;
 use tracer_insight::line::{Line, Tone};
@@ -25,6 +25,10 @@ pub struct Session {
     /// The output streams.
     pub ui: Ui,
     data_dir_option: Option<PathBuf>,
+    store_option: Option<String>,
+    /// The commands that take `--store`.
+    store_commands: &'static [&'static str],
+    is_json: bool,
     /// Words before the arguments of a suggested command.
     invocation: String,
     /// The bucket that is read besides this machine.
@@ -33,27 +37,51 @@ pub struct Session {
     leases: Vec<RunLease>,
 }
 
-/// The commands that read a bucket, too.
-const READING: [&str; 10] = [
-    "assert", "baseline", "diff", "export", "list", "mcp", "search", "show", "stats", "view",
-];
-
 impl Session {
     /// A session; `data_dir` is the option of that name.
     pub fn new(ui: Ui, data_dir: Option<PathBuf>) -> Self {
         Self {
             ui,
             data_dir_option: data_dir,
+            store_option: None,
+            store_commands: &[],
+            is_json: false,
             invocation: "tracer".to_owned(),
             store: None,
             leases: Vec::new(),
         }
     }
 
-    /// Reads the bucket as well that the option or the settings name: what is selected and listed from then on is of both.
-    pub(crate) fn use_store(&mut self, args: &StoreArgs) -> Result<(), CliError> {
+    /// The same with the bucket of `--store`, and the commands that take this option.
+    #[must_use]
+    pub fn with_store(self, store_option: Option<String>, store_commands: &'static [&'static str]) -> Self {
+        Self {
+            store_option,
+            store_commands,
+            ..self
+        }
+    }
+
+    /// The same, with results as JSON.
+    #[must_use]
+    pub fn with_json(self, is_json: bool) -> Self {
+        Self { is_json, ..self }
+    }
+
+    /// Whether results are printed as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// The bucket that `--store` names; not that of the settings.
+    pub(crate) fn given_store(&self) -> Option<&str> {
+        self.store_option.as_deref()
+    }
+
+    /// Opens the bucket of `--store` or of the settings: selections and lists then cover it, too.
+    pub(crate) fn use_store(&mut self) -> Result<(), CliError> {
         let settings = self.settings()?;
-        self.store = team_store::open(args, &settings, &mut self.ui)?;
+        self.store = team_store::open(self.store_option.as_deref(), &settings, &mut self.ui)?;
         Ok(())
     }
 
@@ -107,7 +135,9 @@ impl Session {
     /// A suggested command line for the same data directory.
     pub fn command(&self, rest: &str) -> String {
         let (command, arguments) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
-        let store = self.store_option().filter(|_| READING.contains(&command));
+        let store = self
+            .store_option()
+            .filter(|_| self.store_commands.contains(&command));
         let program = self.program(self.data_dir_option.as_deref());
         format!("{program} {command}{}{arguments}", store.unwrap_or_default())
     }
@@ -143,7 +173,7 @@ impl Session {
     pub(crate) fn print_next(&mut self, what: &str, arguments: &str) {
         let command = self.command(arguments);
         self.ui
-            .note(&Line::of(format!("  {what}"), Tone::Muted).with(command, Tone::Strong));
+            .remark_line(&Line::of(format!("  {what}"), Tone::Muted).with(command, Tone::Strong));
     }
 
     /// Selects a run; without an argument the newest, with a note on standard error.

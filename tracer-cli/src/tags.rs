@@ -22,12 +22,6 @@ fn parse_tag(text: &str) -> Result<Tags, InvalidTag> {
 }
 
 impl TagArgs {
-    /// The values of the option.
-    pub(crate) fn as_given(&self) -> Vec<String> {
-        let pairs = self.tags.iter().flat_map(Tags::iter);
-        pairs.map(|(key, value)| format!("{key}={value}")).collect()
-    }
-
     /// The tags of the environment, and those that are given, which win over them.
     pub(crate) fn with_environment(&self, session: &mut Session) -> Result<Tags, CliError> {
         let (mut tags, problem) = of_environment();

@@ -18,17 +18,6 @@ use crate::ui::Ui;
 /// The word for no bucket, whatever the settings say.
 pub(crate) const NONE: &str = "none";
 
-/// The option of the commands that read.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct StoreArgs {
-    /// Also read the runs of the bucket at URL, or of none [default: TRACER_STORE, else the user's settings]
-    ///
-    /// s3://BUCKET/PREFIX, gs://, az:// or file:///FOLDER. What is new there is read first; without a network, what was
-    /// read before is shown. Credentials come from the environment and the files of the cloud's own tools.
-    #[arg(long, value_name = "URL")]
-    pub(crate) store: Option<String>,
-}
-
 /// A bucket that is read, and the option that named it.
 #[derive(Debug)]
 pub(crate) struct OpenedStore {
@@ -48,16 +37,16 @@ pub(crate) fn url(text: &str) -> Result<BucketUrl, CliError> {
 
 /// Opens the bucket that the option or the settings name, and reads what is new in it.
 pub(crate) fn open(
-    args: &StoreArgs,
+    given: Option<&str>,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Option<OpenedStore>, CliError> {
-    let named = args.store.clone().or_else(|| settings.store.clone());
-    let Some(url) = named.filter(|url| url != NONE) else {
+    let named = given.or(settings.store.as_deref());
+    let Some(url) = named.filter(|url| *url != NONE) else {
         return Ok(None);
     };
     let alone = "or read this machine alone: --store none";
-    let url = self::url(&url).map_err(|error| error.with_hint(alone))?;
+    let url = self::url(url).map_err(|error| error.with_hint(alone))?;
     let refused = |error: BucketError| {
         let hint = error.hint();
         CliError::input(error.to_string())
@@ -69,13 +58,13 @@ pub(crate) fn open(
     Ok(Some(OpenedStore {
         team: reader.team_store(),
         reader,
-        is_option: args.store.is_some(),
+        is_option: given.is_some(),
     }))
 }
 
 /// Reads what is new. Where the bucket cannot be read, what was read before serves.
 fn synchronize(reader: &BucketReader, ui: &mut Ui) -> Result<(), CliError> {
-    let progress = Progress::begin("reading the bucket", "run", None);
+    let progress = Progress::begin(ui, "reading the bucket", "run", None);
     let mut lines = 0;
     let synchronized = reader.sync(&mut |done| {
         progress.steps(done.lines - lines);

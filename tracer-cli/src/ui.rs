@@ -30,10 +30,12 @@ pub enum Colour {
 }
 
 /// Standard output and standard error, as a command uses them.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of the streams")]
 pub struct Ui {
     out: OutputStream,
     err: OutputStream,
     is_terminal: bool,
+    is_quiet: bool,
     has_status: bool,
     status_is_shown: bool,
 }
@@ -45,9 +47,8 @@ struct OutputStream {
 }
 
 impl OutputStream {
-    fn new(stream: impl RawStream + AsLockedWrite + 'static, colour: Colour, ascii: bool) -> Self {
-        let characters =
-            Characters::of_environment(anstream::stream::IsTerminal::is_terminal(&stream), ascii);
+    fn new(stream: impl RawStream + AsLockedWrite + 'static, colour: Colour) -> Self {
+        let characters = Characters::from_environment(anstream::stream::IsTerminal::is_terminal(&stream));
         let choice = match colour {
             Colour::Auto => AutoStream::choice(&stream),
             Colour::Always => ColorChoice::Always,
@@ -77,15 +78,16 @@ impl OutputStream {
 }
 
 impl Ui {
-    /// The process's own streams; with `ascii`, signs are drawn in ASCII.
-    pub fn new(colour: Colour, ascii: bool) -> Self {
+    /// The process's own streams; with `is_quiet`, without remarks, hints and status lines.
+    pub fn new(colour: Colour, is_quiet: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Self {
-            out: OutputStream::new(io::stdout(), colour, ascii),
-            err: OutputStream::new(io::stderr(), colour, ascii),
+            out: OutputStream::new(io::stdout(), colour),
+            err: OutputStream::new(io::stderr(), colour),
             is_terminal,
-            has_status: is_terminal && io::stderr().is_terminal() && !is_dumb,
+            is_quiet,
+            has_status: !is_quiet && is_terminal && io::stderr().is_terminal() && !is_dumb,
             status_is_shown: false,
         }
     }
@@ -187,14 +189,26 @@ impl Ui {
         self.note(&Line::of(message, Tone::Warning));
     }
 
-    /// Prints to standard error what is good to know, and asks for nothing.
+    /// Prints a remark to standard error, unless `--quiet` is given.
     pub fn remark(&mut self, message: impl AsRef<str>) {
-        self.note(&Line::of(message, Tone::Muted));
+        self.remark_line(&Line::of(message, Tone::Muted));
     }
 
-    /// Prints a plain message to standard error.
+    /// Prints a plain message to standard error, unless `--quiet` is given.
     pub fn say(&mut self, message: impl AsRef<str>) {
-        self.note(&Line::of(message, Tone::Plain));
+        self.remark_line(&Line::of(message, Tone::Plain));
+    }
+
+    /// Prints a line to standard error, unless `--quiet` is given.
+    pub fn remark_line(&mut self, line: &Line) {
+        if !self.is_quiet {
+            self.note(line);
+        }
+    }
+
+    /// Whether a progress bar may be drawn on standard error.
+    pub fn draws_bars(&self) -> bool {
+        !self.is_quiet && io::stderr().is_terminal()
     }
 
     /// Writes what was done to standard output.
@@ -211,7 +225,7 @@ impl Ui {
 
     /// Prints a next step to standard error.
     pub fn hint(&mut self, hint: &str) {
-        self.note(&Line::of("hint: ", Tone::Active).with(hint, Tone::Plain));
+        self.remark_line(&Line::of("hint: ", Tone::Active).with(hint, Tone::Plain));
     }
 
     /// Whether a question can be asked: standard input and standard error are terminals.

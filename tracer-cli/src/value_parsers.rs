@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use tracer_facts::RunOrder;
 pub(crate) use tracer_facts::query::Since;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
@@ -29,10 +28,46 @@ fn possible_value(status: RunStatus) -> PossibleValue {
     }
 }
 
-/// Parses what runs are sorted by.
-pub(crate) fn run_order_parser() -> impl TypedValueParser<Value = RunOrder> {
-    PossibleValuesParser::new(RunOrder::ALL.map(RunOrder::as_str))
-        .try_map(|word| RunOrder::from_word(&word).ok_or("is no order"))
+/// A column to sort by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sorting<By> {
+    pub(crate) by: By,
+    pub(crate) is_reversed: bool,
+}
+
+impl<By: Copy> Sorting<By> {
+    /// The word that [`parse_sorting`] reads.
+    pub(crate) fn word(self, as_str: impl Fn(By) -> &'static str) -> String {
+        let sign = if self.is_reversed { "-" } else { "" };
+        format!("{sign}{}", as_str(self.by))
+    }
+}
+
+/// Parses a column to sort by, with a `-` before it in the reverse order.
+pub(crate) fn parse_sorting<By: Clone + Send + Sync + 'static, const N: usize>(
+    from_word: fn(&str) -> Option<By>,
+    words: [&'static str; N],
+) -> impl TypedValueParser<Value = Sorting<By>> {
+    clap::builder::StringValueParser::new().try_map(move |text| {
+        let (word, is_reversed) = match text.strip_prefix('-') {
+            Some(word) => (word, true),
+            None => (text.as_str(), false),
+        };
+        let by = from_word(word).ok_or_else(|| format!("use one of: {}", words.join(", ")))?;
+        Ok::<_, String>(Sorting { by, is_reversed })
+    })
+}
+
+/// Parses a number of rows from 1, or `all`.
+pub(crate) fn parse_limit(text: &str) -> Result<usize, String> {
+    match text {
+        "all" => Ok(usize::MAX),
+        text => text
+            .parse()
+            .ok()
+            .filter(|limit| *limit > 0)
+            .ok_or_else(|| "give a number from 1, or all".to_owned()),
+    }
 }
 
 /// Parses a kind of step.

@@ -204,7 +204,7 @@ impl Bench<'_> {
             &["search", "\"no text has this\"", "--count"],
         )?;
         let hits = median(self.plan.rounds, || {
-            self.first_line(searched, &["search", "search", "--json", "--all"])
+            self.first_line(searched, &["search", "search", "--json", "--limit", "all"])
         })?;
         Ok(vec![
             Row::new(

@@ -59,7 +59,7 @@ function fromHere(step, run) {
   if (call === null) return [];
   return [
     { label: "Fork from here", run: () => copy(commandLine("fork", `${run} --at ${call}`), "Command copied") },
-    { label: "Replay the run", run: () => copy(commandLine("replay", `--run ${run}`), "Command copied") },
+    { label: "Replay the run", run: () => copy(commandLine("replay", run), "Command copied") },
   ];
 }
 

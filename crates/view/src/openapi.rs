@@ -16,7 +16,7 @@ use super::answer::ErrorAnswer;
 use super::{api, inspect};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
-/// An age or a date. The viewer also takes what `tracer list --since` takes besides: a date with its time and zone.
+/// An age or a date. The viewer also takes what the query of `tracer list` takes besides: a date with its time and zone.
 const SINCE: &str = "^([0-9]{1,4}(s|m|h|d|w)|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))?$";
 /// A trace ID is never all zeros.
 const TRACE_ID: &str = "^(?!0{32})[0-9a-f]{32}$";

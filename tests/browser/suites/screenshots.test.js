@@ -18,7 +18,7 @@ async function demo(t) {
   await tracer(dataDir, "demo");
   for (const fault of ["tool", "error", "panic"]) await finished(dataDir, "agent", "--fail", fault, "What do 3 parcels to Norway cost?");
   await tracer(dataDir, "demo", "--regression").catch((error) => assert.equal(error.code, 1));
-  const { stdout } = await tracer(dataDir, "list", "--json", "--all", "--trials");
+  const { stdout } = await tracer(dataDir, "list", "--json", "--limit", "all", "--trials");
   const runs = JSON.parse(stdout).runs;
   const looped = runs.find((run) => run.counts.loop_warnings > 0);
   const good = runs.findLast((run) => run.counts.loop_warnings === 0);

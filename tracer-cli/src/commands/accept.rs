@@ -20,16 +20,13 @@ use tracer_insight::units::now;
 
 /// Options of `tracer accept`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example: tracer accept --baseline .tracer/baselines/agent.json --reason 'looks up the policy first'"
-)]
+#[command(after_help = "\
+Example: tracer accept --baseline .tracer/baselines/agent.json --reason 'looks up the policy first'
+
+Without a run and a report, FILE.new is accepted if a failed `assert_baseline!` test wrote one, else the latest run.")]
 pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
-
-    /// Accept what a failed `assert_baseline!` test wrote beside FILE, instead of a run
-    #[arg(long, conflicts_with_all = ["run_id", "from_report"])]
-    pending: bool,
 
     /// Replace the baseline in FILE
     #[arg(long, short, value_name = "FILE")]
@@ -39,7 +36,7 @@ pub struct Args {
     #[arg(long, short = 'm', alias = "message", value_name = "TEXT")]
     reason: String,
 
-    /// Accept a smaller sample, another agent or a failed run
+    /// Proceed although the sample is smaller, of another agent or of a failed run
     #[arg(long)]
     force: bool,
 }
@@ -56,10 +53,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         failed_report: true,
         failed_run: args.force,
     };
-    let new = if args.pending {
-        pending_sample(&args.baseline)?
-    } else {
-        sample::take(&args.sample, allowed, session)?
+    let pending =
+        Some(pending_file(&args.baseline)).filter(|path| args.sample.is_default() && files::is_there(path));
+    let new = match &pending {
+        Some(path) => files::baseline(path)?.baseline,
+        None => sample::take(&args.sample, allowed, session)?,
     };
     if let Some((baseline_agent, agent)) = old.baseline.agent.as_ref().zip(new.agent.as_ref())
         && baseline_agent != agent
@@ -70,7 +68,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if new.behaves_like(&old.baseline) {
         let message = format!("{} already matches; nothing written", shown(&args.baseline));
         session.ui.lines(&[Line::of(message, Tone::Plain)])?;
-        return remove_pending(args);
+        return remove_pending(pending.as_deref());
     }
     if new.trials.len() < old.baseline.trials.len() && !args.force {
         return Err(smaller_sample(&args.baseline, &old.baseline, &new));
@@ -99,7 +97,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             .map(|change| Line::new().space(2).with(change.text(), Tone::Plain)),
     );
     session.ui.lines(&lines)?;
-    remove_pending(args)
+    remove_pending(pending.as_deref())
 }
 
 /// User who accepts: `TRACER_ACCEPTED_BY`, else the user of GitHub, else the user of this system.
@@ -123,20 +121,10 @@ fn pending_file(baseline: &Path) -> PathBuf {
     path.into()
 }
 
-fn pending_sample(baseline: &Path) -> Result<Baseline, CliError> {
-    let path = pending_file(baseline);
-    if !files::is_there(&path) {
-        return Err(CliError::input(format!("`{}` does not exist", path.display()))
-            .with_hint("run the test first: it writes this file when the agent's behaviour differs"));
-    }
-    Ok(files::baseline(&path)?.baseline)
-}
-
 /// Removes the pending file of an accepted change.
-fn remove_pending(args: &Args) -> Result<CommandOutcome, CliError> {
-    if args.pending {
-        let path = pending_file(&args.baseline);
-        fs::remove_file(&path).map_err(|error| {
+fn remove_pending(pending: Option<&Path>) -> Result<CommandOutcome, CliError> {
+    if let Some(path) = pending {
+        fs::remove_file(path).map_err(|error| {
             CliError::input(format!("failed to remove `{}`", path.display())).with_source(error)
         })?;
     }

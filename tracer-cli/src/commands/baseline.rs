@@ -7,7 +7,6 @@ use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::{Session, quoted};
-use crate::team_store::StoreArgs;
 use tracer_gate;
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
@@ -19,21 +18,18 @@ pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
 
-    #[command(flatten)]
-    store: StoreArgs,
-
     /// Write the baseline to FILE [default: .tracer/baselines/NAME.json, named after the run]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Overwrite an existing file, and accept a report that did not pass or a failed run
+    /// Proceed although the file exists, the report did not pass or the run failed
     #[arg(long)]
     force: bool,
 }
 
 /// Writes a baseline.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    session.use_store(&args.store)?;
+    session.use_store()?;
     let allowed = AllowedOutcomes {
         failed_report: args.force,
         failed_run: args.force,

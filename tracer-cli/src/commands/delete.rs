@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, short)]
     yes: bool,
 
-    /// Also delete runs that are, or may be, still recording
+    /// Proceed although a run is, or may be, still recording
     #[arg(long)]
     force: bool,
 }

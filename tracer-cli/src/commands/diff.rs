@@ -10,7 +10,6 @@ use crate::gate::outputs::ResultFormat;
 use crate::gate::stored_run::{self, StoredRun, unread};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
-use crate::team_store::StoreArgs;
 use crate::{gate_report, terminal};
 
 /// Changed calls whose argument differences are shown.
@@ -32,9 +31,6 @@ pub struct Args {
     )]
     second: Option<String>,
 
-    #[command(flatten)]
-    store: StoreArgs,
-
     /// Compare with the baseline in FILE instead of BEFORE
     #[arg(long, short, value_name = "FILE")]
     baseline: Option<PathBuf>,
@@ -46,7 +42,7 @@ pub struct Args {
 
 /// Prints the comparison.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    session.use_store(&args.store)?;
+    session.use_store()?;
     let comparison = if let Some(path) = &args.baseline {
         let input = files::baseline(path)?;
         let after = stored_run::select(args.first.as_deref(), session)?;
@@ -56,7 +52,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         let after = stored_run::select(args.second.as_deref(), session)?;
         compare_runs(before, after)?
     };
-    show(&comparison, args.format, session)?;
+    show(&comparison, args.format.of(session), session)?;
     Ok(CommandOutcome::Done)
 }
 

@@ -22,7 +22,6 @@ use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::team_store::StoreArgs;
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::text;
@@ -40,8 +39,10 @@ pub enum ExportFormat {
     OtlpJson,
     /// The Trace Event Format, which opens in Perfetto
     Chrome,
-    /// Folded stacks for flame graphs
+    /// Folded stacks for flame graphs, weighed by time
     Folded,
+    /// Folded stacks for flame graphs, weighed by tokens
+    FoldedTokens,
     /// One self-contained page, with a second redaction pass
     Html,
     /// The calls of models that the run kept, to replay
@@ -55,7 +56,7 @@ impl ExportFormat {
             Self::Envelope | Self::Ndjson => "event",
             Self::Html => "step",
             Self::Cassette => "exchange",
-            Self::OtlpJson | Self::Chrome | Self::Folded => "span",
+            Self::OtlpJson | Self::Chrome | Self::Folded | Self::FoldedTokens => "span",
         }
     }
 }
@@ -66,9 +67,6 @@ impl ExportFormat {
 pub struct Args {
     /// Run to export: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
-
-    #[command(flatten)]
-    store: StoreArgs,
 
     /// Write to FILE; `-` is standard output [default: -]
     #[arg(
@@ -83,24 +81,16 @@ pub struct Args {
     /// Export as FORMAT
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: ExportFormat,
-
-    /// Weigh the stacks of `folded` by WEIGHT [default: time]
-    #[arg(long, value_enum, value_name = "WEIGHT", hide_default_value = true)]
-    weight: Option<Weight>,
 }
 
 /// Exports a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    if args.weight.is_some() && args.format != ExportFormat::Folded {
-        return Err(CliError::input("`--weight` requires `--format folded`")
-            .with_hint("remove --weight, or add --format folded"));
-    }
-    session.use_store(&args.store)?;
+    session.use_store()?;
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     if args.format == ExportFormat::Cassette {
         return export_cassette(args, &directory, &short_id, session);
     }
-    let reading = Progress::begin("reading", "span", None);
+    let reading = Progress::begin(&session.ui, "reading", "span", None);
     let opened = RunReader::open(&directory.path, Strictness::Strict)
         .and_then(|run| Ok((run.require_meta()?.clone(), run.records)));
     let (meta, records) = opened.map_err(|invalid| {
@@ -124,7 +114,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         ExportFormat::Html => ExportSource::Page(Box::new(page(&directory, &short_id, session)?)),
         _ => ExportSource::Records(Box::new(meta), records),
     };
-    let progress = Progress::begin("exporting", args.format.unit(), Some(total));
+    let progress = Progress::begin(&session.ui, "exporting", args.format.unit(), Some(total));
     if args.out.as_os_str() == "-" {
         let redacted = write(args, source, &progress, session.ui.output());
         let redacted = redacted.map_err(|error| failed(&short_id, error))?;
@@ -275,8 +265,11 @@ fn write(
             let spans = chrome::bars(&meta, &records.into_spans())?;
             chrome::write(&meta, counted(spans, progress), writer)
         }
-        ExportFormat::Folded => {
-            let weight = args.weight.unwrap_or_default();
+        ExportFormat::Folded | ExportFormat::FoldedTokens => {
+            let weight = match args.format {
+                ExportFormat::FoldedTokens => Weight::Tokens,
+                _ => Weight::Time,
+            };
             let spans = folded::frames(weight, &records.into_spans())?;
             folded::write(counted(spans, progress), writer)
         }

@@ -39,7 +39,7 @@ fork, and the difference is printed. From call N on the provider is asked, with 
 start, with their effects. The new run names RUN as its origin: tracer diff RUN NEW_RUN compares them. \
 Get an answer to edit with: tracer fork RUN --print-answer 3 > answer.json
 
-Exit codes: that of the command; 7 when it left the recorded way before call N; 125, 126 and 127 as tracer record has them.")]
+Exit codes: that of the command; 7 if a call before N differs from the recording; 125, 126 and 127 as tracer record has them.")]
 pub struct Args {
     /// Run to fork: ID, unique prefix of it, name, latest or latest~N
     #[arg(value_name = "RUN")]
@@ -72,14 +72,6 @@ pub struct Args {
     /// Go live without asking
     #[arg(long, short)]
     yes: bool,
-
-    /// Name the run [default: the name of RUN]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
-
-    /// Print nothing but errors
-    #[arg(long, short)]
-    quiet: bool,
 
     /// Command to run [default: the command that RUN recorded]
     #[arg(last = true, value_name = "COMMAND")]
@@ -140,17 +132,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     // Before any thread is there.
     let signals = Signals::keep();
     let forker = Arc::new(forker);
-    let recording = begin(args, &plan, &origin, &forker, command, session).map_err(not_run)?;
-    if !args.quiet {
-        announce(&recording, session);
-    }
+    let recording = begin(&plan, &origin, &forker, command, session).map_err(not_run)?;
+    announce(&recording, session);
     let (code, recorded) = run_recorded(recording, signals)?;
-    report(args.quiet, &recorded, session)?;
+    report(&recorded, session)?;
     let outcome = forker.outcome();
-    report_fork(args, &outcome, &origin, session);
-    if !args.quiet {
-        compare_with_origin(&recorded, &origin, session)?;
-    }
+    report_fork(&outcome, &origin, session);
+    compare_with_origin(&recorded, &origin, session)?;
     Ok(CommandOutcome::Exited(match code {
         _ if outcome.drift.is_some() => MISS_CODE,
         0 if !outcome.is_verified() => MISS_CODE,
@@ -247,9 +235,6 @@ fn confirmed(
         ))
         .with_hint("confirm with --yes"));
     }
-    if args.quiet && args.yes {
-        return Ok(true);
-    }
     let before = match at {
         1 => "no call is answered as recorded".to_owned(),
         2 => "call 1 is answered as recorded".to_owned(),
@@ -288,7 +273,6 @@ fn confirmed(
 
 /// Begins the new run.
 fn begin(
-    args: &Args,
     plan: &ForkPlan,
     origin: &ForkedRun,
     forker: &Arc<Forker>,
@@ -298,7 +282,10 @@ fn begin(
     let inherited = Inherited::of_process();
     let directory = current_directory()?;
     let meta = origin.directory.clone().read_summary().meta.ok();
-    let name = args.name.clone().or_else(|| meta.and_then(|meta| meta.run_name));
+    let name = match inherited.get("TRACER_RUN_NAME") {
+        Some(name) => Some(name.to_owned()),
+        None => meta.and_then(|meta| meta.run_name),
+    };
     let mut hooks = RecordingHooks::default();
     hooks.responder = Some(Arc::clone(forker) as _);
     hooks.fork = Some(ForkOrigin {
@@ -321,7 +308,7 @@ fn begin(
 }
 
 /// Prints what came of the fork.
-fn report_fork(args: &Args, outcome: &ForkOutcome, origin: &ForkedRun, session: &mut Session) {
+fn report_fork(outcome: &ForkOutcome, origin: &ForkedRun, session: &mut Session) {
     let id = &origin.short_id;
     if let Some(miss) = &outcome.drift {
         cassettes::print_miss("fork", miss, session);
@@ -359,9 +346,6 @@ fn report_fork(args: &Args, outcome: &ForkOutcome, origin: &ForkedRun, session: 
         );
         session.ui.warn(note);
     }
-    if args.quiet {
-        return;
-    }
     let line = Line::of("tracer: ", Tone::Muted).with(
         format!(
             "forked from run {id}: {} as recorded, {} changed, {} asked of the provider",
@@ -371,7 +355,7 @@ fn report_fork(args: &Args, outcome: &ForkOutcome, origin: &ForkedRun, session: 
         ),
         Tone::Plain,
     );
-    session.ui.note(&line);
+    session.ui.remark_line(&line);
 }
 
 /// Prints where both runs first differ, and the command that compares them.
@@ -395,7 +379,7 @@ fn compare_with_origin(
         );
         session
             .ui
-            .note(&Line::of("tracer: ", Tone::Muted).with(text, Tone::Plain));
+            .remark_line(&Line::of("tracer: ", Tone::Muted).with(text, Tone::Plain));
     }
     let diff = session.command(&format!("diff {} {short_id}", origin.short_id));
     session.ui.hint(&diff);

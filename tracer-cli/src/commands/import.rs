@@ -33,15 +33,11 @@ pub struct Args {
 
     /// Also keep traces without a model call, a tool call or an agent
     #[arg(long)]
-    all: bool,
+    all_traces: bool,
 
     /// Omit prompts, answers, arguments and results; keep their shapes, names, sizes, tokens and times
     #[arg(long)]
     no_content: bool,
-
-    /// Print what was imported as JSON: `{files: [{file, runs, spans, duplicates, rejected, unreadable}], runs}`
-    #[arg(long)]
-    json: bool,
 }
 
 /// Result of an import.
@@ -83,11 +79,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .map(|file| open(file).map(|source| (file.as_path(), source)))
         .collect::<Result<_, _>>()?;
     let mut options = CollectorOptions::new(&session.settings()?);
-    options.keep_all = args.all;
+    options.keep_all = args.all_traces;
     options.without_content = args.no_content;
     let collector = RunCollector::open(options)
         .map_err(|error| CliError::input("failed to open the data directory").with_source(error))?;
-    let progress = Progress::begin("importing", "document", None);
+    let progress = Progress::begin(&session.ui, "importing", "document", None);
     let mut files = Vec::new();
     let mut problems = Vec::new();
     let mut failure = None;
@@ -114,7 +110,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         );
     }
     let unreadable: u64 = files.iter().map(|file| file.unreadable).sum();
-    show(files, &summary, args.json, session)?;
+    show(files, &summary, session.is_json(), session)?;
     if unreadable == 0 {
         return Ok(CommandOutcome::Done);
     }
@@ -242,7 +238,7 @@ fn show(
         let traces = text::counted(summary.ignored_traces, "trace");
         let note = format!("{traces} without a model call, a tool call or an agent ignored");
         session.ui.remark(note);
-        session.ui.hint("keep them too: --all");
+        session.ui.hint("keep them too: --all-traces");
     }
     if let [run] = summary.runs.as_slice() {
         let id = run.to_string();

@@ -8,20 +8,18 @@ use tracer_facts::{
     FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunDetails, RunOrder, RunStream,
 };
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::read::{CancelToken, NamePattern, RunStore, RunSummary};
+use tracer_sdk::read::{CancelToken, RunStore, RunSummary};
 
 use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
-use crate::team_store::StoreArgs;
 use crate::terminal::run_list;
 use crate::terminal::run_list::{ReadableRun, RunRow};
-use crate::value_parsers::Since;
+use crate::value_parsers::{Sorting, parse_limit, parse_sorting};
 use tracer_insight::json::Document;
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
 use tracer_insight::run_preview::RunPreview;
-use tracer_insight::status::RunStatus;
 use tracer_insight::text;
 use tracer_insight::text::{path_below_home as shown, shell_quoted};
 use tracer_insight::units;
@@ -31,60 +29,30 @@ use tracer_insight::units::run_duration;
 /// Options of `tracer list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: tracer list 'tool:search_kb tokens>10k since:7d' --sort tokens")]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
     #[command(flatten)]
     query: QueryArgs,
 
-    #[command(flatten)]
-    store: StoreArgs,
-
-    /// List at most N runs
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
-
-    /// List all runs
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
-
-    /// List only runs with one of these statuses [example: failed,interrupted]
-    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = crate::value_parsers::status_parser(RunStatus::ALL))]
-    status: Vec<RunStatus>,
-
-    /// List only runs whose name contains TEXT, ignoring case [example: 'support-*']
-    ///
-    /// With `*` or `?` in it, TEXT must match the whole name.
-    #[arg(long, value_name = "TEXT")]
-    name: Option<String>,
-
-    /// List only runs that started since WHEN, an age or a date [example: 2h, 3d or 2026-11-01]
-    #[arg(long, value_name = "WHEN")]
-    since: Option<Since>,
+    /// List at most N runs, or all
+    #[arg(long, value_name = "N", default_value = "20", value_parser = parse_limit)]
+    limit: usize,
 
     /// Sort by started, duration, steps, tokens, cost, failures, errors, retries, name, model, tool or status
     ///
-    /// Numbers are sorted from the largest to the smallest; runs whose number is not known come last. `model` and
-    /// `tool` are those with the most calls in a run.
+    /// Numbers are sorted from the largest to the smallest, and a `-` before FIELD reverses that; runs whose number is not
+    /// known come last. `model` and `tool` are those with the most calls in a run.
     #[arg(
         long,
         value_name = "FIELD",
         default_value = RunOrder::Started.as_str(),
-        value_parser = crate::value_parsers::run_order_parser(),
-        hide_possible_values = true
+        value_parser = parse_sorting(RunOrder::from_word, RunOrder::ALL.map(RunOrder::as_str)),
+        allow_hyphen_values = true
     )]
-    sort: RunOrder,
-
-    /// Reverse the order
-    #[arg(long)]
-    reverse: bool,
+    sort: Sorting<RunOrder>,
 
     /// Also list the trials of gates
     #[arg(long)]
     trials: bool,
-
-    /// Print the runs as JSON: `{spec_version, runs, damaged}`
-    #[arg(long)]
-    json: bool,
 }
 
 /// The origin of a run that is in no bucket.
@@ -95,17 +63,17 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let query = args.query.parse()?;
     let data_dir = session.data_dir()?;
     let now = now();
-    session.use_store(&args.store)?;
+    session.use_store()?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
     let survey = store
-        .survey(query.needs_details() || args.sort.needs_details())
+        .survey(query.needs_details() || args.sort.by.needs_details())
         .map_err(|error| session.store_error(&error))?;
-    let is_for_people = args.is_for_people(session.ui.is_terminal());
+    let is_for_people = session.ui.is_terminal() && !session.is_json();
     let is_early = is_for_people
         && session.store().is_none()
         && args.is_of_newest()
-        && !args.all
+        && args.limit != usize::MAX
         && survey.unread().1 > SLOW_BYTES;
     if is_early {
         newest_page(args, &data_dir, now, session)?;
@@ -122,7 +90,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let places = places.map_err(run_selection::unreadable)?;
     // Whoever reads the output may take long, and until then nobody could synchronize the bucket.
     drop(runs);
-    if args.json {
+    if session.is_json() {
         json(listed.clone(), &store, session)?;
     } else if is_for_people {
         if !census.ids.is_empty() {
@@ -134,7 +102,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             session.ui.lines(&heading)?;
             // Early ones are above already.
             if is_table {
-                table(&listed, &places, &census, args.sort, &store, session)?;
+                table(&listed, &places, &census, args.sort.by, &store, session)?;
             }
         }
     } else {
@@ -144,7 +112,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             session.ui.plain(&run_list::fields(&row(run, &store)))?;
         }
     }
-    if !args.json {
+    if !session.is_json() {
         print_remarks(&listed, &census, session);
     }
     let trials = census.hidden_trials;
@@ -166,23 +134,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 }
 
 impl Args {
-    fn limit(&self) -> usize {
-        if self.all {
-            usize::MAX
-        } else {
-            usize::try_from(self.limit).unwrap_or(usize::MAX)
-        }
-    }
-
-    /// Whether people read what is printed, by tables that begin before all is read.
-    fn is_for_people(&self, is_terminal: bool) -> bool {
-        is_terminal && !self.json
-    }
-
     /// Whether the newest runs are those that are listed.
     fn is_of_newest(&self) -> bool {
-        let is_filtered = !self.status.is_empty() || self.name.is_some() || self.since.is_some();
-        !is_filtered && self.query.text().is_empty() && self.sort == RunOrder::Started && !self.reverse
+        let is_default = self.sort.by == RunOrder::Started && !self.sort.is_reversed;
+        is_default && self.query.text().is_empty()
     }
 
     /// The runs that are listed, and how many match.
@@ -195,28 +150,18 @@ impl Args {
         cancel: &CancelToken,
         session: &mut Session,
     ) -> Result<(Vec<ListedRun>, usize), CliError> {
-        let limit = self.limit();
+        let limit = self.limit;
         if self.is_of_newest() {
             let newest = runs.newest(limit, self.trials);
             return Ok((newest.map_err(run_selection::unreadable)?, census.ids.len()));
         }
-        let name = self.name.as_deref().map(NamePattern::new);
-        let since = self.since.map(|since| since.instant(now));
-        let is_one = |run: &ListedRun| {
-            let is_named =
-                |name: &NamePattern| run.facts.name.as_deref().is_some_and(|text| name.matches(text));
-            name.as_ref().is_none_or(is_named)
-                // One that cannot be read is not hidden for that.
-                && since.is_none_or(|since| run.started().is_none_or(|started| started >= since))
-                && (self.status.is_empty() || self.status.contains(&run.status))
-        };
         let choice = RunChoice {
             query,
             now,
             with_trials: self.trials,
-            also: &is_one,
+            also: &|_| true,
         };
-        let begin = || LeadingRuns::new(limit, self.sort, self.reverse, now);
+        let begin = || LeadingRuns::new(limit, self.sort.by, self.sort.is_reversed, now);
         let first = run_selection::fold(runs, &choice, begin, cancel, session)?;
         let count = first.count();
         Ok((first.finish(), count))
@@ -239,7 +184,7 @@ fn newest_page(
     let newest = newest
         .into_iter()
         .filter(|run| args.trials || !run.meta.as_ref().is_ok_and(|meta| meta.gate().is_some()));
-    let newest: Vec<RunSummary> = newest.take(args.limit()).collect();
+    let newest: Vec<RunSummary> = newest.take(args.limit).collect();
     let rows: Vec<RunRow> = newest.iter().map(early_row).collect();
     let width = session.ui.width();
     let id_length = run_list::id_length(newest.iter().map(|run| run.directory.trace_id));
@@ -315,12 +260,12 @@ fn print_omissions(
         }
         session
             .ui
-            .hint(&format!("list all runs: {}", session.command("list --all")));
+            .hint(&format!("list all runs: {}", session.command("list --limit all")));
     } else if listed < passing {
         let matching = if passing < all { "matching " } else { "" };
         let count = text::counted(passing as u64, &format!("{matching}run"));
         let all = session.command(&format!(
-            "list{} --all{}",
+            "list{} --limit all{}",
             filters(args),
             args.query.as_last_arguments()
         ));
@@ -329,22 +274,12 @@ fn print_omissions(
     }
 }
 
-/// The given filters as options, each after a space.
+/// The given options, each after a space.
 fn filters(args: &Args) -> String {
-    let words: Vec<&str> = args.status.iter().map(|status| status.as_str()).collect();
-    let status = (!words.is_empty()).then(|| format!(" --status {}", words.join(",")));
-    let name = args
-        .name
-        .as_deref()
-        .map(|name| format!(" --name {}", shell_quoted(name)));
-    let since = args.since.map(|since| format!(" --since {since}"));
-    let sort = (args.sort != RunOrder::Started).then(|| format!(" --sort {}", args.sort.as_str()));
-    let reverse = args.reverse.then(|| " --reverse".to_owned());
+    let is_default = args.sort.by == RunOrder::Started && !args.sort.is_reversed;
+    let sort = (!is_default).then(|| format!(" --sort {}", args.sort.word(RunOrder::as_str)));
     let trials = args.trials.then(|| " --trials".to_owned());
-    [status, name, since, sort, reverse, trials]
-        .into_iter()
-        .flatten()
-        .collect()
+    sort.into_iter().chain(trials).collect()
 }
 
 fn json(mut listed: Vec<ListedRun>, store: &FactsStore, session: &mut Session) -> Result<(), CliError> {
@@ -485,24 +420,10 @@ fn row(run: &ListedRun, store: &FactsStore) -> RunRow {
 
 #[cfg(test)]
 mod tests {
-    use clap::{Args as _, Command, FromArgMatches as _};
     use serde_json::json;
     use tracer_sdk::testing::capture;
 
     use super::*;
-
-    fn parsed(options: &[&str]) -> Args {
-        let words = ["list"].iter().chain(options);
-        let matches = Args::augment_args(Command::new("list")).get_matches_from(words);
-        Args::from_arg_matches(&matches).unwrap()
-    }
-
-    #[test]
-    fn json_is_for_programs_on_terminals_too() {
-        assert!(parsed(&[]).is_for_people(true));
-        assert!(!parsed(&[]).is_for_people(false));
-        assert!(!parsed(&["--json"]).is_for_people(true));
-    }
 
     #[test]
     fn what_runs_are_sorted_by_is_shown() {

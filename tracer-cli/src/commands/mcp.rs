@@ -8,19 +8,16 @@ use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
 use crate::runtime;
 use crate::session::Session;
-use crate::team_store::{StoreArgs, SynchronizedStore};
+use crate::team_store::SynchronizedStore;
 
 /// Options of `tracer mcp`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: claude mcp add tracer -- tracer mcp")]
-pub struct Args {
-    #[command(flatten)]
-    store: StoreArgs,
-}
+pub struct Args {}
 
 /// Serves until the client closes standard input.
-pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    session.use_store(&args.store)?;
+pub fn run(_: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    session.use_store()?;
     let mut server = RunsServer::new(session.data_dir()?, session.prices()?);
     let _reading = session.store().map(|store| {
         server = server.clone().with_team(Arc::clone(&store.team));

@@ -3,7 +3,6 @@
 pub mod accept;
 pub mod assert;
 pub mod baseline;
-pub mod cassette;
 pub mod completions;
 pub mod delete;
 pub mod demo;
@@ -17,7 +16,6 @@ pub mod list;
 pub mod man;
 pub mod mcp;
 pub mod prices;
-pub mod proxy;
 pub mod prune;
 pub mod push;
 pub mod receive;

@@ -1,7 +1,7 @@
 //! `tracer prices`: shows the price of a model, or where prices are from.
 
 use serde::Serialize;
-use tracer_sdk::format::{Timestamp, Usd};
+use tracer_sdk::format::Usd;
 use tracer_sdk::prices::{Day, NoPrice, OwnPrice, Price, PriceSource, Prices, RateKind, Rates};
 
 use crate::error::CliError;
@@ -19,14 +19,6 @@ pub struct Args {
     /// Show the price of MODEL [example: gpt-5, anthropic/claude-opus-4-5]
     #[arg(value_name = "MODEL")]
     model: Option<String>,
-
-    /// Show the price on DAY, in UTC [example: 2026-11-01]
-    #[arg(long, value_name = "DAY", requires = "model", value_parser = parse_day)]
-    at: Option<Day>,
-
-    /// Print the prices as JSON: `{release, own, price}`
-    #[arg(long)]
-    json: bool,
 }
 
 /// Where prices are from, and the price that was asked for.
@@ -101,21 +93,15 @@ struct TierJson {
     usd: Usd,
 }
 
-fn parse_day(text: &str) -> Result<Day, String> {
-    text.parse()
-        .map_err(|_| "expected a day, such as 2026-11-01".to_owned())
-}
-
 /// Shows where prices are from, or the price of a model.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let prices = session.prices()?;
     let today = Day::of(now());
-    let at = args.at.map_or_else(now, Day::start);
     let price = match &args.model {
-        Some(model) => Some(find(&prices, model, at, session)?),
+        Some(model) => Some(find(&prices, model, session)?),
         None => None,
     };
-    if args.json {
+    if session.is_json() {
         session.ui.json(&report(&prices, price.as_ref(), today))?;
     } else {
         let lines = match &price {
@@ -127,13 +113,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     Ok(CommandOutcome::Done)
 }
 
-fn find<'a>(
-    prices: &'a Prices,
-    model: &str,
-    at: Timestamp,
-    session: &Session,
-) -> Result<Price<'a>, CliError> {
-    prices.find("", model, at).map_err(|error| {
+fn find<'a>(prices: &'a Prices, model: &str, session: &Session) -> Result<Price<'a>, CliError> {
+    prices.find("", model, now()).map_err(|error| {
         let message = match error {
             NoPrice::NoModel => "no model is named".to_owned(),
             _ => format!("no price of the model {model:?}"),

@@ -82,7 +82,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let store = RunStore::new(session.data_dir()?);
     let runs = store.list().map_err(|error| session.store_error(&error))?;
-    let reading = Progress::begin("reading", "run", Some(runs.len() as u64));
+    let reading = Progress::begin(&session.ui, "reading", "run", Some(runs.len() as u64));
     let plan = PrunePlan::compute(&runs, &rules, || reading.step());
     reading.end(&mut session.ui);
     let all_runs = runs.len() as u64;
@@ -104,7 +104,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if !args.yes && !confirmed(rows, &format!("remove {planned} permanently?"), session)? {
         return Ok(CommandOutcome::Done);
     }
-    let removing = Progress::begin("removing", "run", Some(plan.removals.len() as u64));
+    let removing = Progress::begin(&session.ui, "removing", "run", Some(plan.removals.len() as u64));
     let result = plan
         .apply(&store, || removing.step())
         .map_err(|error| match &error.run {

@@ -10,7 +10,6 @@ use tracer_capture::record::{
 };
 use tracer_insight::text::counted;
 
-use crate::cassettes::exchanges_of;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::recorded_command::{
@@ -39,53 +38,32 @@ pub struct Args {
     #[command(flatten)]
     tags: TagArgs,
 
-    /// Make each trace a run of its own, for a command that serves many
-    #[arg(long, conflicts_with_all = ["name", "tags"])]
-    per_trace: bool,
-
     /// Do not receive OpenTelemetry
     #[arg(long)]
     no_otel: bool,
 
-    /// Leave calls of model APIs alone: record only what the command reports itself
+    /// Do not proxy the calls of model APIs
     #[arg(long)]
     no_proxy: bool,
 
-    /// Write the calls of models to FILE, to replay them later: tracer replay FILE -- COMMAND
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_proxy", "per_trace"])]
+    /// Also write the model calls to FILE, for: tracer replay FILE -- COMMAND
+    #[arg(long, value_name = "FILE", conflicts_with = "no_proxy")]
     cassette: Option<PathBuf>,
 
-    /// Replace the cassette if there is one
+    /// Proceed although the cassette exists: replace it
     #[arg(long, requires = "cassette")]
     force: bool,
 
-    /// Write the cassette from the calls that RUN_ID kept, and run nothing
-    #[arg(
-        long,
-        value_name = "RUN_ID",
-        requires = "cassette",
-        conflicts_with = "command"
-    )]
-    from_run: Option<String>,
-
-    /// Do not keep the calls of models beside the run, which cannot be replayed or forked then
+    /// Do not store model exchanges (disables replay and fork)
     #[arg(long)]
     no_exchanges: bool,
 
-    /// Do not ask the provider for the tokens of a stream where the command does not
-    #[arg(long)]
-    no_stream_usage: bool,
-
-    /// Print the variables and options that the command would get, and run nothing
+    /// Print the variables and options for the command, and run nothing
     #[arg(long)]
     print_env: bool,
 
-    /// Print nothing but errors
-    #[arg(long, short)]
-    quiet: bool,
-
     /// Command to record, in any language
-    #[arg(last = true, required_unless_present_any = ["print_env", "from_run"], value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "print_env", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -94,19 +72,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if args.print_env {
         return print_environment(args, session);
     }
-    if let (Some(run), Some(path)) = (&args.from_run, &args.cassette) {
-        return from_run(run, path, args.force, session);
-    }
     // Before any thread is there.
     let signals = Signals::keep();
     let recording = begin(args, session).map_err(not_run)?;
-    if !args.quiet {
-        announce(&recording, session);
-    }
+    announce(&recording, session);
     let (code, recorded) = run_recorded(recording, signals)?;
-    report(args.quiet, &recorded, session)?;
+    report(&recorded, session)?;
     if let Some(path) = &args.cassette {
-        report_cassette(path, &recorded, args.quiet, session);
+        report_cassette(path, &recorded, session);
     }
     Ok(CommandOutcome::Exited(code))
 }
@@ -139,35 +112,16 @@ fn begin(args: &Args, session: &mut Session) -> Result<Recording, CliError> {
         directory,
         receives_otlp: !args.no_otel,
         proxies_models: !args.no_proxy,
-        per_trace: args.per_trace,
+        per_trace: false,
         keeps_exchanges: !args.no_exchanges,
-        no_stream_usage: args.no_stream_usage,
+        no_stream_usage: false,
     };
     Recording::start_with(options, &inherited, hooks)
         .map_err(|error| not_begun(error).with_hint("or run the command without tracer record"))
 }
 
-/// Makes a cassette of the exchanges that a run kept.
-fn from_run(
-    run: &str,
-    path: &Path,
-    replaces: bool,
-    session: &mut Session,
-) -> Result<CommandOutcome, CliError> {
-    let (directory, short_id) = session.select(Some(run))?;
-    let cassette = exchanges_of(&directory, &short_id)?;
-    CassetteFile::create(path, &cassette.head, replaces)
-        .and_then(|mut file| file.copy(&cassette.exchanges))
-        .map_err(not_written)?;
-    let count = counted(cassette.exchanges.len() as u64, "exchange");
-    let note = format!("tracer: {count} of run {short_id} written to {}", path.display());
-    session.ui.say(note);
-    replay_hint(path, session);
-    Ok(CommandOutcome::Done)
-}
-
 /// Prints what the cassette holds, and what it had to lose.
-fn report_cassette(path: &Path, recorded: &FinishedRecording, is_quiet: bool, session: &mut Session) {
+fn report_cassette(path: &Path, recorded: &FinishedRecording, session: &mut Session) {
     let kept = &recorded.kept;
     for (number, place) in &kept.replaced {
         let note = format!(
@@ -181,9 +135,6 @@ fn report_cassette(path: &Path, recorded: &FinishedRecording, is_quiet: bool, se
             counted(kept.without_content, "exchange")
         );
         session.ui.warn(note);
-    }
-    if is_quiet {
-        return;
     }
     let note = format!(
         "tracer: {} written to {}",
@@ -220,15 +171,15 @@ fn print_environment(args: &Args, session: &mut Session) -> Result<CommandOutcom
         http: "http://127.0.0.1:PORT".to_owned(),
         grpc: "http://127.0.0.1:GRPC_PORT".to_owned(),
     };
-    let parent = (!args.per_trace).then_some("00-TRACE_ID-SPAN_ID-01");
-    let mut environment = ChildEnvironment::of_run(&session.data_dir()?, parent, &inherited);
+    let parent = "00-TRACE_ID-SPAN_ID-01";
+    let mut environment = ChildEnvironment::of_run(&session.data_dir()?, Some(parent), &inherited);
     let program = Program::of_command(&args.command, &directory);
     let endpoints = (!args.no_otel).then_some(&endpoints);
     if let Some(endpoints) = endpoints {
         environment.extend(ChildEnvironment::of_otlp(&inherited, endpoints));
     }
     let mut base_urls = Vec::new();
-    if !args.no_proxy && !args.per_trace {
+    if !args.no_proxy {
         base_urls = model_base_urls(&program, &inherited, "http://127.0.0.1:PROXY_PORT/r/TOKEN");
         environment.extend(ChildEnvironment::of_models(&inherited, base_urls.clone()));
     }

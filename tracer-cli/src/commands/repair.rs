@@ -22,10 +22,6 @@ pub struct Args {
     /// Print what would be repaired, and change nothing
     #[arg(long)]
     dry_run: bool,
-
-    /// Print what was repaired as JSON: `{trace_id, repaired, cut_bytes, spans_added, status, ended_at}`
-    #[arg(long)]
-    json: bool,
 }
 
 /// Result of a repair, or of its dry run.
@@ -50,7 +46,7 @@ pub(crate) struct RepairReport {
 /// Repairs a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
-    let progress = Progress::begin("repairing", "span", None);
+    let progress = Progress::begin(&session.ui, "repairing", "span", None);
     let outcome = if args.dry_run {
         maintenance::plan_repair(&directory.path)
     } else {
@@ -65,7 +61,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             return Err(not_changed(ErrorKind::Check, what, &directory, error, session));
         }
     };
-    if args.json {
+    if session.is_json() {
         let completion = repair.as_ref().and_then(|repair| repair.completion.as_ref());
         session.ui.json(&RepairReport {
             trace_id: directory.trace_id.to_string(),

@@ -15,37 +15,30 @@ use crate::recorded_command::{
     announce, current_directory, not_run, not_started, recorded_words, report, run_recorded,
 };
 use crate::runtime;
-use crate::session::{Session, quoted};
+use crate::session::Session;
+use crate::terminal;
 
 /// Options of `tracer replay`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: tracer replay tests/cassettes/refund.jsonl -- python agent.py
 
-The command is started with variables that lead its calls of models to the cassette: no provider is asked, keys are replaced \
-by placeholders, and tools run as always. The run is recorded, with the recorded tokens. Write a cassette with: \
-tracer record --cassette FILE -- COMMAND
+The command gets variables that lead its model calls to the cassette: no provider is asked, keys are placeholders, and tools run \
+as always. The run is recorded, with the recorded tokens. Every run of tracer record can be replayed: tracer replay latest. \
+Write a cassette to keep with: tracer record --cassette FILE -- COMMAND, or: tracer export RUN_ID --format cassette
 
-Exit codes: that of the command; 7 when a request was not in the cassette, or a recorded call was never asked; 125, 126 and \
+Exit codes: that of the command; 7 if a request was not in the cassette, or a recorded call was never asked; 125, 126 and \
 127 as tracer record has them.")]
 pub struct Args {
-    /// Cassette to answer from
-    #[arg(value_name = "FILE", required_unless_present = "run")]
-    cassette: Option<PathBuf>,
-
-    /// Answer from the calls that RUN_ID kept; without COMMAND, run the command that it recorded
-    #[arg(long, value_name = "RUN_ID", conflicts_with_all = ["cassette", "serve"])]
-    run: Option<String>,
+    /// Cassette, or the run whose recorded calls answer: ID, unique prefix of it, name, latest or latest~N
+    #[arg(value_name = "FILE|RUN_ID")]
+    source: PathBuf,
 
     /// Fail a request that is not in the cassette, send it to the provider, or send it and record the answer
     #[arg(long, value_enum, value_name = "ACTION", default_value_t)]
     on_miss: MissAction,
 
-    /// Wait FACTOR times the recorded time between the parts of an answer [default: 0, no waiting] [example: 0.1]
-    #[arg(long, value_name = "FACTOR", default_value_t = 0.0, hide_default_value = true, value_parser = parse_pace)]
-    latency: f64,
-
-    /// Demand the recorded order of calls
+    /// Require the recorded call order
     #[arg(long)]
     ordered: bool,
 
@@ -53,48 +46,55 @@ pub struct Args {
     #[arg(long, conflicts_with = "command")]
     serve: bool,
 
-    /// Name the run [default: TRACER_RUN_NAME, else the program and what it runs]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
+    /// Print the recorded calls, and run nothing
+    #[arg(long, conflicts_with_all = ["command", "serve", "ordered", "on_miss"])]
+    show: bool,
 
-    /// Print nothing but errors and misses
-    #[arg(long, short)]
-    quiet: bool,
-
-    /// Command to run, in any language
-    #[arg(last = true, required_unless_present_any = ["serve", "run"], value_name = "COMMAND")]
+    /// Command to run [default: the command that RUN_ID recorded]
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// What answers, and the command.
+/// The recorded calls, and the command of their run.
 struct ReplaySource {
     cassette: Arc<Cassette>,
     command: Vec<OsString>,
+    is_run: bool,
 }
 
-/// Reads the cassette, or the calls that a run kept.
+/// Reads the cassette, or the calls that a run recorded.
 fn source(args: &Args, session: &mut Session) -> Result<ReplaySource, CliError> {
     let mut command = args.command.clone();
-    let cassette = match (&args.run, &args.cassette) {
-        (Some(run), _) => {
-            if args.on_miss == MissAction::Record {
-                return Err(
-                    CliError::input("--on-miss record appends to a cassette, and not to a run").with_hint(
-                        "make a cassette of the run: tracer record --from-run RUN_ID --cassette FILE",
-                    ),
-                );
-            }
-            let (directory, short_id) = session.select(Some(run))?;
-            let mut cassette = cassettes::exchanges_of(&directory, &short_id)?;
-            if command.is_empty() {
-                command = recorded_words(&directory, &cassette.head, &current_directory()?)?;
-            }
-            cassette.path = PathBuf::from(format!("run {short_id}"));
-            Arc::new(cassette)
-        }
-        (None, path) => cassettes::read(path.as_deref().unwrap_or(Path::new("")))?,
+    let Some(run) = args.source.to_str().filter(|_| !is_file(&args.source)) else {
+        let cassette = cassettes::read(&args.source)?;
+        return Ok(ReplaySource {
+            cassette,
+            command,
+            is_run: false,
+        });
     };
-    Ok(ReplaySource { cassette, command })
+    if args.on_miss == MissAction::Record {
+        return Err(
+            CliError::input("--on-miss record appends to a cassette, and not to a run")
+                .with_hint("make a cassette of the run: tracer export RUN_ID --format cassette --out FILE"),
+        );
+    }
+    let (directory, short_id) = session.select(Some(run))?;
+    let mut cassette = cassettes::exchanges_of(&directory, &short_id)?;
+    if command.is_empty() && !args.show && !args.serve {
+        command = recorded_words(&directory, &cassette.head, &current_directory()?)?;
+    }
+    cassette.path = PathBuf::from(format!("run {short_id}"));
+    Ok(ReplaySource {
+        cassette: Arc::new(cassette),
+        command,
+        is_run: true,
+    })
+}
+
+/// Whether the source is a file: it exists, or only a file can have this name.
+fn is_file(source: &Path) -> bool {
+    source.exists() || source.components().count() > 1 || source.extension().is_some_and(|end| end == "jsonl")
 }
 
 /// What happens to a request that is not in the cassette.
@@ -103,36 +103,43 @@ enum MissAction {
     /// Answer with an error; the replay exits with 7
     #[default]
     Fail,
-    /// Ask the provider, and go on with it in this conversation
+    /// Ask the provider, for the rest of this conversation too
     Live,
     /// Ask the provider, and append the answer to the cassette
     Record,
 }
 
-/// Parses a factor of time.
-fn parse_pace(text: &str) -> Result<f64, String> {
-    let pace: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
-    if (0.0..=100.0).contains(&pace) {
-        Ok(pace)
-    } else {
-        Err("is not between 0 and 100".to_owned())
-    }
-}
-
 /// Runs the command against the cassette.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    // Before any thread is there.
+    if args.show {
+        let source = source(args, session)?;
+        let lines = terminal::cassette::lines(&source.cassette, &session.prices()?);
+        session.ui.lines(&lines)?;
+        return Ok(CommandOutcome::Done);
+    }
+    // Signals are taken over before any thread starts.
     let signals = (!args.serve).then(Signals::keep);
-    let ReplaySource { cassette, command } = source(args, session).map_err(not_run)?;
+    let ReplaySource {
+        cassette,
+        command,
+        is_run,
+    } = source(args, session).map_err(not_run)?;
     if cassette.is_torn {
         let note = "tracer: the last line of the cassette is cut short, and left out";
         session.ui.warn(note);
     }
-    if let Some(program) = command.first() {
-        check_program(program).map_err(not_started)?;
+    match command.first() {
+        Some(program) => check_program(program).map_err(not_started)?,
+        None if !args.serve => {
+            let refused = CliError::input("there is no command to run");
+            return Err(not_run(
+                refused.with_hint("give it: tracer replay FILE -- COMMAND"),
+            ));
+        }
+        None => {}
     }
     let (recording, replayer) = begin(args, &cassette, command, session).map_err(not_run)?;
-    if !args.quiet && !args.serve {
+    if !args.serve {
         announce(&recording, session);
     }
     let (code, recorded) = if let Some(signals) = signals {
@@ -141,16 +148,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         let ended = serve(&recording, session)?;
         (0, recording.end(ended))
     };
-    report(args.quiet, &recorded, session)?;
+    report(&recorded, session)?;
     let outcome = replayer.outcome();
-    if !args.quiet || !outcome.is_complete() {
-        cassettes::report(&outcome, session);
-        hints(args, &outcome, session);
-    }
+    cassettes::report(&outcome, session);
+    hints(args, is_run, &outcome, session);
     Ok(CommandOutcome::Exited(exit_code(args, code, &outcome)))
 }
 
-/// A miss counts more than how the command took it; an error of its own counts more than calls that it did not get to.
+/// The exit code: a miss outranks the command's own code, and that outranks recorded calls that were never asked.
 fn exit_code(args: &Args, code: u8, outcome: &ReplayOutcome) -> u8 {
     let is_incomplete = args.on_miss == MissAction::Fail && !outcome.unused.is_empty();
     match code {
@@ -184,7 +189,6 @@ fn begin(
         is_strict: args.on_miss == MissAction::Fail,
         is_ordered: args.ordered,
     };
-    options.pace = args.latency;
     let command = if args.serve {
         vec!["tracer".into(), "replay".into(), cassette.path.clone().into()]
     } else {
@@ -193,7 +197,6 @@ fn begin(
     ReplayedCommand {
         cassette,
         command,
-        name: args.name.as_deref(),
         options,
         appends: records,
     }
@@ -215,26 +218,20 @@ fn serve(recording: &Recording, session: &mut Session) -> Result<CommandEnd, Cli
 }
 
 /// Prints what to do about a replay that left something over.
-fn hints(args: &Args, outcome: &ReplayOutcome, session: &mut Session) {
+fn hints(args: &Args, is_run: bool, outcome: &ReplayOutcome, session: &mut Session) {
     if outcome.is_complete() || args.on_miss != MissAction::Fail {
         return;
     }
-    let (record, source) = match (&args.run, &args.cassette) {
-        (Some(run), _) => {
-            let run = shell_quoted(run);
-            ("record -- COMMAND".to_owned(), format!("--run {run}"))
-        }
-        (None, path) => {
-            let file = path.as_deref().map(quoted).unwrap_or_default();
-            (format!("record --force --cassette {file} -- COMMAND"), file)
-        }
+    let source = shell_quoted(&args.source.display().to_string());
+    let record = if is_run {
+        "record -- COMMAND".to_owned()
+    } else {
+        format!("record --force --cassette {source} -- COMMAND")
     };
     let record = session.command(&record);
     session.ui.hint(&format!("record again: {record}"));
     if outcome.missed > 0 {
         let live = session.command(&format!("replay {source} --on-miss live -- COMMAND"));
-        session
-            .ui
-            .hint(&format!("go on with the provider from there: {live}"));
+        session.ui.hint(&format!("continue with the provider: {live}"));
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn read_stream(
     session: &mut Session,
 ) -> Result<RunStream, CliError> {
     let (_, bytes) = survey.unread();
-    let progress = Progress::begin("reading runs", "byte", Some(bytes));
+    let progress = Progress::begin(&session.ui, "reading runs", "byte", Some(bytes));
     let mut done = 0;
     let streamed = survey.stream(cancel, |reading: ReadingProgress| {
         progress.steps(reading.read_bytes - done);
@@ -120,7 +120,10 @@ pub(super) fn fold<Sink: RunSink>(
 ) -> Result<Sink, CliError> {
     let mut shown: Option<Progress> = None;
     let folded = runs.fold(choice, begin, cancel, |reading| match &shown {
-        None => shown = Some(Progress::begin("reading steps", "run", Some(reading.runs as u64))),
+        None => {
+            let runs = Some(reading.runs as u64);
+            shown = Some(Progress::begin(&session.ui, "reading steps", "run", runs));
+        }
         Some(progress) => progress.step(),
     });
     if let Some(progress) = shown {

@@ -23,27 +23,19 @@ use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
-use crate::team_store::StoreArgs;
 use crate::terminal::run_list;
+use crate::value_parsers::parse_limit;
 
 /// Options of `tracer search`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: tracer search 'tool:search_kb args~refund since:7d'")]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
     #[command(flatten)]
     query: QueryArgs,
 
-    #[command(flatten)]
-    store: StoreArgs,
-
-    /// Print at most N hits
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
-
-    /// Print all hits
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
+    /// Print at most N hits, or all
+    #[arg(long, value_name = "N", default_value = "100", value_parser = parse_limit)]
+    limit: usize,
 
     /// Sort the hits of all runs by cost, tokens, duration or repetitions, from the largest to the smallest
     ///
@@ -53,25 +45,17 @@ pub struct Args {
         value_name = "NUMBER",
         hide_possible_values = true,
         value_parser = order_parser(),
-        conflicts_with_all = ["count", "runs"]
+        conflicts_with = "count"
     )]
     sort: Option<SearchOrder>,
 
     /// Print only the number of hits and of runs with hits
-    #[arg(long, conflicts_with_all = ["runs", "limit"])]
+    #[arg(long, conflicts_with = "limit")]
     count: bool,
-
-    /// Print only the runs with hits, each with the number of them
-    #[arg(long)]
-    runs: bool,
 
     /// Also search the trials of gates
     #[arg(long)]
     trials: bool,
-
-    /// Print JSON lines, one for each hit
-    #[arg(long)]
-    json: bool,
 }
 
 /// A line of `tracer search --json`.
@@ -106,23 +90,6 @@ pub(crate) enum SearchLine<'a> {
         /// With `--sort`: the number that hits are sorted by.
         #[serde(skip_serializing_if = "Option::is_none")]
         sorted_by: Option<SortedBy>,
-    },
-    /// With `--runs`: a run with hits.
-    Run {
-        /// The version of the trace format.
-        #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-        spec_version: &'static str,
-        /// The run.
-        trace_id: TraceId,
-        /// Its label.
-        run_name: Option<&'a str>,
-        /// Its status, in the words of `tracer list`.
-        #[cfg_attr(test, schemars(schema_with = "tracer_insight::run_entry::any_run_status"))]
-        run_status: &'static str,
-        /// When it started.
-        started_at: Option<String>,
-        /// Number of its hits.
-        hits: usize,
     },
     /// With `--count`.
     Count {
@@ -181,7 +148,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 session.command(&format!("list{}", args.query.as_last_arguments()))
             )));
     }
-    session.use_store(&args.store)?;
+    session.use_store()?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
     let mut runs = run_selection::all_runs(&store, true, &cancel, session)?;
@@ -189,11 +156,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let id_length = run_list::id_length(census.ids);
     let candidates = candidates(&mut runs, &query, args.trials, &cancel, session)?;
     let candidates: Vec<&ListedRun> = candidates.iter().collect();
-    let limit = if args.all || args.count || args.runs {
-        usize::MAX
-    } else {
-        usize::try_from(args.limit).unwrap_or(usize::MAX)
-    };
+    let limit = if args.count { usize::MAX } else { args.limit };
     let mut printing = Printing {
         args,
         session,
@@ -318,7 +281,7 @@ impl Printing<'_> {
         }
         self.hits += hits.len();
         self.runs += 1;
-        match (self.args.count, self.args.json) {
+        match (self.args.count, self.session.is_json()) {
             (true, _) => Ok(()),
             (false, true) => self.json(run, hits),
             (false, false) => self.text(run, hits),
@@ -333,16 +296,6 @@ impl Printing<'_> {
 
     fn json(&mut self, run: &ListedRun, hits: &[StepHit]) -> Result<(), CliError> {
         let run_name = run.facts.name.as_deref();
-        if self.args.runs {
-            return self.line(&SearchLine::Run {
-                spec_version: SPEC_VERSION,
-                trace_id: run.directory.trace_id,
-                run_name,
-                run_status: run.status.as_str(),
-                started_at: run.started().map(|started| started.to_string()),
-                hits: hits.len(),
-            });
-        }
         hits.iter().try_for_each(|hit| {
             self.line(&SearchLine::Hit {
                 spec_version: SPEC_VERSION,
@@ -372,10 +325,6 @@ impl Printing<'_> {
         let id = run.directory.trace_id.to_string();
         let name = display_name(run.facts.name.as_deref());
         if !self.session.ui.is_terminal() {
-            if self.args.runs {
-                let line = format!("{}\t{id}\t{}\t{name}", run.status.as_str(), hits.len());
-                return self.session.ui.plain(&line);
-            }
             return hits.iter().try_for_each(|hit| {
                 let failed = if hit.failed { "failed" } else { "ok" };
                 let excerpt = text::printable(&hit.excerpt).replace('\t', " ");
@@ -405,8 +354,7 @@ impl Printing<'_> {
             .space(2)
             .with(text::counted(hits.len() as u64, "hit"), Tone::Muted);
         let mut lines = vec![heading.fitted(width)];
-        let rows = if self.args.runs { &[] } else { hits };
-        for hit in rows {
+        for hit in hits {
             let tone = if hit.failed { Tone::Bad } else { hit.kind.tone() };
             let row = Line::of(format!("{:>6}", format!("#{}", hit.step)), Tone::Muted)
                 .space(2)
@@ -441,7 +389,7 @@ impl Printing<'_> {
                 runs: self.runs,
                 searched_runs: searched,
             };
-            if self.args.json {
+            if self.session.is_json() {
                 self.line(&line)?;
             } else {
                 self.session.ui.plain(&count)?;
@@ -455,7 +403,7 @@ impl Printing<'_> {
             let query = self.args.query.as_last_arguments();
             let sort = self.args.sort.map(|order| format!(" --sort {}", order.as_str()));
             let sort = sort.unwrap_or_default();
-            let all = self.session.command(&format!("search{sort} --all{query}"));
+            let all = self.session.command(&format!("search{sort} --limit all{query}"));
             let note = format!("the first {count}; print all: {all}");
             self.session.ui.remark(note);
         }

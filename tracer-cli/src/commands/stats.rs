@@ -13,8 +13,8 @@ use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
-use crate::team_store::StoreArgs;
 use crate::terminal::layout::{Align, Column, Table};
+use crate::value_parsers::{Sorting, parse_sorting};
 
 /// Groups that are listed on a terminal.
 const MAX_GROUPS: usize = 40;
@@ -22,13 +22,9 @@ const MAX_GROUPS: usize = 40;
 /// Options of `tracer stats`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: tracer stats --by tool since:7d")]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
     #[command(flatten)]
     query: QueryArgs,
-
-    #[command(flatten)]
-    store: StoreArgs,
 
     /// Group by name, model, tool, day, tag, commit or error
     #[arg(long, value_name = "GROUP", hide_possible_values = true, value_parser = grouping_parser())]
@@ -36,21 +32,20 @@ pub struct Args {
 
     /// Sort groups by group, runs, failed, loops, errors, calls, p50, p95, tokens, cached or cost
     ///
-    /// Names are sorted from A to Z, numbers from the largest to the smallest; groups whose number is not known come last.
-    #[arg(long, value_name = "COLUMN", requires = "by", hide_possible_values = true, value_parser = column_parser())]
-    sort: Option<StatsColumn>,
-
-    /// Reverse the order of the groups
-    #[arg(long, requires = "by")]
-    reverse: bool,
+    /// Names are sorted from A to Z, numbers from the largest to the smallest, and a `-` before COLUMN reverses that; groups
+    /// whose number is not known come last.
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        requires = "by",
+        allow_hyphen_values = true,
+        value_parser = parse_sorting(StatsColumn::from_word, StatsColumn::ALL.map(StatsColumn::as_str))
+    )]
+    sort: Option<Sorting<StatsColumn>>,
 
     /// Also count the trials of gates
     #[arg(long)]
     trials: bool,
-
-    /// Print JSON: `{spec_version, query, by, all, groups}`
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
 
     /// Print comma-separated values, one line for each group
     #[arg(long)]
@@ -60,11 +55,6 @@ pub struct Args {
 fn grouping_parser() -> impl TypedValueParser<Value = Grouping> {
     PossibleValuesParser::new(Grouping::ALL.map(Grouping::as_str))
         .try_map(|word| Grouping::from_word(&word).ok_or("is no group"))
-}
-
-fn column_parser() -> impl TypedValueParser<Value = StatsColumn> {
-    PossibleValuesParser::new(StatsColumn::ALL.map(StatsColumn::as_str))
-        .try_map(|word| StatsColumn::from_word(&word).ok_or("is no column"))
 }
 
 /// `tracer stats --json`.
@@ -87,7 +77,7 @@ pub(crate) struct StatsReport<'a> {
 /// Prints statistics over runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let query = args.query.parse()?;
-    session.use_store(&args.store)?;
+    session.use_store()?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
     // With details: what runs cost is among them.
@@ -100,12 +90,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     };
     let begin = || StatsSink::new(args.by);
     let mut found = run_selection::fold(&mut runs, &choice, begin, &cancel, session)?.finish();
-    if let Some(column) = args.sort {
-        found.sort(column, args.reverse, args.by);
-    } else if args.reverse {
-        found.groups.reverse();
+    if let Some(sort) = args.sort {
+        found.sort(sort.by, sort.is_reversed, args.by);
     }
-    if args.json {
+    if session.is_json() {
         session.ui.json(&StatsReport {
             spec_version: SPEC_VERSION,
             query: query.to_string(),

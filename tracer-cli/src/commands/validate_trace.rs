@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::team_store::{self, StoreArgs};
+use crate::team_store;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
@@ -22,17 +22,9 @@ pub struct Args {
     /// Run directory, or its meta.json; or a run: ID, unique prefix of it, name, latest or latest~N
     path: PathBuf,
 
-    /// Validate a run of the team's bucket at URL, fetched and checked against its hash [example: s3://team/agents]
-    #[arg(long, value_name = "URL")]
-    store: Option<String>,
-
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-
-    /// Print the result as JSON: `{valid, trace_id, spec_version, status, span_count, diagnostics, warnings}`
-    #[arg(long)]
-    json: bool,
 }
 
 /// Result of the validation (decisions, section 11).
@@ -58,11 +50,11 @@ pub(crate) struct TraceValidation<'a> {
 /// Validates a run directory.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let path = args.directory(session)?;
-    let progress = Progress::begin("validating", "span", None);
+    let progress = Progress::begin(&session.ui, "validating", "span", None);
     let report = read::validate(&path);
     progress.end(&mut session.ui);
     let report = if args.strict { report.strict() } else { report };
-    if args.json {
+    if session.is_json() {
         session.ui.json(&TraceValidation {
             valid: report.is_valid(),
             trace_id: report.trace_id,
@@ -94,9 +86,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 impl Args {
     /// What is validated. Settings choose no bucket here: without the option it is a path, or a run of this machine.
     fn directory(&self, session: &mut Session) -> Result<PathBuf, CliError> {
-        if self
-            .store
-            .as_deref()
+        if session
+            .given_store()
             .is_none_or(|store| store == team_store::NONE)
         {
             let Some(run) = self
@@ -117,9 +108,7 @@ impl Args {
             CliError::input(format!("`{}` names no run: it is not UTF-8", shown(&self.path)))
                 .with_hint("without --store it is the path of a run directory")
         })?;
-        session.use_store(&StoreArgs {
-            store: self.store.clone(),
-        })?;
+        session.use_store()?;
         let (directory, _) = session.select(Some(run))?;
         Ok(directory.path)
     }

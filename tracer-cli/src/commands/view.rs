@@ -8,11 +8,11 @@ use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::SelectError;
 
 use crate::commands::export::HtmlFiles;
+use crate::commands::receive::receiver::{OtlpOptions, RunningReceiver};
 use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
-use crate::receiver::{self, ReceiverArgs, RunningReceiver};
 use crate::session::Session;
-use crate::team_store::{StoreArgs, SynchronizedStore};
+use crate::team_store::SynchronizedStore;
 use tracer_view::{self as view, BoundViewer, Options};
 
 /// Options of `tracer view`.
@@ -22,9 +22,6 @@ use tracer_view::{self as view, BoundViewer, Options};
 pub struct Args {
     /// Run to open: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
-
-    #[command(flatten)]
-    store: StoreArgs,
 
     /// Listen on HOST; the printed address holds the token that reading needs
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
@@ -38,21 +35,9 @@ pub struct Args {
     #[arg(long)]
     no_browser: bool,
 
-    /// Print the address as JSON: `{spec_version, run_id, url, status}`
-    #[arg(long)]
-    json: bool,
-
-    /// Receive OpenTelemetry as well, as `tracer receive` does: its runs appear while they go on
+    /// Receive OpenTelemetry as well, as `tracer receive` does; runs appear as they are recorded
     #[arg(long)]
     receive: bool,
-
-    /// With --receive: listen for OTLP/HTTP on PORT; 0 is any free port
-    #[arg(long = "http", value_name = "PORT", default_value_t = receiver::HTTP_PORT, requires = "receive")]
-    http_port: u16,
-
-    /// With --receive: listen for OTLP/gRPC on PORT; 0 is any free port
-    #[arg(long = "grpc", value_name = "PORT", default_value_t = receiver::GRPC_PORT, requires = "receive")]
-    grpc_port: u16,
 
     /// Serve the page's files from this folder, while the page is developed
     #[arg(long, value_name = "DIR", hide = true)]
@@ -78,7 +63,7 @@ pub(crate) struct Serving {
 /// Serves until Ctrl-C.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let settings = session.settings()?;
-    session.use_store(&args.store)?;
+    session.use_store()?;
     let run_id = selected(args.run_id.as_deref(), session)?;
     let options = Options {
         host: args.host.clone(),
@@ -96,19 +81,23 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     })?;
     let receiver = args
         .receive
-        .then(|| RunningReceiver::start(&ReceiverArgs::on_ports(args.http_port, args.grpc_port), session))
+        .then(|| RunningReceiver::otlp(&OtlpOptions::default(), session))
         .transpose()?;
     let path = run_id.map_or_else(|| "/".to_owned(), |run_id| format!("/r/{run_id}"));
     let url = bound.url(&path);
-    print_address(args, run_id, &url, &bound, session)?;
+    print_address(run_id, &url, &bound, session)?;
     if let Some(receiver) = &receiver {
         session.ui.note(&receiver.heading());
-        let export = format!("export OTEL_EXPORTER_OTLP_ENDPOINT={}", receiver.http_endpoint());
+        let export = format!("export OTEL_EXPORTER_OTLP_ENDPOINT={}", receiver.endpoint());
         session
             .ui
             .hint(&format!("set it for the program to trace: {export}"));
     }
-    if !args.no_browser && !args.json && session.ui.is_terminal() && opener::open_browser(&url).is_err() {
+    if !args.no_browser
+        && !session.is_json()
+        && session.ui.is_terminal()
+        && opener::open_browser(&url).is_err()
+    {
         session
             .ui
             .hint("failed to open a browser; open the address yourself");
@@ -146,13 +135,12 @@ fn selected(run_id: Option<&str>, session: &mut Session) -> Result<Option<TraceI
 }
 
 fn print_address(
-    args: &Args,
     run_id: Option<TraceId>,
     url: &str,
     bound: &BoundViewer,
     session: &mut Session,
 ) -> Result<(), CliError> {
-    if args.json {
+    if session.is_json() {
         session.ui.json(&Serving {
             spec_version: SPEC_VERSION,
             run_id,

@@ -4,8 +4,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tracer_gate::policy::OnInconclusive;
-use tracer_gate::{Report, Verdict as GateVerdict};
+use tracer_gate::files::{self, BaselineInput};
+use tracer_gate::policy::{OnInconclusive, Overrides, Policy};
+use tracer_gate::{InputFile, Report, Verdict as GateVerdict};
 
 use crate::error::{CliError, ErrorKind};
 use crate::gate_report::annotations;
@@ -32,6 +33,13 @@ pub(crate) enum ResultFormat {
     Markdown,
 }
 
+impl ResultFormat {
+    /// The format, which `--json` overrides.
+    pub(crate) fn of(self, session: &Session) -> Self {
+        if session.is_json() { Self::Json } else { self }
+    }
+}
+
 /// Exit code of an INCONCLUSIVE result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Inconclusive {
@@ -50,7 +58,54 @@ impl From<Inconclusive> for OnInconclusive {
     }
 }
 
-/// Options of the commands that give a report.
+/// Options of the commands that judge runs.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GateArgs {
+    /// Check against the policy in FILE, - for standard input [default: .tracer/policy.yaml here or in a folder above]
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// Compare with the baseline in FILE [example: .tracer/baselines/agent.json]
+    #[arg(long, short, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+
+    /// Proceed although the baseline belongs to another agent
+    #[arg(long, requires = "baseline")]
+    pub(crate) force: bool,
+
+    /// Pass or fail when the verdict is INCONCLUSIVE [default: as the policy says]
+    #[arg(long, value_enum, value_name = "OUTCOME")]
+    pub(crate) inconclusive: Option<Inconclusive>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// The policy and the baseline of a gate.
+pub(crate) struct GateInputs {
+    pub(crate) policy: Policy,
+    pub(crate) policy_file: Option<InputFile>,
+    pub(crate) baseline: Option<BaselineInput>,
+}
+
+impl GateArgs {
+    /// Reads the policy, with these overrides, and the baseline.
+    pub(crate) fn read(&self, overrides: &Overrides) -> Result<GateInputs, CliError> {
+        let overrides = Overrides {
+            on_inconclusive: self.inconclusive.map(Into::into),
+            ..*overrides
+        };
+        let (policy, policy_file) = files::policy(self.policy.as_deref(), &overrides)?;
+        let baseline = self.baseline.as_deref().map(files::baseline).transpose()?;
+        Ok(GateInputs {
+            policy,
+            policy_file,
+            baseline,
+        })
+    }
+}
+
+/// Options for the results of a gate.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OutputArgs {
     /// Print the result as FORMAT
@@ -118,7 +173,7 @@ fn internal(error: impl std::fmt::Display) -> CliError {
 }
 
 fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(), CliError> {
-    match args.format {
+    match args.format.of(session) {
         ResultFormat::Json => session.ui.json(report),
         ResultFormat::Markdown => {
             let document = document(report, args);
@@ -129,7 +184,7 @@ fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(),
             session.ui.lines(&lines)?;
             let steps = next::steps(report, report_file(args));
             if !steps.is_empty() {
-                session.ui.note(&Line::new());
+                session.ui.remark_line(&Line::new());
             }
             for step in steps {
                 let what = format!("{:23}", format!("{}:", step.what));

@@ -23,6 +23,13 @@ pub(crate) struct SampleArgs {
     from_report: Option<PathBuf>,
 }
 
+impl SampleArgs {
+    /// Whether neither a run nor a report is named.
+    pub(crate) fn is_default(&self) -> bool {
+        self.run_id.is_none() && self.from_report.is_none()
+    }
+}
+
 /// What a sample is taken from although it did not go well.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AllowedOutcomes {

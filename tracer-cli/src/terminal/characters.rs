@@ -16,28 +16,28 @@ pub enum Characters {
 }
 
 impl Characters {
-    /// Reads the environment of a stream; `ascii` is what the user asked for.
-    pub fn of_environment(is_terminal: bool, ascii: bool) -> Self {
-        let variable = |name: &str| std::env::var(name).ok();
+    /// Reads the locale and `TERM` of a terminal; a file or a pipe takes all characters.
+    pub fn from_environment(is_terminal: bool) -> Self {
         if !is_terminal {
-            return if ascii { Self::PlainSigns } else { Self::All };
+            return Self::All;
         }
+        let variable = |name: &str| std::env::var(name).ok();
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
             .filter_map(variable)
             .find(|locale| !locale.is_empty());
-        Self::of_terminal(locale.as_deref(), variable("TERM").as_deref(), ascii)
+        Self::of_terminal(locale.as_deref(), variable("TERM").as_deref())
     }
 
     /// An unknown locale counts as UTF-8, as it is nearly everywhere.
-    fn of_terminal(locale: Option<&str>, term: Option<&str>, ascii: bool) -> Self {
+    fn of_terminal(locale: Option<&str>, term: Option<&str>) -> Self {
         let is_utf_8 = |locale: &str| {
             let locale = locale.to_ascii_lowercase();
             locale.contains("utf-8") || locale.contains("utf8")
         };
         match locale {
             Some(locale) if !is_utf_8(locale) => Self::Ascii,
-            _ if ascii || term == Some("dumb") => Self::PlainSigns,
+            _ if term == Some("dumb") => Self::PlainSigns,
             _ => Self::All,
         }
     }
@@ -99,14 +99,10 @@ mod tests {
     #[test]
     fn the_locale_and_the_terminal_decide() {
         let detect = Characters::of_terminal;
-        assert_eq!(detect(Some("de_DE.UTF-8"), Some("xterm"), false), Characters::All);
-        assert_eq!(detect(None, Some("xterm"), false), Characters::All);
-        assert_eq!(
-            detect(Some("C.utf8"), Some("dumb"), false),
-            Characters::PlainSigns
-        );
-        assert_eq!(detect(None, None, true), Characters::PlainSigns);
-        assert_eq!(detect(Some("C"), Some("xterm"), false), Characters::Ascii);
-        assert_eq!(detect(Some("de_DE.ISO-8859-1"), None, true), Characters::Ascii);
+        assert_eq!(detect(Some("de_DE.UTF-8"), Some("xterm")), Characters::All);
+        assert_eq!(detect(None, Some("xterm")), Characters::All);
+        assert_eq!(detect(Some("C.utf8"), Some("dumb")), Characters::PlainSigns);
+        assert_eq!(detect(Some("C"), Some("xterm")), Characters::Ascii);
+        assert_eq!(detect(Some("de_DE.ISO-8859-1"), None), Characters::Ascii);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Pure functions; what they mean is composed in `tracer-insight`, and [`crate::ui`] is the only place that writes.
 
+pub mod cassette;
 pub mod characters;
 pub mod comparison;
 pub mod follow_rows;

@@ -10,7 +10,7 @@ use crate::sandbox::{FIRST, Sandbox, meta, spans};
 fn an_outline_is_within_its_budget_and_names_the_next_command() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "first", 1, "ok");
-    let outcome = sandbox.tracer(&["show", "--for-llm", "--budget", "300"]);
+    let outcome = sandbox.tracer(&["show", "--for-llm=300"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert!(outcome.stdout.len() <= 1_200, "{}", outcome.stdout);
     for part in [
@@ -28,10 +28,10 @@ fn an_outline_is_within_its_budget_and_names_the_next_command() {
         .tracer(&["show", "--for-llm", "--step", "9"])
         .fails(2, &["no step 9"]);
     sandbox
-        .tracer(&["show", "--budget", "300"])
+        .tracer(&["show", "--for-llm=many"])
         .fails(2, &["--for-llm"]);
     sandbox
-        .tracer(&["show", "--for-llm", "--budget", "7"])
+        .tracer(&["show", "--for-llm=7"])
         .fails(2, &["300..=50000"]);
 }
 

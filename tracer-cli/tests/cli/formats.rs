@@ -64,10 +64,7 @@ fn folded_weighs_time_or_tokens() {
         exported("folded", &[]),
         "first 180000\nfirst;demo-model 200000\nfirst;search_kb 20000\n"
     );
-    assert_eq!(
-        exported("folded", &["--weight", "tokens"]),
-        "first;demo-model 447\n"
-    );
+    assert_eq!(exported("folded-tokens", &[]), "first;demo-model 447\n");
 }
 
 #[test]
@@ -105,11 +102,8 @@ fn html_is_redacted_once_more() {
 }
 
 #[test]
-fn a_weight_is_for_stacks_only_and_other_formats_are_named() {
+fn an_unknown_format_is_refused_with_the_known_ones() {
     let sandbox = Sandbox::new();
-    sandbox
-        .tracer(&["export", "--out", "-", "--weight", "tokens"])
-        .fails(2, &["--format folded"]);
     sandbox
         .tracer(&["export", "--out", "-", "--format", "xml"])
         .fails(2, &["otlp-json", "chrome"]);

@@ -160,7 +160,7 @@ fn what_is_no_agent_is_named_and_kept_on_request() {
         "{outcome:?}"
     );
     assert!(runs(&sandbox).is_empty());
-    sandbox.tracer(&["import", "--all", "web.json"]);
+    sandbox.tracer(&["import", "--all-traces", "web.json"]);
     assert_eq!(runs(&sandbox).len(), 1);
 }
 

@@ -130,14 +130,16 @@ fn a_limit_says_how_many_are_not_shown() {
     let outcome = sandbox.tracer(&["list", "--limit", "2"]);
     assert_eq!(outcome.stdout.lines().count(), 3);
     assert!(outcome.stderr.contains("2 of 3 runs"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("tracer list --all"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("tracer list --limit all"),
+        "{}",
+        outcome.stderr
+    );
     let json = sandbox.tracer(&["list", "--json", "--limit", "1"]);
     assert_eq!(json.json()["runs"].as_array().map(Vec::len), Some(1));
     assert!(json.stderr.contains("1 of 3 runs"));
-    assert_eq!(sandbox.tracer(&["list", "--all"]).stderr, "");
-    sandbox
-        .tracer(&["list", "--all", "--limit", "2"])
-        .fails(2, &["--limit"]);
+    assert_eq!(sandbox.tracer(&["list", "--limit", "all"]).stderr, "");
+    sandbox.tracer(&["list", "--limit", "0"]).fails(2, &["--limit"]);
 }
 
 #[test]
@@ -252,7 +254,7 @@ fn the_option_wins_over_the_environment_and_is_in_the_next_commands() {
     assert!(
         outcome
             .stderr
-            .contains(&format!("tracer --data-dir {path} list --all")),
+            .contains(&format!("tracer --data-dir {path} list --limit all")),
         "{}",
         outcome.stderr
     );
@@ -270,7 +272,10 @@ fn a_closed_pipe_is_a_quiet_success() {
             "ok",
         );
     }
-    for arguments in [&["list", "--all"][..], &["list", "--all", "--json"]] {
+    for arguments in [
+        &["list", "--limit", "all"][..],
+        &["list", "--limit", "all", "--json"],
+    ] {
         let mut command = sandbox.command(arguments);
         let mut child = command
             .stdout(Stdio::piped())

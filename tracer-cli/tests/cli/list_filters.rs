@@ -49,40 +49,41 @@ fn runs_are_filtered_by_how_they_stand() {
         ("interrupted", "eeeee"),
         ("ok,failed,loop", "aaaa1 aaaa2 ccccc"),
     ] {
-        assert_eq!(listed(&sandbox, &["--status", status]), expected, "{status}");
+        assert_eq!(
+            listed(&sandbox, &[&format!("status:{status}")]),
+            expected,
+            "{status}"
+        );
     }
     sandbox
-        .tracer(&["list", "--status", "fine"])
+        .tracer(&["list", "status:fine"])
         .fails(2, &["interrupted", "damaged"]);
 }
 
 #[test]
 fn runs_are_filtered_by_name() {
     let sandbox = store();
-    assert_eq!(listed(&sandbox, &["--name", "SUPPORT"]), "aaaa1 bbbb3 ccccc");
-    assert_eq!(listed(&sandbox, &["--name", "*-agent"]), "aaaa1 aaaa2 ccccc");
-    assert_eq!(
-        listed(&sandbox, &["--name", "support", "--status", "loop"]),
-        "ccccc"
-    );
+    assert_eq!(listed(&sandbox, &["name~SUPPORT"]), "aaaa1 bbbb3 ccccc");
+    assert_eq!(listed(&sandbox, &["name:*-agent"]), "aaaa1 aaaa2 ccccc");
+    assert_eq!(listed(&sandbox, &["name~support", "status:loop"]), "ccccc");
 }
 
 #[test]
 fn filters_by_age_keep_damaged_runs() {
     let sandbox = store();
     assert_eq!(
-        listed(&sandbox, &["--since", "2026-01-01T00:04:00Z"]),
+        listed(&sandbox, &["since:2026-01-01T00:04:00Z"]),
         "ccccc ddddd eeeee"
     );
-    assert_eq!(listed(&sandbox, &["--since", "1h", "--name", "agent"]), "");
+    assert_eq!(listed(&sandbox, &["since:1h", "name~agent"]), "");
     sandbox
-        .tracer(&["list", "--since", "soon"])
+        .tracer(&["list", "since:soon"])
         .fails(2, &["2h", "2026-11-01"]);
 }
 
 #[test]
 fn json_is_filtered_alike() {
-    let json = without_sums(store().tracer(&["list", "--json", "--name", "billing"]).json());
+    let json = without_sums(store().tracer(&["list", "--json", "name~billing"]).json());
     assert_eq!(
         json["runs"],
         json!([with_status(meta(SECOND, "billing-agent", 2, "error"), "failed")])
@@ -92,16 +93,16 @@ fn json_is_filtered_alike() {
 #[test]
 fn what_is_not_listed_is_said_with_the_filters() {
     let sandbox = store();
-    let some = sandbox.tracer(&["list", "--name", "support agent's", "--status", "ok"]);
+    let some = sandbox.tracer(&["list", "name~\"support agent's\"", "status:ok"]);
     assert!(
         some.stderr.contains("no runs match (6 recorded)"),
         "{}",
         some.stderr
     );
-    let some = sandbox.tracer(&["list", "--name", "agent", "--status", "ok,loop", "--limit", "1"]);
+    let some = sandbox.tracer(&["list", "name~agent", "status:ok,loop", "--limit", "1"]);
     assert!(
         some.stderr
-            .contains("1 of 2 matching runs; list all: tracer list --status ok,loop --name agent --all"),
+            .contains("1 of 2 matching runs; list all: tracer list --limit all 'name~agent status:ok,loop'"),
         "{}",
         some.stderr
     );

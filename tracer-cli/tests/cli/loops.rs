@@ -259,7 +259,7 @@ fn assert_reported(case: &Case, sandbox: &Sandbox, id: &str, meta_says: bool) {
     let list = sandbox.tracer(&["list"]).stdout;
     let row = list.lines().nth(1).unwrap();
     assert!(row.starts_with(&format!("{word}\t{id}")), "{name}: {row}");
-    let filtered = sandbox.tracer(&["list", "--status", word]).stdout;
+    let filtered = sandbox.tracer(&["list", &format!("status:{word}")]).stdout;
     assert_eq!(filtered.lines().count(), 2, "{name}");
 
     let attempts = format!("{} attempts", case.attempts);

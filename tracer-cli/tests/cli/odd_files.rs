@@ -150,7 +150,7 @@ fn project() -> Sandbox {
 #[case::baseline_to_assert("b.json", 64 * MIB, &["assert", FIRST, "--baseline", "b.json"])]
 #[case::baseline_to_compare("b.json", 64 * MIB, &["diff", FIRST, "--baseline", "b.json"])]
 #[case::baseline_to_replace("b.json", 64 * MIB, &["accept", FIRST, "--baseline", "b.json", "--reason", "x"])]
-#[case::pending_baseline("b.json.new", 64 * MIB, &["accept", "--pending", "--baseline", "b.json", "--reason", "x"])]
+#[case::pending_baseline("b.json.new", 64 * MIB, &["accept", "--baseline", "b.json", "--reason", "x"])]
 #[case::report("report.json", 64 * MIB, &["baseline", "--from-report", "report.json", "--out", "new.json"])]
 #[case::settings(".tracer/config.toml", MIB / 4, &["list"])]
 fn project_files_must_be_regular_and_bounded(
@@ -199,9 +199,7 @@ const CASSETTE: &str = concat!(
 );
 
 #[rstest]
-#[case::shown("c.jsonl", 2, &["cassette", "show", "c.jsonl"])]
-#[case::checked("c.jsonl", 125, &["cassette", "check", "c.jsonl"])]
-#[case::repaired("c.jsonl", 2, &["cassette", "repair", "c.jsonl"])]
+#[case::shown("c.jsonl", 2, &["replay", "c.jsonl", "--show"])]
 #[case::replayed("c.jsonl", 125, &["replay", "c.jsonl", "--", "true"])]
 #[case::gated("c.jsonl", 2, &["run", "--cassette", "c.jsonl", "--", "true"])]
 #[case::answer("answer.json", 125, &["fork", FIRST, "--at", "1", "--edit", "1:answer.json", "--yes", "--", "true"])]

@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use serde_json::json;
-
 use crate::sandbox::{Outcome, Sandbox};
 use crate::schemas::keeps_to;
 
@@ -20,7 +18,7 @@ fn prices_with(settings: &str, arguments: &[&str]) -> Outcome {
 
 #[test]
 fn a_models_price_names_its_source() {
-    let outcome = Sandbox::new().tracer(&["prices", "gemini-2.5-pro", "--at", "2026-11-01"]);
+    let outcome = Sandbox::new().tracer(&["prices", "gemini-2.5-pro"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let (price, source) = outcome.stdout.split_once("  from genai-prices ").unwrap();
     assert_eq!(
@@ -39,6 +37,7 @@ fn a_models_price_names_its_source() {
 
 #[test]
 fn without_a_model_the_sources_are_shown() {
+    keeps_to("prices", &Sandbox::new().tracer(&["prices", "--json"]).json());
     let outcome = prices_with(
         "[prices.local.\"llama4*\"]\ninput = 0\noutput = 0.5\nuntil = 2027-01-01\n",
         &[],
@@ -55,25 +54,6 @@ fn without_a_model_the_sources_are_shown() {
 }
 
 #[test]
-fn a_price_changes_on_its_day() {
-    let settings = "[[prices.openai.gpt-5]]\nuntil = 2026-12-01\ninput = 1\noutput = 1\n\
-                    [[prices.openai.gpt-5]]\nfrom = 2026-12-01\ninput = 2\noutput = 2\n";
-    for (day, line, input) in [("2026-11-30", 1, 1.0), ("2026-12-01", 5, 2.0)] {
-        let outcome = prices_with(settings, &["openai/gpt-5", "--at", day, "--json"]);
-        let document = outcome.json();
-        keeps_to("prices", &document);
-        let price = &document["price"];
-        assert_eq!(price["line"], line);
-        assert_eq!(
-            price["rates"][0],
-            json!({"kind": "input", "usd": input, "above": []})
-        );
-        assert_eq!(document["own"].as_array().unwrap().len(), 2);
-    }
-    keeps_to("prices", &Sandbox::new().tracer(&["prices", "--json"]).json());
-}
-
-#[test]
 fn an_unknown_model_has_no_price() {
     let sandbox = Sandbox::new();
     for model in ["my-own-model", "ollama/gpt-4o", "", "a\u{1b}[31m"] {
@@ -81,9 +61,6 @@ fn an_unknown_model_has_no_price() {
         outcome.fails(2, &["model", "PROVIDER/MODEL", "[prices]"]);
         assert!(!outcome.stderr.contains('\u{1b}'));
     }
-    sandbox
-        .tracer(&["prices", "gpt-4o", "--at", "yesterday"])
-        .fails(2, &["expected a day, such as 2026-11-01"]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn nobody() -> String {
 fn another_machine_needs_a_confirmation_that_is_remembered() {
     let sandbox = one_run();
     // `.invalid` is never resolved.
-    let push = ["push", "--endpoint", "https://me:s3cret@collector.invalid"];
+    let push = ["push", "--to", "https://me:s3cret@collector.invalid"];
     let refused = sandbox.tracer(&push);
     refused.fails(
         2,
@@ -39,7 +39,7 @@ fn another_machine_needs_a_confirmation_that_is_remembered() {
 fn an_endpoint_that_is_not_there_is_named() {
     let sandbox = one_run();
     let url = nobody();
-    sandbox.tracer(&["push", "--endpoint", &url]).fails(
+    sandbox.tracer(&["push", "--to", &url]).fails(
         2,
         &[
             &format!("failed to push to {url}/v1/traces: failed to connect"),
@@ -81,8 +81,11 @@ fn variables_are_obeyed_and_named_when_they_are_wrong() {
 
 #[test]
 fn a_wrong_header_is_never_shown() {
-    let refused = one_run().tracer(&["push", "--header", "authorization: s3cret"]);
-    refused.fails(2, &["the header is invalid: expected NAME=VALUE"]);
+    let sandbox = one_run();
+    let mut command = sandbox.command(&["push"]);
+    command.env("OTEL_EXPORTER_OTLP_HEADERS", "authorization: s3cret");
+    let refused = outcome(command);
+    refused.fails(2, &["hint: "]);
     assert!(!refused.stderr.contains("s3cret"));
 }
 
@@ -95,16 +98,13 @@ fn runs_are_named_or_chosen_by_a_rule() {
     sandbox
         .tracer(&["push", "nothing-like-it"])
         .fails(2, &["no run has an ID that starts with"]);
-    let none = sandbox.tracer(&["push", "--since", "1h", "--endpoint", &nobody()]);
-    assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));
-    assert!(none.stderr.contains("nothing to send"), "{}", none.stderr);
 }
 
 #[test]
 fn a_journal_of_a_newer_version_is_kept() {
     let sandbox = one_run();
     let url = nobody();
-    let push = ["push", "--endpoint", url.as_str()];
+    let push = ["push", "--to", url.as_str()];
     assert_eq!(sandbox.tracer(&push).code, Some(2));
     let journal = std::fs::read_dir(sandbox.data_dir().join("pushed"))
         .unwrap()

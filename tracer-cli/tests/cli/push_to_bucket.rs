@@ -91,21 +91,6 @@ fn a_run_that_is_not_sent_is_reported_and_fails() {
 }
 
 #[test]
-fn a_compressed_run_is_smaller() {
-    let sandbox = Sandbox::new();
-    sandbox.run(FIRST, "first", 1, "ok");
-    let sent = sandbox.tracer(&["push", FIRST, "--compress", "--to", &url(&sandbox)]);
-    assert_eq!(sent.code, Some(0), "{sent:?}");
-    let spans = sandbox
-        .path("bucket")
-        .join("runs")
-        .join(FIRST)
-        .join("spans.jsonl.zst");
-    let log = sandbox.run_dir(FIRST).join("spans.jsonl");
-    assert!(fs::metadata(spans).unwrap().len() < fs::metadata(log).unwrap().len());
-}
-
-#[test]
 fn another_machine_is_asked_for_first_and_no_credential_is_shown() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "first", 1, "ok");
@@ -124,7 +109,7 @@ fn an_otlp_option_does_not_fit_a_bucket() {
     sandbox
         .tracer(&["push", "--to", "file:///srv", "--no-content"])
         .fails(2, &["--to"]);
-    sandbox.tracer(&["push", "--compress"]).fails(2, &["--to"]);
+    sandbox.tracer(&["push", "--join"]).fails(2, &["--to"]);
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn ids_in(answer: &Value, samples: &[Sample]) -> Vec<String> {
 #[test]
 fn every_list_gives_every_run_the_same_status() {
     let (sandbox, samples) = store();
-    let listed = sandbox.tracer(&["list", "--all"]);
+    let listed = sandbox.tracer(&["list", "--limit", "all"]);
     assert_eq!(listed.stdout.lines().count(), samples.len() + 1, "{listed:?}");
     for sample in &samples {
         let line = format!("{}\t{}\t", sample.status, sample.id);
@@ -146,7 +146,7 @@ fn every_list_gives_every_run_the_same_status() {
             listed.stdout
         );
     }
-    let text = sandbox.tracer(&["list", "--all", "--json"]);
+    let text = sandbox.tracer(&["list", "--limit", "all", "--json"]);
     assert_eq!(text.stderr, "", "nothing is left out");
     assert_eq!(
         text.stdout.matches("\"run_status\"").count(),
@@ -181,17 +181,19 @@ fn a_status_filter_means_the_listed_status(
     let expected = with_status(&samples, status);
     assert!(!expected.is_empty(), "{status}");
     let json = sandbox
-        .tracer(&["list", "--all", "--json", "--status", status])
+        .tracer(&["list", "--limit", "all", "--json", &format!("status:{status}")])
         .json();
-    assert_eq!(ids_in(&json, &samples), expected, "list --json --status {status}");
-    let text = sandbox.tracer(&["list", "--all", "--status", status]).stdout;
+    assert_eq!(ids_in(&json, &samples), expected, "list --json status:{status}");
+    let text = sandbox
+        .tracer(&["list", "--limit", "all", &format!("status:{status}")])
+        .stdout;
     let mut ids: Vec<&str> = text
         .lines()
         .skip(1)
         .map(|line| line.split('\t').nth(1).unwrap())
         .collect();
     ids.sort_unstable();
-    assert_eq!(ids, expected, "list --status {status}");
+    assert_eq!(ids, expected, "list status:{status}");
     let answer = viewer.json(&format!("/api/runs?status={status}"));
     assert_eq!(ids_in(&answer, &samples), expected, "/api/runs?status={status}");
 
@@ -225,7 +227,7 @@ fn filters_understand_the_formats_word_for_failed() {
     let viewer = Viewer::start(&sandbox);
     let failed = with_status(&samples, "failed");
     let json = sandbox
-        .tracer(&["list", "--all", "--json", "--status", "error"])
+        .tracer(&["list", "--limit", "all", "--json", "status:error"])
         .json();
     assert_eq!(ids_in(&json, &samples), failed);
     assert_eq!(ids_in(&viewer.json("/api/runs?status=error"), &samples), failed);

@@ -57,14 +57,13 @@ impl Team {
 fn every_machine_gives_the_same_answers_byte_for_byte() {
     let team = Team::new();
     for arguments in [
-        &["list", "--all"][..],
-        &["list", "--all", "--json"],
+        &["list", "--limit", "all"][..],
+        &["list", "--limit", "all", "--json"],
         &["list", "--json", "tool:search_kb args~refund"],
         &["stats"],
         &["stats", "--by", "name", "--json"],
         &["search", "refund"],
         &["search", "--json", "tool:search_kb"],
-        &["search", "--runs", "--json", "refund"],
         &["show", FIRST],
         &["show", FIRST, "--json"],
         &["show", "latest", "--transcript"],
@@ -136,9 +135,9 @@ fn nobody_waits_for_whoever_reads_an_answer_slowly() {
     }
     team.push(sender);
     let commands = [
-        &["search", "--all", "--json", "refund"][..],
-        &["list", "--all", "--json", "tool:search_kb"],
-        &["list", "--all", "--json"],
+        &["search", "--limit", "all", "--json", "refund"][..],
+        &["list", "--limit", "all", "--json", "tool:search_kb"],
+        &["list", "--limit", "all", "--json"],
     ];
     for (number, arguments) in (1_001..).zip(commands) {
         let url = team.url();
@@ -153,7 +152,7 @@ fn nobody_waits_for_whoever_reads_an_answer_slowly() {
         answer.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
         other.run(&id(number), "late", 4, "ok");
         team.push(other);
-        let listed = team.read(reader, &["list", "--all"]);
+        let listed = team.read(reader, &["list", "--limit", "all"]);
         assert_eq!(answer.try_wait().unwrap(), None, "{arguments:?}: it still writes");
         assert_eq!(
             (listed.code, listed.stderr.as_str()),

@@ -14,13 +14,39 @@ fn help_and_version_are_data() {
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
         assert!(outcome.stdout.contains("tracer"), "{}", outcome.stdout);
     }
-    let help = sandbox.tracer(&["--help"]).stdout;
-    for command in ["demo", "list", "show", "export", "validate-trace"] {
-        assert!(
-            help.contains(&format!("  {command} ")),
-            "{command} is not in {help}"
-        );
+}
+
+#[test]
+fn the_first_screen_has_every_group_with_an_example() {
+    let help = Sandbox::new().tracer(&["--help"]).stdout;
+    assert!(help.lines().count() <= 40, "{help}");
+    assert!(help.lines().all(|line| line.chars().count() <= 110), "{help}");
+    for group in ["Record", "Read", "Gate", "Replay", "Share", "Tidy"] {
+        let is_group = |line: &&str| line.starts_with(group) && line.contains(" tracer ");
+        assert_eq!(help.lines().filter(is_group).count(), 1, "{group}: {help}");
     }
+    assert!(!help.contains("completions"), "{help}");
+}
+
+#[test]
+fn a_global_option_that_a_command_would_ignore_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .tracer(&["prune", "--keep", "1", "--store", "file:///srv"])
+        .fails(2, &["`tracer prune` reads no bucket"]);
+    sandbox
+        .tracer(&["--json", "demo"])
+        .fails(2, &["`tracer demo` prints no JSON"]);
+}
+
+#[test]
+fn quiet_leaves_data_and_errors() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    let quiet = sandbox.tracer(&["show", "-q"]);
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""));
+    assert!(quiet.stdout.contains("first"));
+    sandbox.tracer(&["show", "nothing", "-q"]).fails(2, &["error: "]);
 }
 
 #[rstest]

@@ -129,19 +129,6 @@ fn a_run_is_shown_in_one_way_at_a_time() {
         .fails(2, &["cannot be used with"]);
 }
 
-#[test]
-fn signs_have_letters_where_ascii_is_asked_for() {
-    for arguments in [
-        &["show", "--ascii"][..],
-        &["show", "--waterfall", "--ascii"],
-        &["list", "--ascii"],
-    ] {
-        let outcome = one().tracer(arguments);
-        assert!(outcome.stdout.is_ascii(), "{}", outcome.stdout);
-        assert!(outcome.stderr.is_ascii(), "{}", outcome.stderr);
-    }
-}
-
 /// A run of this many tool calls, a loop warning in the middle, and a model call.
 fn very_many(sandbox: &Sandbox, id: &str, count: usize) {
     let span = |number: usize, parent: Option<&str>, attributes: Value| {

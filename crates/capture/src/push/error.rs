@@ -154,7 +154,7 @@ impl PushError {
             Self::Journal { .. } => "check its permissions and the free space, and push again",
             Self::Store(_) => "record a run first, or choose another data directory",
             Self::Unauthorized { .. } => {
-                "set the key that the back end documents: --header authorization='Bearer …', or OTEL_EXPORTER_OTLP_HEADERS"
+                "set the key that the back end documents: OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20…"
             }
             Self::NotOtlp { .. } => {
                 "check the URL: the endpoint is the base to which /v1/traces is added; OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is"

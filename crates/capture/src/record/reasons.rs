@@ -225,7 +225,7 @@ fn of_program(program: &Program, is_exporting: bool) -> Vec<String> {
         ],
         ProgramKind::Container => vec![format!(
             "a container started by {name} has an environment and a loopback address of its own: run tracer record inside \
-             it, or tracer receive --listen outside"
+             it, or tracer receive --host outside"
         )],
         ProgramKind::Launcher => vec![format!(
             "what {name} started exports no OpenTelemetry, or got another environment (sudo, ssh, env -i): record the \

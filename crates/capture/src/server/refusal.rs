@@ -39,8 +39,7 @@ pub(super) enum Refusal {
     #[error("the body is compressed in a way that is not supported: use gzip, deflate or none")]
     UnknownCompression,
     #[error(
-        "the request is larger than {limit} bytes: send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE), or start the \
-         receiver with a larger --max-request"
+        "the request is larger than {limit} bytes: send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE)"
     )]
     TooLarge { limit: usize },
     #[error("the body did not arrive in time")]

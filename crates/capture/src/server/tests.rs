@@ -349,7 +349,7 @@ async fn what_is_too_large_is_413(#[case] body: Vec<u8>, #[case] encoding: &str)
     assert_eq!(answer.status(), 413);
     let message = answer.text().await.unwrap();
     assert!(
-        message.contains("1000 bytes") && message.contains("--max-request"),
+        message.contains("1000 bytes") && message.contains("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"),
         "{message}"
     );
     // The next one is taken.

@@ -99,7 +99,7 @@ pub(super) fn how_to_accept(file: &BaselineFile, is_there: bool) -> String {
     if is_there {
         format!(
             "what was seen is in {pending}; when it is right:\n  \
-             tracer accept --baseline '{path}' --pending --reason 'why it is right'"
+             tracer accept --baseline '{path}' --reason 'why it is right'"
         )
     } else {
         format!("what was seen is in {pending}; when it is right, check it in:\n  mv '{pending}' '{path}'")

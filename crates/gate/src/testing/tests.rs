@@ -81,7 +81,7 @@ what changed:
   tool calls: 1 → 4, the median, +3 (+300 %)
   loop warnings: 0 → 1, the median, +1 (was none)
 what was seen is in {new}; when it is right:
-  tracer accept --baseline '{path}' --pending --reason 'why it is right'"
+  tracer accept --baseline '{path}' --reason 'why it is right'"
         )
     );
     let text = fs::read(pending(package.path())).unwrap();

@@ -43,7 +43,7 @@ impl FurtherDetail {
     #[must_use]
     pub(crate) fn larger_budget(&self) -> String {
         match self {
-            Self::Command(command) => format!("{command} --for-llm --budget TOKENS"),
+            Self::Command(command) => format!("{command} --for-llm=TOKENS"),
             Self::Tools(run_id) => format!(r#"get_run {{"run_id": "{run_id}", "budget": TOKENS}}"#),
         }
     }

@@ -1,4 +1,4 @@
-//! `tracer proxy`: the executable on its own, and the programs that use it.
+//! `tracer receive --models`: the executable on its own, and the programs that use it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -22,7 +22,7 @@ fn tracer(data: &DataDir, variables: &[(&str, &str)], arguments: &[&str]) -> Com
         .env("LC_ALL", "C.UTF-8")
         .env("TRACER_DATA_DIR", data.path())
         .envs(variables.iter().copied())
-        .arg("proxy")
+        .args(["receive", "--models"])
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -159,7 +159,11 @@ fn a_trace_that_clients_send_is_their_run() {
     let server = provider();
     let data = DataDir::new();
     let upstream = format!("{}/v1", server.base());
-    let running = Running::start(&data, &[("OPENAI_BASE_URL", &upstream)], &["--name", "shop"]);
+    let running = Running::start(
+        &data,
+        &[("OPENAI_BASE_URL", &upstream), ("TRACER_RUN_NAME", "shop")],
+        &[],
+    );
     let traces = ["ab".repeat(16), "cd".repeat(16)];
     for trace in [&traces[0], &traces[1], &traces[0]] {
         let parent = format!("00-{trace}-1234567890abcdef-01");

@@ -14,9 +14,11 @@ use super::{TRACER, ids, record, recorded_ids};
 
 fn program(data: &DataDir, collector: &Collector, more: &[&str]) -> Program {
     let url = collector.url();
-    let mut arguments = vec!["push", "--endpoint", url.as_str()];
+    let mut arguments = vec!["push", "--to", url.as_str()];
     arguments.extend(more);
-    Program::new(TRACER, data).args(arguments)
+    Program::new(TRACER, data)
+        .args(arguments)
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=s3cret")
 }
 
 fn text(output: &Output) -> String {
@@ -29,7 +31,7 @@ fn the_command_prints_what_it_sent_and_never_a_header() {
     let data = DataDir::new();
     record(&data, "support-agent");
     let collector = Collector::start([]);
-    let header = ["--all", "--header", "authorization=s3cret"];
+    let header = ["--all"];
     let output = program(&data, &collector, &header).output();
     assert!(output.status.success(), "{output:?}");
     let printed = text(&output);

@@ -2,7 +2,7 @@
 
 use tracer_sdk::format::EventType;
 
-use super::{EXPORTER, Recorder};
+use super::Recorder;
 
 #[test]
 fn spans_of_any_trace_are_under_the_root() {
@@ -76,26 +76,6 @@ fn a_repeated_request_changes_nothing() {
         .export(&["call", "call"])
         .says("1 model call, 1 tool call");
     assert_eq!(recorder.run().run.spans.len(), 4);
-}
-
-#[test]
-fn a_server_has_a_run_for_each_trace() {
-    let recorder = Recorder::new();
-    let outcome = recorder.record_with(&["--per-trace"], &[EXPORTER, "call", "call-in-another-trace"]);
-    outcome.says("2 runs: 2 model calls, 2 tool calls");
-    let mut ids: Vec<String> = recorder
-        .runs()
-        .iter()
-        .map(|run| run.directory.trace_id.to_string())
-        .collect();
-    ids.sort_unstable();
-    assert_eq!(
-        ids,
-        [
-            "5b8efff798038103d269b633813fc60c",
-            "6c9fff798038103d269b633813fc60ca"
-        ]
-    );
 }
 
 #[test]

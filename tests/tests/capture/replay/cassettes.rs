@@ -94,27 +94,6 @@ fn tokens_of_streams_are_asked_for_and_hidden() {
 }
 
 #[test]
-fn requests_stay_as_they_are_on_demand() {
-    let (server, recorder) = streaming_provider();
-    let outcome = recorder.record_with(&["--no-stream-usage"], &[EXPORTER, "ask-script"]);
-    outcome.says("1 model call whose tokens are not known: the stream brought none");
-    assert!(!String::from_utf8_lossy(&server.requests()[0].body).contains("stream_options"));
-    let run = recorder.data.run_dirs()[0].clone();
-    let shown = recorder
-        .tracer()
-        .args(["show", run.file_name().unwrap().to_str().unwrap(), "--step", "1"])
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
-    assert!(
-        shown.contains(
-            "tokens not known: the stream brought none; stream_options.include_usage asks for them"
-        ),
-        "{shown}"
-    );
-}
-
-#[test]
 fn exchanges_may_be_left_out() {
     let recorder = Recorder::new().env("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     script(&recorder, &conversation(""));
@@ -123,7 +102,7 @@ fn exchanges_may_be_left_out() {
     assert!(!run.join("exchanges.jsonl").exists());
     let mut tracer = recorder.tracer();
     let id = run.file_name().unwrap().to_str().unwrap();
-    tracer.args(["record", "--cassette", "c.jsonl", "--from-run", id]);
+    tracer.args(["export", id, "--format", "cassette", "--out", "c.jsonl"]);
     let output = tracer.output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{stderr}");
@@ -137,7 +116,7 @@ fn a_cassette_is_made_of_a_run_later() {
     let run = recorder.data.run_dirs()[0].clone();
     let id = run.file_name().unwrap().to_str().unwrap();
     let mut tracer = recorder.tracer();
-    tracer.args(["record", "--cassette", "agent.jsonl", "--from-run", id]);
+    tracer.args(["export", id, "--format", "cassette", "--out", "agent.jsonl"]);
     let output = tracer.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let replayed = replay(&recorder, &[]);

@@ -200,9 +200,10 @@ case "$TRACER_TRIAL_INDEX" in
     *) exec "$TRACED" wait;;
 esac"#;
     let workshop = Workshop::new(agent);
-    for (stopping, trials) in [("--fail-fast", 3), ("--no-fail-fast", 6)] {
+    for (stopping, trials) in [(None, 3), (Some("--no-fail-fast"), 6)] {
         let [one_by_one, side_by_side] = ["1", "4"].map(|jobs| {
-            let outcome = workshop.gate(&["--trials", "6", "--jobs", jobs, stopping]);
+            let options = ["--trials", "6", "--jobs", jobs].into_iter().chain(stopping);
+            let outcome = workshop.gate(&options.collect::<Vec<_>>());
             outcome.is("fail");
             reported(&outcome)
         });

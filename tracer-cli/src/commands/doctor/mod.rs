@@ -5,7 +5,7 @@ mod environment;
 mod program;
 mod project;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde::Serialize;
 use tracer_insight::line::{Line, Tone};
@@ -20,14 +20,6 @@ use cause::Cause;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: tracer doctor -- cargo run")]
 pub struct Args {
-    /// Check the Cargo project in DIR
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    project: PathBuf,
-
-    /// Print the result as JSON: `{healthy, causes: [{code, message, remedy, is_guess}]}`
-    #[arg(long)]
-    json: bool,
-
     /// Command to run and observe
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -46,7 +38,7 @@ pub(crate) struct DoctorReport {
 /// Examines the environment, the settings, the project and, with a command, a run of the program.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let mut causes = environment::causes(&environment::Surroundings::current(session));
-    causes.extend(project::causes(&args.project));
+    causes.extend(project::causes(Path::new(".")));
     if !args.command.is_empty() {
         // What was observed decides; what the sources suggest is no longer of interest.
         causes.retain(|cause| !cause.is_guess);
@@ -56,7 +48,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         healthy: causes.is_empty(),
         causes,
     };
-    if args.json {
+    if session.is_json() {
         session.ui.json(&report)?;
     } else {
         print(&report, !args.command.is_empty(), session)?;

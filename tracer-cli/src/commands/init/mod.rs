@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long)]
     github: bool,
 
-    /// Overwrite existing files
+    /// Proceed although the files exist: replace them
     #[arg(long)]
     force: bool,
 

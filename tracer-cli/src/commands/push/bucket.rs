@@ -27,7 +27,6 @@ pub(super) fn run(url: &str, args: &super::Args, session: &mut Session) -> Resul
     let runs = super::selected(args, session)?;
     let settings = session.settings()?;
     let mut options = ShipOptions::default();
-    options.is_compressed = args.compress;
     options.again = args.again;
     if args.follow {
         options.retry = RetryPolicy::endless();

@@ -5,14 +5,14 @@ mod bucket;
 use std::time::Duration;
 
 use tracer_capture::push::{
-    FollowedRuns, Protocol, PushEndpoint, PushError, PushEvent, PushOptions, PushOverrides, PushSettings,
-    PushSummary, Pusher, RetryPolicy,
+    FollowedRuns, PushEndpoint, PushError, PushEvent, PushOptions, PushOverrides, PushSettings, PushSummary,
+    Pusher, RetryPolicy,
 };
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::text;
-use tracer_insight::units::{self, now};
-use tracer_sdk::read::{RunDirectory, RunFilter, RunStore};
+use tracer_insight::units;
+use tracer_sdk::read::{RunDirectory, RunStore};
 
 use crate::confirmation;
 use crate::error::{CliError, with_causes};
@@ -21,20 +21,19 @@ use crate::runtime::{block_on, stop_signal};
 use crate::session::Session;
 use crate::terminal::run_list;
 use crate::ui::Ui;
-use crate::value_parsers::Since;
 
 /// Said when sending was interrupted.
-const STOPPED: &str = "stopped before everything was sent; push again to go on";
+const STOPPED: &str = "stopped before everything was sent; push again to continue";
 
-/// Options of `tracer push`. They hold keys, so that they are not `Debug`.
-#[derive(clap::Args)]
+/// Options of `tracer push`.
+#[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[command(after_help = "\
-Example: tracer push --all --endpoint http://localhost:4318
-         tracer push --follow --to s3://team/agents
+Example: tracer push --all --to s3://team/agents
 
-Obeyed variables, those of traces (OTEL_EXPORTER_OTLP_TRACES_…) first: OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS, \
-…_PROTOCOL, …_COMPRESSION, …_TIMEOUT, …_CERTIFICATE, …_CLIENT_KEY, …_CLIENT_CERTIFICATE.")]
+An endpoint of OpenTelemetry is configured by the usual variables, those of traces (OTEL_EXPORTER_OTLP_TRACES_…) first: \
+OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS (keys), …_PROTOCOL, …_COMPRESSION, …_TIMEOUT, …_CERTIFICATE, …_CLIENT_KEY, \
+…_CLIENT_CERTIFICATE.")]
 pub struct Args {
     /// Runs to send: IDs, unique prefixes of them, names, latest or latest~N [default: latest]
     #[arg(value_name = "RUN_ID")]
@@ -44,46 +43,27 @@ pub struct Args {
     #[arg(long, conflicts_with = "run_ids")]
     all: bool,
 
-    /// Send the runs that started since WHEN, an age or a date [example: 2h or 2026-11-01]
-    #[arg(long, value_name = "AGE", conflicts_with = "run_ids")]
-    since: Option<Since>,
-
-    /// Keep sending what runs record, until Ctrl-C; without RUN_ID, of all runs
+    /// Keep sending runs, until Ctrl-C; without RUN_ID, all of them
     #[arg(long)]
     follow: bool,
 
-    /// Send to the OTLP endpoint at URL, to which /v1/traces is added [default: http://localhost:4318]
-    #[arg(long, value_name = "URL")]
-    endpoint: Option<String>,
-
-    /// Send runs that have ended to the bucket at URL instead, whole [example: s3://team/agents]
+    /// Send to URL, an OTLP endpoint or a bucket [default: OTEL_EXPORTER_OTLP_ENDPOINT, else http://localhost:4318]
     ///
-    /// URL is s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///FOLDER. Credentials come from the
-    /// environment and the files that your cloud's own tools use.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["endpoint", "headers", "protocol", "no_content"])]
+    /// http://HOST or https://HOST is an OTLP endpoint, to which /v1/traces is added. s3://BUCKET/PREFIX, gs://BUCKET/PREFIX,
+    /// az://CONTAINER/PREFIX or file:///FOLDER is a bucket, which gets whole runs that have ended; credentials come from the
+    /// environment and the files of the cloud's own tools.
+    #[arg(long, value_name = "URL")]
     to: Option<String>,
 
-    /// Compress what is sent to a bucket, by zstd
-    #[arg(long, requires = "to")]
-    compress: bool,
-
-    /// Join the facts of each day before yesterday in the bucket into one object, and send nothing: for a nightly job
-    #[arg(long, requires = "to", conflicts_with_all = ["run_ids", "all", "since", "follow", "compress", "again"])]
+    /// Join the facts of each past day in the bucket into one object, and send nothing: for a nightly job
+    #[arg(long, requires = "to", conflicts_with_all = ["run_ids", "all", "follow", "again"])]
     join: bool,
 
-    /// Send a header with each request, such as a key; can be repeated
-    #[arg(long = "header", value_name = "NAME=VALUE")]
-    headers: Vec<String>,
-
-    /// Write requests as PROTOCOL: http/protobuf or http/json [default: http/protobuf, JSON where that is refused]
-    #[arg(long, value_name = "PROTOCOL")]
-    protocol: Option<Protocol>,
-
     /// Omit prompts, answers, arguments, results and error messages; send names, sizes, tokens and times
-    #[arg(long)]
+    #[arg(long, conflicts_with = "join")]
     no_content: bool,
 
-    /// Send runs again that were sent there before; in a bucket, look at each again
+    /// Send runs again that were sent there before
     #[arg(long)]
     again: bool,
 
@@ -92,15 +72,32 @@ pub struct Args {
     yes: bool,
 }
 
+impl Args {
+    /// The URL of a bucket; `None` is an endpoint of OpenTelemetry.
+    fn bucket(&self) -> Option<&str> {
+        let url = self.to.as_deref()?;
+        let is_endpoint = url.starts_with("http://") || url.starts_with("https://") || !url.contains("://");
+        (!is_endpoint).then_some(url)
+    }
+}
+
 /// Sends runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    if let Some(url) = &args.to {
+    if let Some(url) = args.bucket() {
+        if args.no_content {
+            return Err(
+                CliError::input("a bucket gets whole runs: --no-content is for an OTLP endpoint")
+                    .with_hint("leave out --no-content, or send to an endpoint: --to http://HOST:PORT"),
+            );
+        }
         return bucket::run(url, args, session);
     }
+    if args.join {
+        return Err(CliError::input("--join is for a bucket").with_hint("name it: --to s3://BUCKET/PREFIX"));
+    }
     let overrides = PushOverrides {
-        endpoint: args.endpoint.clone(),
-        headers: args.headers.clone(),
-        protocol: args.protocol,
+        endpoint: args.to.clone(),
+        ..PushOverrides::default()
     };
     let settings = PushSettings::resolve(&overrides, |name| std::env::var(name).ok()).map_err(|error| {
         let hint = error.hint();
@@ -156,22 +153,17 @@ fn selected(args: &Args, session: &mut Session) -> Result<FollowedRuns, CliError
         }
         return Ok(FollowedRuns::These(runs));
     }
-    let since = args.since.map(|since| since.instant(now()));
     if args.follow {
-        return Ok(FollowedRuns::All { since });
+        return Ok(FollowedRuns::All { since: None });
     }
-    if !args.all && since.is_none() {
+    if !args.all {
         return Ok(FollowedRuns::These(vec![session.select(None)?.0]));
     }
     let store = RunStore::new(session.data_dir()?);
     let runs = store.list().map_err(|error| session.store_error(&error))?;
-    let filter = RunFilter {
-        since,
-        ..RunFilter::default()
-    };
     // The oldest first, as they were recorded.
-    let chosen = runs.into_iter().rev().filter(|run| filter.passes(run));
-    Ok(FollowedRuns::These(chosen.map(|run| run.directory).collect()))
+    let chosen = runs.into_iter().rev().map(|run| run.directory);
+    Ok(FollowedRuns::These(chosen.collect()))
 }
 
 /// Asks whether runs may leave this machine.

@@ -15,10 +15,10 @@ use tracer_capture::record::{
 use tracer_gate::ProcessExit;
 use tracer_gate::trials::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
 use tracer_insight::units::now;
-use tracer_sdk::format::{RUNS_FOLDER, Tags, Timestamp};
+use tracer_sdk::format::{RUNS_FOLDER, Timestamp};
 use tracer_sdk::settings::Settings;
 
-use crate::tags::attributes;
+use crate::tags;
 
 /// Trials that are recorded from outside.
 #[derive(Debug)]
@@ -52,11 +52,11 @@ impl TrialReplay {
 
 impl CapturedEnvironment {
     /// With the redaction and limits of these settings.
-    pub(super) fn new(settings: Settings, replay: Option<TrialReplay>, tags: &Tags) -> Self {
+    pub(super) fn new(settings: Settings, replay: Option<TrialReplay>) -> Self {
         Self {
             settings,
             replay,
-            tags: attributes(tags),
+            tags: tags::attributes(&tags::of_environment().0),
         }
     }
 }

@@ -4,7 +4,6 @@ mod captured;
 mod environment;
 mod follow;
 mod options;
-mod tagged;
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -16,16 +15,16 @@ use tracer_sdk::read::RunStore;
 
 use crate::cassettes;
 use crate::error::CliError;
-use crate::gate::outputs;
+use crate::gate::outputs::{self, GateInputs};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use captured::{CapturedEnvironment, TrialReplay};
 use follow::{Followed, TrialFollower};
 pub use options::Args;
-use tagged::TaggedEnvironment;
-use tracer_gate::files::{self, BaselineInput};
+use tracer_gate::files;
 use tracer_gate::trials::{
-    self, Orphans, OutputCleaner, Stop, TrialCommand, TrialPlan, TrialProgram, TrialsStop, Workspace,
+    self, Orphans, OutputCleaner, PlainEnvironment, Stop, TrialCommand, TrialPlan, TrialProgram, TrialsStop,
+    Workspace,
 };
 use tracer_insight::units::now;
 
@@ -37,12 +36,12 @@ const MAX_MISS_NOTICES: usize = 3;
 
 /// Runs the trials and gates on them.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.overrides())?;
-    let given = args.baseline.as_deref().map(files::baseline).transpose()?;
-    let (baseline, baseline_file) = match given {
-        Some(BaselineInput { baseline, file }) => (Some(baseline), Some(file)),
-        None => (None, None),
-    };
+    let GateInputs {
+        policy,
+        policy_file,
+        baseline,
+    } = args.gate.read(&args.overrides())?;
+    let (baseline, baseline_file) = baseline.map(|input| (input.baseline, input.file)).unzip();
     let gate = Gate::new(&policy, baseline.as_ref())
         .map_err(|error| files::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
     let replay = args.cassette.as_deref().map(cassettes::read).transpose()?;
@@ -56,11 +55,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let of_agent = baseline
         .as_ref()
         .zip(baseline_file.as_ref())
-        .filter(|_| !args.force);
+        .filter(|_| !args.gate.force);
     if let Some((baseline, file)) = of_agent {
         files::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
     }
-    outputs::prepare(&args.output)?;
+    outputs::prepare(&args.gate.output)?;
     let environment = environment::fingerprint(&command.workspace, replayed.as_deref())?;
     let notices = gate.notices().to_vec();
     for notice in &notices {
@@ -109,7 +108,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     } else {
         policy.on_inconclusive
     };
-    outputs::publish(&report, on_inconclusive, &args.output, session)
+    outputs::publish(&report, on_inconclusive, &args.gate.output, session)
 }
 
 /// What the evidence of replayed trials covers, and what it can show.
@@ -197,7 +196,6 @@ fn command(
 ) -> Result<(TrialCommand, GateDetails), CliError> {
     let here = std::env::current_dir()
         .map_err(|error| CliError::input("failed to read the current directory").with_source(error))?;
-    let tags = args.tags.with_environment(session)?;
     let settings = session.settings()?;
     let workspace = Workspace::look(&here, &settings.data_dir)?;
     let (name, arguments) = args
@@ -232,9 +230,9 @@ fn command(
         timeout: policy.timeout,
         output,
         environment: if args.capture || replay.is_some() {
-            Box::new(CapturedEnvironment::new(settings, replay, &tags))
+            Box::new(CapturedEnvironment::new(settings, replay))
         } else {
-            Box::new(TaggedEnvironment(tags))
+            Box::new(PlainEnvironment)
         },
     };
     Ok((command, details))

@@ -7,8 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use tracer_gate::policy::Overrides;
 
-use crate::gate::outputs::{Inconclusive, OutputArgs};
-use crate::tags::TagArgs;
+use crate::gate::outputs::{GateArgs, Inconclusive};
 use crate::value_parsers;
 
 /// Options of `tracer run`.
@@ -22,19 +21,9 @@ exactly one completed run. List the recorded trials with: tracer list --trials.
 
 Exit codes: 0 passed, or INCONCLUSIVE where the policy allows it; 1 failed, timed out or interrupted; 2 bad policy, \
 baseline or usage; 10 internal error.")]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
-    /// Check against the policy in FILE, - for standard input [default: .tracer/policy.yaml here or in a folder above]
-    #[arg(long, value_name = "FILE")]
-    pub(super) policy: Option<PathBuf>,
-
-    /// Compare with the baseline in FILE [example: .tracer/baselines/agent.json]
-    #[arg(long, short, value_name = "FILE")]
-    pub(super) baseline: Option<PathBuf>,
-
-    /// Compare even if the baseline belongs to another agent
-    #[arg(long, requires = "baseline")]
-    pub(super) force: bool,
+    #[command(flatten)]
+    pub(super) gate: GateArgs,
 
     /// Run the command N times [default: as the policy says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -48,20 +37,9 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = value_parsers::parse_duration)]
     timeout: Option<Duration>,
 
-    /// Stop as soon as the verdict is certain
-    #[arg(long, overrides_with = "no_fail_fast")]
-    fail_fast: bool,
-
-    /// Run every trial, whatever the verdict
+    /// Run every trial, even after the verdict is certain
     #[arg(long)]
     no_fail_fast: bool,
-
-    /// Pass or fail when the verdict is INCONCLUSIVE [default: as the policy says]
-    #[arg(long, value_enum, value_name = "OUTCOME")]
-    inconclusive: Option<Inconclusive>,
-
-    #[command(flatten)]
-    pub(super) tags: TagArgs,
 
     /// Record each trial from outside, as `tracer record` does
     #[arg(long)]
@@ -75,9 +53,6 @@ pub struct Args {
     #[arg(long)]
     pub(super) in_place: bool,
 
-    #[command(flatten)]
-    pub(super) output: OutputArgs,
-
     /// Command to run in each trial, in any language
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
@@ -89,15 +64,15 @@ impl Args {
         Overrides {
             // A replayed trial says the same every time.
             trials: self.trials.or(self.cassette.as_ref().map(|_| 1)),
-            fail_fast: (self.fail_fast || self.no_fail_fast).then_some(!self.no_fail_fast),
-            on_inconclusive: self.inconclusive.map(Into::into),
+            fail_fast: self.no_fail_fast.then_some(false),
+            on_inconclusive: None,
             jobs: self.jobs,
             timeout: self.timeout,
         }
     }
 
     /// The options that another run of the same gate needs, beside its policy and its baseline. Where the results went, how
-    /// many trials ran at a time, and whether every one was made, is decided anew.
+    /// many trials ran at a time, and whether every one was made, is decided again.
     pub(super) fn to_repeat(&self) -> Vec<String> {
         let path = |path: &PathBuf| path.display().to_string();
         let outcome = |outcome: Inconclusive| {
@@ -111,19 +86,17 @@ impl Args {
                 "--timeout",
                 self.timeout.map(|timeout| format!("{}s", timeout.as_secs_f64())),
             ),
-            ("--inconclusive", self.inconclusive.and_then(outcome)),
+            ("--inconclusive", self.gate.inconclusive.and_then(outcome)),
             ("--cassette", self.cassette.as_ref().map(path)),
         ];
         let switches = [
-            ("--force", self.force),
+            ("--force", self.gate.force),
             ("--capture", self.capture),
             ("--in-place", self.in_place),
         ];
         let switches = switches.into_iter().filter(|(_, is_set)| *is_set);
-        let tags = self.tags.as_given().into_iter().map(|tag| ("--tag", Some(tag)));
         values
             .into_iter()
-            .chain(tags)
             .filter_map(|(option, value)| Some([option.to_owned(), value?]))
             .flatten()
             .chain(switches.map(|(option, _)| option.to_owned()))
@@ -150,8 +123,6 @@ mod tests {
             "--trials=7",
             "--timeout=1.5m",
             "--inconclusive=pass",
-            "--tag=commit=3f2a",
-            "--tag=team=a b",
             "--capture",
             "--in-place",
         ]

@@ -12,12 +12,11 @@ pub(super) fn write(
     shown: &mut OpenedRun,
     run_id: TraceId,
     step: Option<usize>,
-    budget: usize,
+    budget: TokenBudget,
     session: &mut Session,
 ) -> Result<(), CliError> {
     let command = session.command(&format!("show {}", shown.short_id));
     let further = FurtherDetail::by_command(&command, &shown.short_id);
-    let budget = TokenBudget::new(budget);
     let text = match step {
         None => outline::of_run(&mut shown.contents, run_id, budget, &further)?,
         Some(number) => {

@@ -14,7 +14,6 @@ use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::{Session, quoted};
-use crate::team_store::StoreArgs;
 use tracer_insight::outline::TokenBudget;
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::RunStatus;
@@ -32,9 +31,6 @@ use tracer_insight::step_kind::StepKind;
 pub struct Args {
     /// Run to show: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
-
-    #[command(flatten)]
-    store: StoreArgs,
 
     /// Show everything that is recorded of step N
     #[arg(long, group = "view", value_name = "N", conflicts_with_all = ["kind", "errors", "grep", "all"])]
@@ -68,17 +64,19 @@ pub struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Print an outline for a model: what happened and why, with the texts of the trace marked as content
-    #[arg(long, conflicts_with_all = ["transcript", "waterfall", "follow", "kind", "errors", "grep", "all", "json"])]
-    for_llm: bool,
-
-    /// With --for-llm: print at most TOKENS tokens, four bytes counted as one
-    #[arg(long, value_name = "TOKENS", requires = "for_llm", default_value_t = TokenBudget::DEFAULT.tokens() as u64, value_parser = clap::value_parser!(u64).range(TokenBudget::MIN.tokens() as u64..=TokenBudget::MAX.tokens() as u64))]
-    budget: u64,
-
-    /// Print the run as JSON: `{spec_version, status, run_status, run, events, in_flight, problems}`
-    #[arg(long)]
-    json: bool,
+    /// Print an outline for a model, in at most TOKENS tokens of four bytes [default: 2000]
+    ///
+    /// It says what happened and why; texts from the trace are marked as content.
+    #[arg(
+        long,
+        value_name = "TOKENS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "2000",
+        value_parser = clap::value_parser!(u64).range(TokenBudget::MIN.tokens() as u64..=TokenBudget::MAX.tokens() as u64),
+        conflicts_with_all = ["transcript", "waterfall", "follow", "kind", "errors", "grep", "all", "json"]
+    )]
+    for_llm: Option<u64>,
 }
 
 /// A run opened for display.
@@ -92,7 +90,7 @@ struct OpenedRun {
 impl OpenedRun {
     fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
         let prices = session.prices()?;
-        let reading = Progress::begin("reading", "span", None);
+        let reading = Progress::begin(&session.ui, "reading", "span", None);
         let contents = RunSteps::open(directory, prices).map_err(|invalid| {
             let other = format!("choose another run: {}", session.command("list"));
             if !directory.path.exists() {
@@ -115,7 +113,7 @@ impl OpenedRun {
         if !filter.has_text() {
             return Ok(self.contents.passing(filter)?);
         }
-        let searching = Progress::begin("searching", "step", Some(self.contents.len() as u64));
+        let searching = Progress::begin(&session.ui, "searching", "step", Some(self.contents.len() as u64));
         let numbers = self.contents.passing_with_progress(filter, || searching.step())?;
         searching.end(&mut session.ui);
         Ok(numbers)
@@ -124,7 +122,7 @@ impl OpenedRun {
 
 /// Shows a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    session.use_store(&args.store)?;
+    session.use_store()?;
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let filter = StepFilter::new(&args.kind, args.errors, args.grep.as_deref());
     if args.follow && directory.clone().read_summary().status() == RunStatus::Running {
@@ -132,13 +130,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Ok(CommandOutcome::Done);
     }
     let mut shown = OpenedRun::open(&directory, &short_id, session)?;
+    if let Some(tokens) = args.for_llm {
+        let budget = TokenBudget::new(usize::try_from(tokens).unwrap_or(usize::MAX));
+        for_llm::write(&mut shown, directory.trace_id, args.step, budget, session)?;
+        return Ok(CommandOutcome::Done);
+    }
     match args.step {
-        _ if args.json => json::write(&mut shown, args.step, &filter, session)?,
-        step if args.for_llm => {
-            let budget = usize::try_from(args.budget).unwrap_or(usize::MAX);
-            for_llm::write(&mut shown, directory.trace_id, step, budget, session)?;
-            return Ok(CommandOutcome::Done);
-        }
+        _ if session.is_json() => json::write(&mut shown, args.step, &filter, session)?,
         Some(number) => views::step(&mut shown, number, session)?,
         None if args.transcript => views::transcript(&mut shown, &filter, args.all, session)?,
         None => page::show(&mut shown, &filter, args, session)?,

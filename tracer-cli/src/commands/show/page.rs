@@ -91,7 +91,7 @@ fn parts(numbers: &[usize], all: bool) -> Vec<&[usize]> {
 /// Prints the next commands.
 fn print_next(shown: &OpenedRun, numbers: &[usize], left_out: usize, session: &mut Session) {
     let id = &shown.short_id;
-    session.ui.note(&Line::new());
+    session.ui.remark_line(&Line::new());
     if left_out > 0 {
         let omitted = text::counted(left_out as u64, "step");
         let all = session.command(&format!("show {id} --all"));

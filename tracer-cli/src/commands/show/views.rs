@@ -39,7 +39,7 @@ pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) 
         "  show the run: {}",
         session.command(&format!("show {}", shown.short_id))
     );
-    session.ui.note(&Line::new());
+    session.ui.remark_line(&Line::new());
     let fork = match kept_call {
         Some(call) => Some(session.command(&format!("fork {} --at {call}", shown.short_id))),
         None if is_model_call && shown.keeps_calls => {

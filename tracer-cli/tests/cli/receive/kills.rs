@@ -105,7 +105,7 @@ fn on_disk(sandbox: &Sandbox) -> BTreeMap<(String, String), usize> {
 }
 
 fn statuses(sandbox: &Sandbox) -> BTreeSet<String> {
-    let list = sandbox.tracer(&["list", "--all", "--json"]).json();
+    let list = sandbox.tracer(&["list", "--limit", "all", "--json"]).json();
     assert_eq!(list["damaged"], serde_json::json!([]), "{list}");
     let runs = list["runs"].as_array().unwrap();
     runs.iter()

@@ -95,7 +95,7 @@ fn ctrl_c_completes_what_is_open_and_sums_up() {
 #[test]
 fn all_keeps_traces_without_agents() {
     let sandbox = Sandbox::new();
-    let mut receiving = Receiving::start(&sandbox, &["--all"]);
+    let mut receiving = Receiving::start(&sandbox, &["--all-traces"]);
     assert_eq!(
         receiving.post("/v1/traces", &batch(&[span(TRACE, 1, None, "GET /")])),
         200
@@ -125,8 +125,11 @@ fn texts_stay_out_without_content() {
 #[test]
 fn too_large_a_request_is_refused() {
     let sandbox = Sandbox::new();
-    let receiving = Receiving::start(&sandbox, &["--max-request", "1kB"]);
-    assert_eq!(receiving.post("/v1/traces", &" ".repeat(1001)), 413);
+    let receiving = Receiving::start(&sandbox, &[]);
+    assert_eq!(
+        receiving.post("/v1/traces", &" ".repeat(64 * 1024 * 1024 + 1)),
+        413
+    );
     assert_eq!(receiving.post("/v1/traces", "{}"), 200);
     receiving.end();
 }
@@ -149,25 +152,22 @@ fn a_taken_port_is_an_error_with_a_next_step() {
     let sandbox = Sandbox::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
+    sandbox.tracer(&["receive", "--port", &port]).fails(
+        2,
+        &[
+            &format!("error: another program listens on 127.0.0.1:{port} (OTLP/HTTP)\n"),
+            "hint: or choose another port, 0 for any free one: --port PORT",
+        ],
+    );
     sandbox
-        .tracer(&["receive", "--http", "0", "--grpc", &port])
-        .fails(
-            2,
-            &[
-                &format!("error: another program listens on 127.0.0.1:{port} (OTLP/gRPC)\n"),
-                "hint: or choose another port, 0 for any free one: --grpc PORT",
-                "hint: or leave out OTLP/gRPC: --no-grpc",
-            ],
-        );
-    sandbox
-        .tracer(&["receive", "--http", &port, "--grpc", "0"])
-        .fails(2, &["(OTLP/HTTP)", "--http PORT"]);
+        .tracer(&["receive", "--models", "--port", &port])
+        .fails(2, &["error: the proxy cannot listen", "--port PORT"]);
 }
 
 #[test]
 fn what_to_set_is_printed() {
     let sandbox = Sandbox::new();
-    let (receiving, printed) = Receiving::start_plain(&sandbox, &["--token", "a,b"]);
+    let (receiving, printed) = Receiving::start_plain(&sandbox, &["--token", "a~b"]);
     let http = &printed[0];
     assert!(
         http.starts_with("tracer receive: http://127.0.0.1:"),
@@ -179,7 +179,7 @@ fn what_to_set_is_printed() {
             .any(|line| line.starts_with("  export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:"))
     );
     assert!(printed.contains(&"  export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf".to_owned()));
-    assert!(printed.contains(&"  export OTEL_EXPORTER_OTLP_HEADERS=x-tracer-token=a%2Cb".to_owned()));
+    assert!(printed.contains(&"  export OTEL_EXPORTER_OTLP_HEADERS=x-tracer-token=a~b".to_owned()));
     receiving.end();
 }
 

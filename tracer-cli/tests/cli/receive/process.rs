@@ -27,11 +27,7 @@ impl Drop for Receiving {
 impl Receiving {
     /// With JSON lines.
     pub(super) fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
-        let mut receiving = Self::spawned(
-            sandbox,
-            &["receive", "--http", "0", "--grpc", "0", "--json"],
-            arguments,
-        );
+        let mut receiving = Self::spawned(sandbox, &["receive", "--port", "0", "--json"], arguments);
         let first_line = receiving.line();
         assert_eq!(first_line["event"], "receiving", "{first_line}");
         let endpoint = first_line["http_endpoint"].as_str().unwrap();
@@ -42,7 +38,7 @@ impl Receiving {
 
     /// For people; with what it prints at its start.
     pub(super) fn start_plain(sandbox: &Sandbox, arguments: &[&str]) -> (Self, Vec<String>) {
-        let mut receiving = Self::spawned(sandbox, &["receive", "--http", "0", "--grpc", "0"], arguments);
+        let mut receiving = Self::spawned(sandbox, &["receive", "--port", "0"], arguments);
         let mut printed = Vec::new();
         while !printed.iter().any(|line: &String| line.contains("_HEADERS=")) {
             let mut line = String::new();
@@ -55,7 +51,7 @@ impl Receiving {
     /// The viewer that receives, with what it prints at its start.
     #[cfg(unix)]
     pub(super) fn start_viewer(sandbox: &Sandbox) -> (Self, Vec<String>) {
-        let arguments = ["view", "--port", "0", "--receive", "--http", "0", "--grpc", "0"];
+        let arguments = ["view", "--port", "0", "--receive"];
         let mut receiving = Self::spawned(sandbox, &arguments, &[]);
         let mut printed = Vec::new();
         while !printed.iter().any(|line: &String| line.contains("export ")) {

@@ -209,11 +209,11 @@ fn terminal_and_page_filter_by_name_and_age_alike() {
     sandbox.files(THIRD, "{", "");
     let viewer = Viewer::start(&sandbox);
     for (option, parameter) in [
-        (["--name", "FIRST"], "name=FIRST"),
-        (["--name", "first*"], "name=first*"),
-        (["--name", "irst-o"], "name=irst-o"),
-        (["--since", "2026-01-01T00:02:00Z"], "since=2026-01-01T00:02:00Z"),
-        (["--since", "2030-01-01"], "since=2030-01-01"),
+        (["name~FIRST"], "name=FIRST"),
+        (["name:first*"], "name=first*"),
+        (["name~irst-o"], "name=irst-o"),
+        (["since:2026-01-01T00:02:00Z"], "since=2026-01-01T00:02:00Z"),
+        (["since:2030-01-01"], "since=2030-01-01"),
     ] {
         let listed = sandbox
             .tracer(&[&["list", "--json"], &option[..]].concat())

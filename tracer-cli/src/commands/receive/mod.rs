@@ -1,16 +1,20 @@
-//! `tracer receive`: an endpoint of OpenTelemetry on this machine, whose spans and logs become runs, until Ctrl-C.
+//! `tracer receive`: an endpoint of OpenTelemetry, or a recording proxy, until Ctrl-C.
 
+pub(super) mod receiver;
+
+use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use serde::Serialize;
+use tracer_capture::proxy::{self, ProxyAddress, RunGrouping};
+use tracer_capture::record::Inherited;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{RunDirectory, RunReader, RunStore, RunSummary, Strictness};
 
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
-use crate::receiver::{Received, ReceiverArgs, RunningReceiver};
 use crate::runtime;
 use crate::session::Session;
 use tracer_insight::cost;
@@ -21,7 +25,10 @@ use tracer_insight::status::Signs as _;
 use tracer_insight::text::{counted, one_line, path_below_home};
 use tracer_insight::units;
 
-/// How often to look which runs have ended.
+use self::receiver::{OtlpOptions, Received, RunningReceiver};
+use crate::value_parsers::parse_duration;
+
+/// Poll interval of completed runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Characters of an ID that distinguish runs.
 const ID_CHARS: usize = 8;
@@ -31,14 +38,54 @@ const ID_CHARS: usize = 8;
 #[command(after_help = "\
 Example: tracer receive, and in another terminal, with the variables that it prints: python agent.py
 
-Ctrl-C ends it. docs/receiving.md says what is taken and what becomes of it.")]
+Ctrl-C ends it. With --models it is a recording proxy: each agent that uses it becomes a run, which ends when nothing was \
+called for the time of --idle. A command that you start yourself is better recorded with tracer record. \
+docs/receiving.md and docs/proxy.md say which spans and calls are a run.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
-    #[command(flatten)]
-    receiver: ReceiverArgs,
-
-    /// Print JSON lines: where it listens, each completed run, the summary
+    /// Proxy and record calls of model APIs, instead of receiving OpenTelemetry
     #[arg(long)]
-    json: bool,
+    models: bool,
+
+    /// Listen on HOST; any address but this machine's own needs the token that is printed [default: 127.0.0.1]
+    #[arg(long, value_name = "HOST", conflicts_with = "models")]
+    host: Option<IpAddr>,
+
+    /// Listen on PORT; 0 is any free one [default: 4318 and, for OTLP/gRPC, 4317; with --models any free one]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+
+    /// Refuse requests without TOKEN [default: a random one with --models or another --host]
+    ///
+    /// Senders of OpenTelemetry give it as `Authorization: Bearer TOKEN` or `x-tracer-token: TOKEN`; with --models it is a
+    /// part of the addresses.
+    #[arg(long, value_name = "TOKEN", value_parser = parse_token)]
+    token: Option<String>,
+
+    /// Record every trace, also those without a model call, a tool call or an agent
+    #[arg(long, conflicts_with = "models")]
+    all_traces: bool,
+
+    /// Omit prompts, answers, arguments and results; keep their shapes, names, sizes, tokens and times
+    #[arg(long)]
+    no_content: bool,
+
+    /// With --models: end a run when nothing was called for DURATION [default: 10s]
+    #[arg(long, value_name = "DURATION", requires = "models", value_parser = parse_duration)]
+    idle: Option<Duration>,
+
+    /// With --models: print the variables for --port and --token, and run nothing
+    #[arg(long, requires_all = ["models", "port", "token"])]
+    print_env: bool,
+}
+
+/// Parses a token, which may be a part of a path.
+fn parse_token(text: &str) -> Result<String, String> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.~".contains(char);
+    let is_usable = !text.is_empty() && text.chars().all(is_plain) && text.contains(|char: char| char != '.');
+    is_usable
+        .then(|| text.to_owned())
+        .ok_or_else(|| "use ASCII letters, digits and the signs - _ . ~".to_owned())
 }
 
 /// A line of `tracer receive --json`.
@@ -58,6 +105,8 @@ pub(crate) enum ReceiveLine<'a> {
         grpc_endpoint: Option<String>,
         /// What senders have to give; null when they need none.
         token: Option<&'a str>,
+        /// The shell commands that set the variables of a program to record.
+        exports: &'a [String],
     },
     /// A run was completed, or again after late spans.
     Completed {
@@ -89,59 +138,121 @@ pub(crate) enum ReceiveLine<'a> {
 
 /// Receives until Ctrl-C.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let inherited = Inherited::of_process();
+    if args.print_env {
+        print_environment(args, &inherited, session)?;
+        return Ok(CommandOutcome::Done);
+    }
     let interrupted = runtime::interrupts()?;
     let prices = session.prices()?;
-    let receiver = RunningReceiver::start(&args.receiver, session)?;
+    let receiver = if args.models {
+        let idle = args.idle.unwrap_or(RunGrouping::default().idle);
+        RunningReceiver::models(&args.proxy_address(), idle, args.no_content, &inherited, session)?
+    } else {
+        RunningReceiver::otlp(&args.otlp_options(), session)?
+    };
     let store = RunStore::new(session.data_dir()?);
-    announce(args, &receiver, session)?;
+    announce(args, &receiver, &inherited, session)?;
     let mut shown = None;
     while let Err(RecvTimeoutError::Timeout) = interrupted.recv_timeout(POLL_INTERVAL) {
         for trace_id in receiver.take_completed() {
-            completed(&store, &prices, trace_id, args.json, session)?;
+            completed(&store, &prices, trace_id, session)?;
         }
         show_status(&receiver, &mut shown, session);
     }
     session.ui.clear_status();
     let (summary, last) = receiver.end();
     for trace_id in last {
-        completed(&store, &prices, trace_id, args.json, session)?;
+        completed(&store, &prices, trace_id, session)?;
     }
-    ended(args, &summary, session)?;
+    ended(&summary, session)?;
     Ok(CommandOutcome::Done)
 }
 
-/// Prints where it listens, and what to set for the program that is to be traced.
-fn announce(args: &Args, receiver: &RunningReceiver, session: &mut Session) -> Result<(), CliError> {
-    if args.json {
+impl Args {
+    fn otlp_options(&self) -> OtlpOptions {
+        let usual = OtlpOptions::default();
+        OtlpOptions {
+            host: self.host.unwrap_or(usual.host),
+            port: self.port,
+            token: self.token.clone(),
+            all_traces: self.all_traces,
+            no_content: self.no_content,
+        }
+    }
+
+    fn proxy_address(&self) -> ProxyAddress {
+        ProxyAddress {
+            port: self.port.unwrap_or_default(),
+            token: self.token.clone(),
+        }
+    }
+}
+
+/// Prints the variables of a proxy with a fixed address, without those that already lead to it.
+fn print_environment(args: &Args, inherited: &Inherited, session: &mut Session) -> Result<(), CliError> {
+    let base = args.proxy_address().base().ok_or_else(|| {
+        CliError::input("--print-env needs a fixed port").with_hint("choose one: --port 4320")
+    })?;
+    let upstream = |name: &str| {
+        let value = inherited.get(name).filter(|value| !value.starts_with(&base));
+        value.map(str::to_owned)
+    };
+    for export in receiver::model_exports(inherited, proxy::base_urls(upstream, &base)) {
+        session.ui.plain(&export)?;
+    }
+    session.ui.flush()
+}
+
+/// Prints the address, and the variables for the program to record: those of a proxy to standard output, for a shell.
+fn announce(
+    args: &Args,
+    receiver: &RunningReceiver,
+    inherited: &Inherited,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    let exports = receiver.exports(inherited);
+    if session.is_json() {
         session.ui.json(&ReceiveLine::Receiving {
             spec_version: SPEC_VERSION,
-            http_endpoint: receiver.http_endpoint(),
+            http_endpoint: receiver.endpoint(),
             grpc_endpoint: receiver.grpc_endpoint(),
             token: receiver.token(),
+            exports: &exports,
         })?;
         return session.ui.flush();
     }
     let place = path_below_home(&session.data_dir()?);
     session.ui.note(&receiver.heading());
-    let note = format!("runs go to {place}; set for the program to trace:");
-    session.ui.remark(note);
-    for export in receiver.exports() {
-        session.ui.say(format!("  {export}"));
+    let (upstreams, unusable) = receiver.upstreams();
+    for remark in upstreams {
+        session.ui.remark(remark);
     }
-    if !args.receiver.listen.is_loopback() {
-        let warning =
-            "other machines can reach it: it takes what has the token, without encryption on the way";
+    for warning in unusable {
         session.ui.warn(warning);
+    }
+    let note = format!("runs go to {place}; set for the program to record:");
+    session.ui.remark(note);
+    for export in exports {
+        if args.models {
+            session.ui.plain(&export)?;
+        } else {
+            session.ui.say(format!("  {export}"));
+        }
+    }
+    if args.host.is_some_and(|host| !host.is_loopback()) {
+        session
+            .ui
+            .warn("other machines can reach it: requests with the token are accepted, without encryption");
     }
     session.ui.flush()
 }
 
 /// Prints a completed run.
-pub(super) fn completed(
+fn completed(
     store: &RunStore,
     prices: &Prices,
     trace_id: TraceId,
-    as_json: bool,
     session: &mut Session,
 ) -> Result<(), CliError> {
     // It may have been deleted or pruned in the meantime.
@@ -149,7 +260,7 @@ pub(super) fn completed(
         return Ok(());
     };
     let run = RunDirectory::read_summary(directory);
-    if !as_json {
+    if !session.is_json() {
         session.ui.clear_status();
         session.ui.lines(&[row(&run, prices)])?;
     } else if let Some(run) = RunEntry::of(&run) {
@@ -195,7 +306,9 @@ fn show_status(receiver: &RunningReceiver, shown: &mut Option<String>, session: 
     if !session.ui.shows_status() {
         return;
     }
-    let sentence = receiver.so_far().sentence();
+    let Some(sentence) = receiver.status() else {
+        return;
+    };
     if shown.as_deref() != Some(sentence.as_str()) {
         session.ui.status(&Line::of(&sentence, Tone::Muted));
         *shown = Some(sentence);
@@ -203,9 +316,9 @@ fn show_status(receiver: &RunningReceiver, shown: &mut Option<String>, session: 
 }
 
 /// Prints what was done.
-fn ended(args: &Args, received: &Received, session: &mut Session) -> Result<(), CliError> {
+fn ended(received: &Received, session: &mut Session) -> Result<(), CliError> {
     let collected = &received.collected;
-    if args.json {
+    if session.is_json() {
         session.ui.json(&ReceiveLine::Ended {
             runs: collected.started_runs,
             spans: collected.spans,
@@ -220,6 +333,9 @@ fn ended(args: &Args, received: &Received, session: &mut Session) -> Result<(), 
         return session.ui.flush();
     }
     session.ui.say(received.sentence());
+    for note in &received.notes {
+        session.ui.warn(note);
+    }
     if let Some(error) = &collected.last_error {
         let note = format!("a run could not be completed: {error}");
         session.ui.warn(note);
