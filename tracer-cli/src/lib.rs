@@ -15,7 +15,6 @@ pub mod commands;
 mod confirmation;
 mod demo_agent;
 pub mod error;
-pub mod export;
 mod gate;
 pub mod gate_report;
 mod invocation;

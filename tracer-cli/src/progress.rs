@@ -57,8 +57,12 @@ impl Progress {
         self.done.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Number of counted units.
-    pub fn count(&self) -> u64 {
+    /// The counted units in words: `3 events`.
+    pub fn counted(&self) -> String {
+        text::counted(self.count(), self.unit)
+    }
+
+    fn count(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
@@ -69,7 +73,7 @@ impl Progress {
         if !self.is_terminal && took >= BAR_DELAY {
             let count = match self.count() {
                 0 => String::new(),
-                count => format!(" {}", text::counted(count, self.unit)),
+                _ => format!(" {}", self.counted()),
             };
             let took = units::duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
             ui.remark(format!("{}{count}: done in {took}", self.activity));

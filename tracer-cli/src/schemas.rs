@@ -16,7 +16,7 @@ use tracer_sdk::format::{Record, RunMeta, SpanRecord};
 use crate::commands::{
     doctor, import, list, prices, receive, repair, search, show, stats, validate_trace, view,
 };
-use crate::export::envelope;
+use tracer_export::envelope;
 use tracer_insight::schema::plain_descriptions;
 
 /// The file names, and what stands in them.

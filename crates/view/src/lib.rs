@@ -8,7 +8,6 @@ mod admission;
 mod answer;
 mod api;
 mod assets;
-mod export;
 mod guard;
 mod headers;
 mod inspect;
@@ -28,6 +27,5 @@ mod streamed_body;
 mod viewer;
 mod work;
 
-pub use export::HtmlExport;
 pub use options::{CommandWords, Options};
 pub use server::{BoundViewer, bind};

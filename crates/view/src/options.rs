@@ -6,8 +6,6 @@ use std::sync::Arc;
 use tracer_facts::TeamStore;
 use tracer_sdk::prices::Prices;
 
-use super::export::HtmlExport;
-
 /// Options that the command line sets.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -23,8 +21,6 @@ pub struct Options {
     pub team: Option<Arc<TeamStore>>,
     /// How the commands begin that the page suggests.
     pub command: CommandWords,
-    /// Writes runs that are exported from the page.
-    pub html_export: Arc<dyn HtmlExport>,
 }
 
 /// How command lines begin that reach the runs of this viewer.

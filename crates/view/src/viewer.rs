@@ -12,7 +12,6 @@ use tracer_sdk::settings::Settings;
 
 use super::answer::{ApiError, not_modified, with_version};
 use super::assets::Assets;
-use super::export::HtmlExport;
 use super::guard::ViewerGuard;
 use super::known_facts::KnownFacts;
 use super::options::{CommandWords, Options};
@@ -37,7 +36,6 @@ struct ViewerState {
     work: WorkPool,
     /// A permit for each event stream.
     streams: Arc<Semaphore>,
-    html_export: Arc<dyn HtmlExport>,
     command: CommandWords,
     /// Becomes true when the viewer stops.
     stopping: watch::Receiver<bool>,
@@ -62,7 +60,6 @@ impl Viewer {
             facts: KnownFacts::new(facts),
             work: WorkPool::new(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
-            html_export: Arc::clone(&options.html_export),
             command: options.command.clone(),
             settings,
             stopping,
@@ -99,10 +96,6 @@ impl Viewer {
             let message = format!("{MAX_STREAMS} pages follow runs already; close one of them");
             ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_streams", message)
         })
-    }
-
-    pub(super) fn html_export(&self) -> Arc<dyn HtmlExport> {
-        Arc::clone(&self.0.html_export)
     }
 
     /// How the commands begin that the page suggests.

@@ -12,12 +12,16 @@ use serde_json::Value;
 use tracer_floors::{Arrow, CrateModules, circles, sibling_arrows};
 
 /// What each package may depend on, the lowest first. A new package gets a line.
-const PACKAGES: [(&str, &[&str]); 10] = [
+const PACKAGES: [(&str, &[&str]); 11] = [
     ("tracer-macros", &[]),
     ("tracer-sdk", &["tracer-macros"]),
     ("tracer-insight", &["tracer-sdk"]),
     ("tracer-gate", &["tracer-sdk", "tracer-insight"]),
     ("tracer-capture", &["tracer-sdk", "tracer-insight"]),
+    (
+        "tracer-export",
+        &["tracer-sdk", "tracer-insight", "tracer-capture"],
+    ),
     (
         "tracer-facts",
         &["tracer-sdk", "tracer-insight", "tracer-gate", "tracer-capture"],
@@ -31,6 +35,7 @@ const PACKAGES: [(&str, &[&str]); 10] = [
         &[
             "tracer-sdk",
             "tracer-insight",
+            "tracer-export",
             "tracer-gate",
             "tracer-capture",
             "tracer-facts",
@@ -51,6 +56,7 @@ const PACKAGES: [(&str, &[&str]); 10] = [
         &[
             "tracer-sdk",
             "tracer-insight",
+            "tracer-export",
             "tracer-gate",
             "tracer-capture",
             "tracer-facts",

@@ -1,31 +1,22 @@
-//! `tracer export`: writes a run to one file, in the portable envelope or in the format of another tool.
-//!
-//! Strict: a run with a problem is refused. Runs of any size are streamed.
+//! `tracer export`: writes a run to standard output or to one file, in the portable envelope or another format.
 
-use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
-use tracer_sdk::format::{RecordedStatus, RunMeta};
-use tracer_sdk::read::{RecordStream, RunDirectory, RunReader, Strictness};
-use tracer_sdk::redaction::Redaction;
-use tracer_sdk::settings::Settings;
-use tracer_view::HtmlExport;
+use tracer_export::folded::Weight;
+use tracer_export::{ExportError, RecordFormat, html, process_redaction};
+use tracer_insight::run_steps::RunSteps;
+use tracer_insight::step_filter::StepFilter;
+use tracer_insight::text::{self, path_below_home as shown};
+use tracer_sdk::format::RecordedStatus;
+use tracer_sdk::read::{InvalidRun, RunDirectory, RunReader, Strictness};
 
 use crate::cassettes::exchanges_of;
-use crate::error::refused;
-use crate::error::{CliError, ErrorKind};
-use crate::export::folded::Weight;
-use crate::export::pieces::{ExportChunk, Pieces};
-use crate::export::{ExportError, chrome, envelope, folded, html, lines, ndjson, otlp};
+use crate::error::{CliError, ErrorKind, refused};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::progress::Progress;
 use crate::session::Session;
-use tracer_insight::run_steps::RunSteps;
-use tracer_insight::step_filter::StepFilter;
-use tracer_insight::text;
-use tracer_insight::text::path_below_home as shown;
 
 /// Export formats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -45,20 +36,8 @@ pub enum ExportFormat {
     FoldedTokens,
     /// One self-contained page, with a second redaction pass
     Html,
-    /// The calls of models that the run kept, to replay
+    /// The recorded model calls, to replay
     Cassette,
-}
-
-impl ExportFormat {
-    /// Unit that the progress of this format counts.
-    const fn unit(self) -> &'static str {
-        match self {
-            Self::Envelope | Self::Ndjson => "event",
-            Self::Html => "step",
-            Self::Cassette => "exchange",
-            Self::OtlpJson | Self::Chrome | Self::Folded | Self::FoldedTokens => "span",
-        }
-    }
 }
 
 /// Options of `tracer export`.
@@ -87,211 +66,134 @@ pub struct Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     session.use_store()?;
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
-    if args.format == ExportFormat::Cassette {
-        return export_cassette(args, &directory, &short_id, session);
-    }
+    let (unit, format) = match args.format {
+        ExportFormat::Html => return page(args, &directory, &short_id, session),
+        ExportFormat::Cassette => return cassette(args, &directory, &short_id, session),
+        ExportFormat::Envelope => ("event", RecordFormat::Envelope),
+        ExportFormat::Ndjson => ("event", RecordFormat::Ndjson),
+        ExportFormat::OtlpJson => ("span", RecordFormat::OtlpJson),
+        ExportFormat::Chrome => ("span", RecordFormat::Chrome),
+        ExportFormat::Folded => ("span", RecordFormat::Folded(Weight::Time)),
+        ExportFormat::FoldedTokens => ("span", RecordFormat::Folded(Weight::Tokens)),
+    };
+    let run = open(&directory, &short_id, session)?;
+    let meta = run
+        .require_meta()
+        .map_err(|invalid| damaged(&short_id, &invalid, session))?;
+    let progress = Progress::begin(
+        &session.ui,
+        "exporting",
+        unit,
+        Some(run.records.record_count() as u64),
+    );
+    write(args, &short_id, progress, session, |progress, writer| {
+        tracer_export::write(
+            format,
+            meta,
+            run.records.clone(),
+            |items| progress.steps(items),
+            writer,
+        )
+    })
+}
+
+/// Opens a run that has no problem.
+fn open(directory: &RunDirectory, short_id: &str, session: &mut Session) -> Result<RunReader, CliError> {
     let reading = Progress::begin(&session.ui, "reading", "span", None);
-    let opened = RunReader::open(&directory.path, Strictness::Strict)
-        .and_then(|run| Ok((run.require_meta()?.clone(), run.records)));
-    let (meta, records) = opened.map_err(|invalid| {
-        let problems = invalid
-            .more_problems
-            .saturating_add(invalid.problems.len() as u64);
-        let what = format!(
-            "failed to export run {short_id}: it has {}",
-            text::counted(problems, "problem")
-        );
-        let show = session.command(&format!("show {short_id}"));
-        refused(ErrorKind::Check, what, &invalid).with_hint(format!("show what can be read of it: {show}"))
-    })?;
+    let run = RunReader::open(&directory.path, Strictness::Strict)
+        .map_err(|invalid| damaged(short_id, &invalid, session))?;
     reading.end(&mut session.ui);
-    if meta.status == RecordedStatus::Running {
+    if run.status == Some(RecordedStatus::Running) {
         let warning = "the run has not ended: exporting what it has recorded so far";
         session.ui.warn(warning);
     }
-    let total = records.record_count() as u64;
-    let source = match args.format {
-        ExportFormat::Html => ExportSource::Page(Box::new(page(&directory, &short_id, session)?)),
-        _ => ExportSource::Records(Box::new(meta), records),
-    };
-    let progress = Progress::begin(&session.ui, "exporting", args.format.unit(), Some(total));
-    if args.out.as_os_str() == "-" {
-        let redacted = write(args, source, &progress, session.ui.output());
-        let redacted = redacted.map_err(|error| failed(&short_id, error))?;
-        progress.end(&mut session.ui);
-        note_redacted(redacted, session);
-        return Ok(CommandOutcome::Done);
-    }
-    let to_file = output_file::write(&args.out, |writer| write(args, source, &progress, writer));
-    let redacted = to_file.map_err(|error| match error {
-        ExportError::Write(error) => CliError::input(format!("failed to write `{}`", args.out.display()))
-            .with_source(error)
-            .with_hint("choose a file in a writable folder, or `-` for standard output"),
-        unread @ ExportError::Read(_) => failed(&short_id, unread),
-    })?;
-    let message = format!(
-        "exported {short_id}, {}, to {}",
-        text::counted(progress.count(), args.format.unit()),
-        shown(&args.out)
+    Ok(run)
+}
+
+fn damaged(short_id: &str, invalid: &InvalidRun, session: &Session) -> CliError {
+    let problems = invalid
+        .more_problems
+        .saturating_add(invalid.problems.len() as u64);
+    let what = format!(
+        "failed to export run {short_id}: it has {}",
+        text::counted(problems, "problem")
     );
-    progress.end(&mut session.ui);
-    session.ui.say(message);
-    note_redacted(redacted, session);
+    let show = session.command(&format!("show {short_id}"));
+    refused(ErrorKind::Check, what, invalid).with_hint(format!("show what can be read of it: {show}"))
+}
+
+fn page(
+    args: &Args,
+    directory: &RunDirectory,
+    short_id: &str,
+    session: &mut Session,
+) -> Result<CommandOutcome, CliError> {
+    open(directory, short_id, session)?;
+    let mut steps = RunSteps::open(directory, session.prices()?)
+        .map_err(|invalid| damaged(short_id, &invalid, session))?;
+    let redaction = process_redaction(&session.settings()?);
+    let progress = Progress::begin(&session.ui, "exporting", "step", Some(steps.len() as u64));
+    let mut redacted = 0;
+    write(args, short_id, progress, session, |progress, writer| {
+        let all = StepFilter::default();
+        redacted = html::write_run(
+            &mut steps,
+            &all,
+            &redaction,
+            |count| progress.steps(count),
+            writer,
+        )?;
+        Ok(())
+    })?;
+    if redacted > 0 {
+        let values = text::counted(redacted, "value");
+        session
+            .ui
+            .warn(format!("redacted {values} that looked like a secret"));
+    }
     Ok(CommandOutcome::Done)
 }
 
-/// Exports what a run kept of its calls of models: no records of it are read.
-fn export_cassette(
+fn cassette(
     args: &Args,
     directory: &RunDirectory,
     short_id: &str,
     session: &mut Session,
 ) -> Result<CommandOutcome, CliError> {
     let cassette = exchanges_of(directory, short_id)?;
-    if args.out.as_os_str() == "-" {
-        let written = session.ui.output().write_all(cassette.text().as_bytes());
-        written.map_err(CliError::output)?;
-        return Ok(CommandOutcome::Done);
-    }
-    let written = output_file::write(&args.out, |writer| writer.write_all(cassette.text().as_bytes()));
-    written.map_err(|error: io::Error| {
-        CliError::input(format!("failed to write `{}`", args.out.display()))
-            .with_source(error)
-            .with_hint("choose a file in a writable folder, or `-` for standard output")
-    })?;
-    let count = text::counted(cassette.exchanges.len() as u64, args.format.unit());
-    let note = format!("exported {short_id}, {count}, to {}", shown(&args.out));
-    session.ui.say(note);
-    Ok(CommandOutcome::Done)
-}
-
-/// HTML files as the viewer exports them.
-#[derive(Debug)]
-pub(crate) struct HtmlFiles {
-    settings: Settings,
-}
-
-impl HtmlFiles {
-    /// Files without the secrets that the settings and the environment name.
-    pub(crate) const fn new(settings: Settings) -> Self {
-        Self { settings }
-    }
-}
-
-impl HtmlExport for HtmlFiles {
-    fn write(&self, steps: &mut RunSteps, filter: &StepFilter, writer: &mut dyn Write) -> io::Result<()> {
-        let redaction = Redaction::new(&self.settings, environment());
-        let written = html::write_run(steps, filter, &redaction, |_| {}, writer);
-        written.map(drop).map_err(|error| match error {
-            ExportError::Write(error) => error,
-            ExportError::Read(error) => io::Error::other(error),
-        })
-    }
-}
-
-/// Data to export.
-enum ExportSource {
-    /// The records or spans of a run.
-    Records(Box<RunMeta>, RecordStream),
-    /// The steps of a run, for the HTML page.
-    Page(Box<Page>),
-}
-
-/// Contents of the HTML page.
-struct Page {
-    contents: RunSteps,
-    redaction: Redaction,
-}
-
-fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<Page, CliError> {
-    let contents = RunSteps::open(directory, session.prices()?).map_err(|invalid| {
-        let what = format!("failed to export run {short_id}");
-        refused(ErrorKind::Input, what, &invalid)
-    })?;
-    Ok(Page {
-        contents,
-        redaction: Redaction::new(&session.settings()?, environment()),
+    let progress = Progress::begin(&session.ui, "exporting", "exchange", None);
+    write(args, short_id, progress, session, |progress, writer| {
+        progress.steps(cassette.exchanges.len() as u64);
+        Ok(writer.write_all(cassette.text().as_bytes())?)
     })
 }
 
-/// The process's own variables, as far as they are text.
-fn environment() -> impl Iterator<Item = (String, String)> {
-    let text =
-        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-    std::env::vars_os().filter_map(text)
-}
-
-fn note_redacted(redacted: u64, session: &mut Session) {
-    if redacted > 0 {
-        let message = format!(
-            "redacted {} that looked like a secret",
-            text::counted(redacted, "value")
-        );
-        session.ui.warn(message);
-    }
-}
-
-/// Writes the run in the requested format; returns the number of redacted secrets.
+/// Writes to standard output or to the file, and names the file.
 fn write(
     args: &Args,
-    source: ExportSource,
-    progress: &Progress,
-    writer: &mut dyn Write,
-) -> Result<u64, ExportError> {
-    let (meta, records) = match source {
-        ExportSource::Records(meta, records) => (meta, records),
-        ExportSource::Page(mut page) => {
-            return html::write_run(
-                &mut page.contents,
-                &StepFilter::default(),
-                &page.redaction,
-                |steps| progress.steps(steps),
-                writer,
-            );
-        }
-    };
-    match args.format {
-        // HTML and cassettes have their own sources, handled above.
-        ExportFormat::Html | ExportFormat::Cassette | ExportFormat::Envelope => {
-            let records = counted(lines::of_records(&records)?, progress);
-            envelope::write(&meta, records, writer)
-        }
-        ExportFormat::Ndjson => ndjson::write(counted(lines::of_records(&records)?, progress), writer),
-        ExportFormat::OtlpJson => {
-            let spans = otlp::lines(&records.into_spans())?;
-            otlp::write(&meta, counted(spans, progress), writer)
-        }
-        ExportFormat::Chrome => {
-            let spans = chrome::bars(&meta, &records.into_spans())?;
-            chrome::write(&meta, counted(spans, progress), writer)
-        }
-        ExportFormat::Folded | ExportFormat::FoldedTokens => {
-            let weight = match args.format {
-                ExportFormat::FoldedTokens => Weight::Tokens,
-                _ => Weight::Time,
-            };
-            let spans = folded::frames(weight, &records.into_spans())?;
-            folded::write(counted(spans, progress), writer)
-        }
-    }?;
-    Ok(0)
-}
-
-/// Adds what is written to the progress.
-fn counted<P: ExportChunk>(
-    pieces: Pieces<P>,
-    progress: &Progress,
-) -> impl Iterator<Item = Result<P, ExportError>> {
-    pieces.inspect(|piece| {
-        if let Ok(piece) = piece {
-            progress.steps(piece.count() as u64);
-        }
-    })
-}
-
-fn failed(short_id: &str, error: ExportError) -> CliError {
-    match error {
-        ExportError::Write(error) => CliError::output(error),
-        ExportError::Read(reason) => CliError::input(format!("failed to export run {short_id}: {reason}")),
+    short_id: &str,
+    progress: Progress,
+    session: &mut Session,
+    content: impl FnOnce(&Progress, &mut dyn Write) -> Result<(), ExportError>,
+) -> Result<CommandOutcome, CliError> {
+    let unread = |reason: String| CliError::input(format!("failed to export run {short_id}: {reason}"));
+    if args.out.as_os_str() == "-" {
+        content(&progress, session.ui.output()).map_err(|error| match error {
+            ExportError::Write(error) => CliError::output(error),
+            ExportError::Read(reason) => unread(reason),
+        })?;
+        progress.end(&mut session.ui);
+        return Ok(CommandOutcome::Done);
     }
+    output_file::write(&args.out, |writer| content(&progress, writer)).map_err(|error| match error {
+        ExportError::Write(error) => CliError::input(format!("failed to write `{}`", args.out.display()))
+            .with_source(error)
+            .with_hint("choose a file in a writable folder, or `-` for standard output"),
+        ExportError::Read(reason) => unread(reason),
+    })?;
+    let items = progress.counted();
+    progress.end(&mut session.ui);
+    let message = format!("exported {short_id}, {items}, to {}", shown(&args.out));
+    session.ui.say(message);
+    Ok(CommandOutcome::Done)
 }

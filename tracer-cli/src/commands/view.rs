@@ -7,7 +7,6 @@ use serde::Serialize;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::SelectError;
 
-use crate::commands::export::HtmlFiles;
 use crate::commands::receive::receiver::{OtlpOptions, RunningReceiver};
 use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
@@ -72,7 +71,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         prices: session.prices()?,
         team: session.store().map(|store| Arc::clone(&store.team)),
         command: session.command_words(),
-        html_export: Arc::new(HtmlFiles::new(settings.clone())),
     };
     let bound = view::bind(settings, &options).map_err(|error| {
         CliError::input(format!("failed to listen on `{}:{}`", args.host, args.port))

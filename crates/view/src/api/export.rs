@@ -11,6 +11,7 @@ use super::super::streamed_body;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 use super::search::step_query;
+use tracer_export::{ExportError, html as html_file};
 use tracer_facts::query::StepQuery;
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_filter::StepFilter;
@@ -40,8 +41,11 @@ pub(crate) async fn html(
         Ok((steps, filter))
     });
     let (mut steps, filter) = read.await?;
-    let export = viewer.html_export();
-    let body = streamed_body::body(&viewer, move |writer| export.write(&mut steps, &filter, writer));
+    let redaction = tracer_export::process_redaction(viewer.settings());
+    let body = streamed_body::body(&viewer, move |writer| {
+        let written = html_file::write_run(&mut steps, &filter, &redaction, |_| {}, writer);
+        written.map(drop).map_err(ExportError::into_io)
+    });
     let mut response = bytes_response("text/html; charset=utf-8", body);
     let name = format!("attachment; filename=\"tracer-{}.html\"", id.0);
     if let Ok(name) = HeaderValue::from_str(&name) {

@@ -5,7 +5,7 @@ use std::io::Write;
 use tracer_sdk::redaction::Redaction;
 
 use super::{PageHead, write};
-use crate::export::ExportError;
+use crate::ExportError;
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_detail::evidence_numbers;
 use tracer_insight::step_filter::StepFilter;
@@ -16,7 +16,7 @@ const STEPS_AT_ONCE: usize = 1_000;
 
 /// Writes the page of the steps that pass `filter`, and gives how many secrets were removed from it. `on_steps` is called
 /// with the number of steps that were written since.
-pub(crate) fn write_run(
+pub fn write_run(
     contents: &mut RunSteps,
     filter: &StepFilter,
     redaction: &Redaction,

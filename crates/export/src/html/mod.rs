@@ -19,7 +19,7 @@ use tracer_sdk::redaction::Redaction;
 
 use super::ExportError;
 use rescan::Rescan;
-pub(crate) use run::write_run;
+pub use run::write_run;
 use tracer_insight::run_head::RunHead;
 use tracer_insight::status::Signs;
 use tracer_insight::step_detail::StepNumbers;

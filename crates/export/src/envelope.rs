@@ -9,11 +9,11 @@ use super::lines::Lines;
 use tracer_insight::json::Document;
 
 /// One run in one file: its metadata and its projected records, and no other key.
-#[cfg(test)]
-#[derive(schemars::JsonSchema)]
+#[cfg(feature = "schema")]
+#[derive(Debug, schemars::JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 #[expect(dead_code, reason = "only the shape is wanted")]
-pub(crate) struct Envelope {
+pub struct Envelope {
     /// The version of the trace format.
     #[schemars(schema_with = "tracer_insight::schema::spec_version")]
     spec_version: String,
@@ -24,7 +24,7 @@ pub(crate) struct Envelope {
 }
 
 /// Writes the document.
-pub fn write(
+pub(crate) fn write(
     meta: &RunMeta,
     records: impl IntoIterator<Item = Result<Lines, ExportError>>,
     writer: &mut dyn Write,

@@ -48,7 +48,7 @@ struct HeldStacks {
 enum Stack {
     /// Not made yet.
     Unknown,
-    /// Being made: whoever meets it comes back to where it began.
+    /// Being made: a second visit is a cycle.
     Open,
     /// It has none, because its parents lead in a circle.
     Endless,

@@ -78,7 +78,7 @@ impl<P: ExportChunk> Pieces<P> {
                     let made = pass_turn(items, &mut add, &sender);
                     let is_last = made.is_err();
                     let end = made.map_or_else(Passed::Failed, |()| Passed::EndOfTurn);
-                    // Whoever stopped listening wants no more pieces.
+                    // The reader is gone.
                     if sender.send(end).is_err() || is_last {
                         return;
                     }
@@ -111,7 +111,7 @@ impl<P> Iterator for Pieces<P> {
                     self.turn = self.turns;
                     return Some(Err(error));
                 }
-                // With turns left, only a panic ends a thread: it goes on here, so that nothing is cut silently.
+                // With turns left, only a panic ends a thread: it is resumed here, so that nothing is cut silently.
                 Err(mpsc::RecvError) => {
                     if let Some(Err(panic)) = maker.thread.take().map(JoinHandle::join) {
                         std::panic::resume_unwind(panic);

@@ -6,7 +6,7 @@ use super::ExportError;
 use super::lines::Lines;
 
 /// Writes the lines.
-pub fn write(
+pub(crate) fn write(
     records: impl IntoIterator<Item = Result<Lines, ExportError>>,
     writer: &mut dyn Write,
 ) -> Result<(), ExportError> {

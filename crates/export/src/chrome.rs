@@ -38,7 +38,7 @@ impl Bar {
 
 /// Some spans.
 #[derive(Debug, Default)]
-pub struct Bars {
+pub(crate) struct Bars {
     bars: Vec<Bar>,
     bytes: usize,
 }
@@ -89,7 +89,7 @@ impl Bars {
 }
 
 /// The spans of a run, as [`write()`] takes them.
-pub fn bars(meta: &RunMeta, spans: &SpanStream) -> io::Result<Pieces<Bars>> {
+pub(crate) fn bars(meta: &RunMeta, spans: &SpanStream) -> io::Result<Pieces<Bars>> {
     let mut spans = spans.clone();
     let zero = meta.started_at.instant();
     Pieces::new(spans.span_count(), move |number, bars: &mut Bars| {
@@ -101,7 +101,7 @@ pub fn bars(meta: &RunMeta, spans: &SpanStream) -> io::Result<Pieces<Bars>> {
 }
 
 /// Writes the document.
-pub fn write(
+pub(crate) fn write(
     meta: &RunMeta,
     bars: impl IntoIterator<Item = Result<Bars, ExportError>>,
     writer: &mut dyn Write,

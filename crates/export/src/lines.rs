@@ -10,7 +10,7 @@ use tracer_insight::json;
 
 /// Some lines of JSON, one for each record or span.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub(crate) struct Lines {
     bytes: Vec<u8>,
     /// Where each line ends.
     ends: Vec<usize>,
@@ -18,14 +18,14 @@ pub struct Lines {
 
 impl Lines {
     /// Adds the line of a value.
-    pub fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
         json::append(&mut self.bytes, value)?;
         self.ends.push(self.bytes.len());
         Ok(())
     }
 
     /// The lines, without their newlines.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
             let line = self.bytes.get(start..end).unwrap_or_default();
@@ -46,7 +46,7 @@ impl ExportChunk for Lines {
 }
 
 /// The lines of all records of a run.
-pub fn of_records(records: &RecordStream) -> io::Result<Pieces<Lines>> {
+pub(crate) fn of_records(records: &RecordStream) -> io::Result<Pieces<Lines>> {
     let mut records = records.clone();
     Pieces::new(records.record_count(), move |number, lines: &mut Lines| {
         if let Some(record) = records.read_record(number)? {

@@ -16,7 +16,7 @@ use tracer_insight::run_head::UNNAMED;
 use tracer_insight::text;
 
 /// The weight of a stack.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Weight {
     /// Microseconds in the span itself.
     #[default]

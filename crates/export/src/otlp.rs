@@ -13,7 +13,7 @@ use super::pieces::Pieces;
 use tracer_insight::json;
 
 /// The spans of a run, as [`write()`] takes them.
-pub fn lines(spans: &SpanStream) -> io::Result<Pieces<Lines>> {
+pub(crate) fn lines(spans: &SpanStream) -> io::Result<Pieces<Lines>> {
     let mut spans = spans.clone();
     Pieces::new(spans.span_count(), move |number, lines: &mut Lines| {
         if let Some(span) = spans.read_span(number)? {
@@ -28,7 +28,7 @@ pub fn lines(spans: &SpanStream) -> io::Result<Pieces<Lines>> {
 }
 
 /// Writes the request, with the spans in the order in which they come.
-pub fn write(
+pub(crate) fn write(
     meta: &RunMeta,
     spans: impl IntoIterator<Item = Result<Lines, ExportError>>,
     writer: &mut dyn Write,
