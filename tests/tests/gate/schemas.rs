@@ -3,14 +3,11 @@
 use serde_json::{Map, Value, json};
 use tracer_gate::policy::{Overrides, Policy};
 use tracer_gate::{
-    Acceptance, Baseline, FailureReason, Gate, GateDetails, InputFile, ProcessExit, Report, Trial,
-    TrialFailure,
+    Baseline, FailureReason, Gate, GateDetails, InputFile, ProcessExit, Report, Trial, TrialFailure,
 };
-use tracer_insight::comparison::Comparison;
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
 use tracer_insight::testing::measured;
-use tracer_sdk::format::TraceId;
 use tracer_sdk::testing::capture;
 use tracer_sdk::{Usage, llm_call, tool_call};
 use tracer_tests::Schema;
@@ -110,71 +107,6 @@ fn a_report_keeps_to_its_schema_whatever_the_trials_did() {
     ];
     for (place, value) in wrong {
         schema.refuses(&report, place, value);
-    }
-}
-
-#[test]
-fn a_baseline_keeps_to_its_schema_however_it_was_made() {
-    let schema = Schema::of("baseline");
-    let of_run = Baseline::of_run(&run(2), NOW);
-    let acceptance = Acceptance {
-        accepted_at: NOW.to_owned(),
-        accepted_by: "ada".to_owned(),
-        reason: "it looks twice now".to_owned(),
-        changes: "calls a new tool: search".to_owned(),
-        tracer_version: "0.1.0".to_owned(),
-        replaced_sha256: sha256_hex(b"the file"),
-    };
-    let whole = [1, 2, 3].map(|number| {
-        let mut run = run(number);
-        // Captured runs all have the same.
-        run.trace_id = TraceId::from_u128(number.into()).unwrap();
-        Trial::of_run(number, run)
-    });
-    let policy = "version: 2\nmetrics:\n  required_tools: {kind: invariant, all_of: [search]}\n";
-    let report = judged(policy, None, &whole).to_string();
-    let of_report = Baseline::of_report(report.as_bytes(), NOW, false).unwrap();
-    let document = serde_json::to_value(&of_report).unwrap();
-    schema.takes(&document);
-    for baseline in [
-        of_run.clone(),
-        Baseline::of_run(&broken_run(), NOW),
-        Baseline {
-            acceptance: Some(acceptance),
-            ..of_run
-        },
-    ] {
-        schema.takes(&serde_json::to_value(baseline).unwrap());
-    }
-
-    let wrong = [
-        ("/baseline_version", Some(json!(2))),
-        ("/trials", Some(json!([]))),
-        ("/trials/0/metrics/step_count", Some(json!(-1))),
-        ("/trials/0/metrics/cost_tokens", Some(json!("2"))),
-        ("/digest", Some(json!("none"))),
-        ("/signatures", None),
-    ];
-    for (place, value) in wrong {
-        schema.refuses(&document, place, value);
-    }
-}
-
-#[test]
-fn a_comparison_keeps_to_its_schema() {
-    let schema = Schema::of("diff");
-    let (before, after) = (run(2), broken_run());
-    let of_runs = serde_json::to_value(Comparison::of_runs(&before, &after)).unwrap();
-    schema.takes(&of_runs);
-    let baseline = Baseline::of_run(&before, NOW);
-    schema.takes(&serde_json::to_value(baseline.compare(&after)).unwrap());
-    for (place, value) in [
-        ("/calls/0/change", Some(json!("other"))),
-        ("/before/kind", Some(json!("file"))),
-        ("/tools/is_reordered", None),
-        ("/metrics/0/before", Some(json!("1"))),
-    ] {
-        schema.refuses(&of_runs, place, value);
     }
 }
 

@@ -226,20 +226,9 @@ fn a_record_with_the_payload_of_another_type_is_refused() {
 }
 
 #[test]
-fn the_page_about_the_format_names_every_code_and_schema() {
+fn the_page_about_the_format_names_every_schema() {
     let docs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs"));
     let page = fs::read_to_string(docs.join("trace-format.md")).unwrap();
-    let report: Value =
-        serde_json::from_slice(&fs::read(docs.join("schemas/validate-trace.json")).unwrap()).unwrap();
-    let codes = report["$defs"]["ProblemCode"]["oneOf"].as_array().unwrap();
-    assert!(codes.len() > 20);
-    for code in codes {
-        let code = code["const"].as_str().unwrap();
-        assert!(
-            page.contains(&format!("\n| `{code}` | ")),
-            "{code} is not reported"
-        );
-    }
     for schema in fs::read_dir(docs.join("schemas")).unwrap() {
         let name = schema.unwrap().file_name().into_string().unwrap();
         assert!(

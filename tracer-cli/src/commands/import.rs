@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use tracer_capture::otlp::files::{FileContent, FileError, OtlpFile};
 use tracer_capture::runs::{CollectorOptions, CollectorSummary, RunCollector};
 use tracer_capture::{OtlpSink, Refused};
@@ -40,21 +40,7 @@ pub struct Args {
     no_content: bool,
 }
 
-/// Result of an import.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct ImportReport {
-    /// The files, in their order.
-    files: Vec<ImportedFile>,
-    /// IDs of the new runs.
-    runs: Vec<String>,
-    /// Traces that were not kept: they have no model call, tool call or agent.
-    ignored_traces: u64,
-}
-
-/// What came of one file.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+/// Counts of one file.
 struct ImportedFile {
     /// The path, as it was given.
     file: String,
@@ -110,7 +96,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         );
     }
     let unreadable: u64 = files.iter().map(|file| file.unreadable).sum();
-    show(files, &summary, session.is_json(), session)?;
+    show(&files, &summary, session.is_json(), session)?;
     if unreadable == 0 {
         return Ok(CommandOutcome::Done);
     }
@@ -216,18 +202,16 @@ fn imported_file(
 }
 
 fn show(
-    files: Vec<ImportedFile>,
+    files: &[ImportedFile],
     summary: &CollectorSummary,
     json: bool,
     session: &mut Session,
 ) -> Result<(), CliError> {
     if json {
-        let runs = summary.runs.iter().map(ToString::to_string).collect();
-        return session.ui.json(&ImportReport {
-            files,
-            runs,
-            ignored_traces: summary.ignored_traces,
-        });
+        let files: Vec<Value> = files.iter().map(file_json).collect();
+        return session.ui.json(&json!({
+            "files": files, "runs": summary.runs, "ignored_traces": summary.ignored_traces,
+        }));
     }
     let lines: Vec<Line> = files.iter().map(file_line).collect();
     session.ui.lines(&lines)?;
@@ -250,6 +234,17 @@ fn show(
         session.ui.hint(&format!("list them: {next}"));
     }
     Ok(())
+}
+
+fn file_json(file: &ImportedFile) -> Value {
+    json!({
+        "file": file.file,
+        "runs": file.runs,
+        "spans": file.spans,
+        "duplicates": file.duplicates,
+        "rejected": file.rejected,
+        "unreadable": file.unreadable,
+    })
 }
 
 fn file_line(file: &ImportedFile) -> Line {

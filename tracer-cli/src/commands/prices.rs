@@ -1,8 +1,7 @@
 //! `tracer prices`: shows the price of a model, or where prices are from.
 
-use serde::Serialize;
-use tracer_sdk::format::Usd;
-use tracer_sdk::prices::{Day, NoPrice, OwnPrice, Price, PriceSource, Prices, RateKind, Rates};
+use serde_json::{Value, json};
+use tracer_sdk::prices::{Day, NoPrice, Price, PriceSource, Prices, RateKind, Rates};
 
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
@@ -19,78 +18,6 @@ pub struct Args {
     /// Show the price of MODEL [example: gpt-5, anthropic/claude-opus-4-5]
     #[arg(value_name = "MODEL")]
     model: Option<String>,
-}
-
-/// Where prices are from, and the price that was asked for.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct PriceReport {
-    /// The table of the release.
-    release: ReleaseJson,
-    /// The prices of the settings; what counts first comes first.
-    own: Vec<PriceJson>,
-    /// The price of the model that was asked for; null when none was.
-    price: Option<PriceJson>,
-}
-
-/// The table of the release.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct ReleaseJson {
-    /// The package that it is made from.
-    package: &'static str,
-    /// The version of the package.
-    version: &'static str,
-    /// The day on which it was made.
-    made: String,
-    /// Days since then.
-    age_days: i64,
-    /// Number of providers.
-    providers: usize,
-    /// Number of models, the same one of several providers counted for each.
-    models: usize,
-}
-
-/// The price of a model.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct PriceJson {
-    /// The provider.
-    provider: String,
-    /// The model; a name that ends in `*` is for all names that begin so.
-    model: String,
-    /// The first day with this price, where one is known.
-    from: Option<String>,
-    /// The first day without this price, where one is set.
-    until: Option<String>,
-    /// The settings file with the price; null for the table of the release.
-    file: Option<String>,
-    /// The line in that file.
-    line: Option<usize>,
-    /// What tokens cost.
-    rates: Vec<RateJson>,
-}
-
-/// What tokens of a kind cost.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct RateJson {
-    /// The kind: `input`, `cache_read`, `cache_write`, `output`, `reasoning`, a medium, `requests` or `web_searches`.
-    kind: &'static str,
-    /// Dollars per million tokens; of `requests` and `web_searches`, per thousand.
-    usd: Usd,
-    /// Dollars per million tokens where the prompt has more than a number of tokens; then all tokens cost as much.
-    above: Vec<TierJson>,
-}
-
-/// The price where a prompt is long.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct TierJson {
-    /// The prompt has more tokens than this.
-    tokens: u64,
-    /// Dollars per million tokens.
-    usd: Usd,
 }
 
 /// Shows where prices are from, or the price of a model.
@@ -129,60 +56,62 @@ fn find<'a>(prices: &'a Prices, model: &str, session: &Session) -> Result<Price<
     })
 }
 
-fn report(prices: &Prices, price: Option<&Price<'_>>, today: Day) -> PriceReport {
+fn report(prices: &Prices, price: Option<&Price<'_>>, today: Day) -> Value {
     let release = Prices::release();
-    PriceReport {
-        release: ReleaseJson {
-            package: release.package,
-            version: release.version,
-            made: release.made.to_string(),
-            age_days: today.days_since(release.made),
-            providers: release.providers,
-            models: release.models,
-        },
-        own: prices.own().iter().map(own_json).collect(),
-        price: price.map(price_json),
-    }
-}
-
-fn own_json(own: &OwnPrice) -> PriceJson {
-    PriceJson {
-        provider: own.provider.clone(),
-        model: own.model.clone(),
-        from: own.from.map(|day| day.to_string()),
-        until: own.until.map(|day| day.to_string()),
-        file: Some(own.path.display().to_string()),
-        line: Some(own.line),
-        rates: rates_json(&own.rates),
-    }
-}
-
-fn price_json(price: &Price<'_>) -> PriceJson {
-    let (file, line) = match price.source() {
-        PriceSource::Settings { path, line } => (Some(path.display().to_string()), Some(line)),
-        _ => (None, None),
-    };
-    PriceJson {
-        provider: price.provider().to_owned(),
-        model: price.model().to_owned(),
-        from: price.from().map(|day| day.to_string()),
-        until: price.until().map(|day| day.to_string()),
-        file,
-        line,
-        rates: rates_json(price.rates()),
-    }
-}
-
-fn rates_json(rates: &Rates) -> Vec<RateJson> {
-    let rates = rates.iter().map(|(kind, rate)| RateJson {
-        kind: kind.name(),
-        usd: rate.base(),
-        above: rate
-            .tiers()
-            .map(|(tokens, usd)| TierJson { tokens, usd })
-            .collect(),
+    let own = prices.own().iter().map(|own| {
+        let place = json!({"file": own.path, "line": own.line});
+        price_json(
+            &own.provider,
+            &own.model,
+            (own.from, own.until),
+            &own.rates,
+            place,
+        )
     });
-    rates.collect()
+    let found = price.map(|price| {
+        let place = match price.source() {
+            PriceSource::Settings { path, line } => json!({"file": path, "line": line}),
+            _ => json!({"file": null, "line": null}),
+        };
+        let period = (price.from(), price.until());
+        price_json(price.provider(), price.model(), period, price.rates(), place)
+    });
+    json!({
+        "release": {
+            "package": release.package,
+            "version": release.version,
+            "made": release.made.to_string(),
+            "age_days": today.days_since(release.made),
+            "providers": release.providers,
+            "models": release.models,
+        },
+        "own": own.collect::<Vec<_>>(),
+        "price": found,
+    })
+}
+
+fn price_json(
+    provider: &str,
+    model: &str,
+    (from, until): (Option<Day>, Option<Day>),
+    rates: &Rates,
+    mut place: Value,
+) -> Value {
+    let day = |day: Option<Day>| day.map(|day| day.to_string());
+    let rates = rates.iter().map(|(kind, rate)| {
+        let above = rate
+            .tiers()
+            .map(|(tokens, usd)| json!({"tokens": tokens, "usd": usd}));
+        json!({"kind": kind.name(), "usd": rate.base(), "above": above.collect::<Vec<_>>()})
+    });
+    let mut price = json!({
+        "provider": provider, "model": model, "from": day(from), "until": day(until),
+        "rates": rates.collect::<Vec<_>>(),
+    });
+    if let (Some(price), Some(place)) = (price.as_object_mut(), place.as_object_mut()) {
+        price.append(place);
+    }
+    price
 }
 
 /// The table of the release and the prices of the settings.

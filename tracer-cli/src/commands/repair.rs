@@ -1,6 +1,6 @@
 //! `tracer repair`: completes a run whose process died, so that it is a valid run again.
 
-use serde::Serialize;
+use serde_json::json;
 use tracer_sdk::maintenance::{self, MaintenanceError, Repair};
 
 use super::not_changed;
@@ -24,25 +24,6 @@ pub struct Args {
     dry_run: bool,
 }
 
-/// Result of a repair, or of its dry run.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct RepairReport {
-    /// The run.
-    trace_id: String,
-    /// Whether the run was changed.
-    repaired: bool,
-    /// Bytes of a torn last line that were cut off, or would be.
-    cut_bytes: Option<u64>,
-    /// Open spans that were ended, or would be.
-    spans_added: usize,
-    /// Status set by the repair; null when the run had already ended.
-    #[cfg_attr(test, schemars(extend("enum" = ["ok", "error", null])))]
-    status: Option<&'static str>,
-    /// End time set by the repair.
-    ended_at: Option<String>,
-}
-
 /// Repairs a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
@@ -63,14 +44,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     };
     if session.is_json() {
         let completion = repair.as_ref().and_then(|repair| repair.completion.as_ref());
-        session.ui.json(&RepairReport {
-            trace_id: directory.trace_id.to_string(),
-            repaired: repair.is_some() && !args.dry_run,
-            cut_bytes: repair.as_ref().and_then(|repair| repair.cut),
-            spans_added: completion.map_or(0, |completion| completion.spans.len()),
-            status: completion.map(|completion| completion.status.as_str()),
-            ended_at: completion.map(|completion| completion.ended_at.text().to_owned()),
-        })?;
+        session.ui.json(&json!({
+            "trace_id": directory.trace_id,
+            "repaired": repair.is_some() && !args.dry_run,
+            "cut_bytes": repair.as_ref().and_then(|repair| repair.cut),
+            "spans_added": completion.map_or(0, |completion| completion.spans.len()),
+            "status": completion.map(|completion| completion.status.as_str()),
+            "ended_at": completion.map(|completion| completion.ended_at.text()),
+        }))?;
         return Ok(CommandOutcome::Done);
     }
     let Some(repair) = repair else {

@@ -60,20 +60,17 @@ pub struct Args {
 
 /// A line of `tracer search --json`.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub(crate) enum SearchLine<'a> {
     /// A hit.
     Hit {
         /// The version of the trace format.
-        #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
         spec_version: &'static str,
         /// The run.
         trace_id: TraceId,
         /// Its label.
         run_name: Option<&'a str>,
         /// Its status, in the words of `tracer list`.
-        #[cfg_attr(test, schemars(schema_with = "tracer_insight::run_entry::any_run_status"))]
         run_status: &'static str,
         /// The number of the step, as `tracer show` has it.
         step: usize,
@@ -94,7 +91,6 @@ pub(crate) enum SearchLine<'a> {
     /// With `--count`.
     Count {
         /// The version of the trace format.
-        #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
         spec_version: &'static str,
         /// Number of hits.
         hits: usize,
@@ -107,7 +103,6 @@ pub(crate) enum SearchLine<'a> {
 
 /// The number of a hit that hits are sorted by.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SortedBy {
     /// US dollars.

@@ -59,10 +59,8 @@ fn grouping_parser() -> impl TypedValueParser<Value = Grouping> {
 
 /// `tracer stats --json`.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StatsReport<'a> {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     /// The query, as it is understood; empty for all runs.
     query: String,

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
-use tracer_sdk::format::{Problem, RecordedStatus, SPEC_VERSION, TraceId};
+use serde_json::json;
+use tracer_sdk::format::{Problem, RecordedStatus, SPEC_VERSION};
 use tracer_sdk::read::{self, SelectError, ValidationReport};
 
 use crate::error::CliError;
@@ -27,26 +27,6 @@ pub struct Args {
     strict: bool,
 }
 
-/// Result of the validation (decisions, section 11).
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct TraceValidation<'a> {
-    /// Whether the run has no problem; warnings count only with `--strict`.
-    valid: bool,
-    /// Trace ID, if it can be read.
-    trace_id: Option<TraceId>,
-    /// Declared version; null for a legacy run.
-    spec_version: Option<&'a str>,
-    /// Recorded status, if it can be read.
-    status: Option<RecordedStatus>,
-    /// Number of readable spans; null when there is no span log.
-    span_count: Option<u64>,
-    /// Problems: `meta.json` first, then by line.
-    diagnostics: &'a [Problem],
-    /// Values that can be read but disagree.
-    warnings: &'a [Problem],
-}
-
 /// Validates a run directory.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let path = args.directory(session)?;
@@ -55,15 +35,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     progress.end(&mut session.ui);
     let report = if args.strict { report.strict() } else { report };
     if session.is_json() {
-        session.ui.json(&TraceValidation {
-            valid: report.is_valid(),
-            trace_id: report.trace_id,
-            spec_version: report.spec_version.as_deref(),
-            status: report.status,
-            span_count: report.span_count,
-            diagnostics: &report.problems,
-            warnings: &report.warnings,
-        })?;
+        session.ui.json(&json!({
+            "valid": report.is_valid(),
+            "trace_id": report.trace_id,
+            "spec_version": report.spec_version,
+            "status": report.status,
+            "span_count": report.span_count,
+            "diagnostics": report.problems,
+            "warnings": report.warnings,
+        }))?;
     } else if report.is_input() {
         let what = format!("failed to read a run from `{}`", shown(&args.path));
         return Err(CliError::input(what)

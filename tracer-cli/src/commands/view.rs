@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde_json::json;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::SelectError;
 
@@ -41,22 +41,6 @@ pub struct Args {
     /// Serve the page's files from this folder, while the page is developed
     #[arg(long, value_name = "DIR", hide = true)]
     page_files: Option<PathBuf>,
-}
-
-/// Address of the viewer, for programs.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Serving {
-    /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-    spec_version: &'static str,
-    /// Run that the address shows; null when there is none yet.
-    run_id: Option<TraceId>,
-    /// The address to open.
-    url: String,
-    /// Always `serving`.
-    #[cfg_attr(test, schemars(extend("const" = "serving")))]
-    status: &'static str,
 }
 
 /// Serves until Ctrl-C.
@@ -139,12 +123,9 @@ fn print_address(
     session: &mut Session,
 ) -> Result<(), CliError> {
     if session.is_json() {
-        session.ui.json(&Serving {
-            spec_version: SPEC_VERSION,
-            run_id,
-            url: url.to_owned(),
-            status: "serving",
-        })?;
+        session.ui.json(&json!({
+            "spec_version": SPEC_VERSION, "run_id": run_id, "url": url, "status": "serving",
+        }))?;
     } else {
         session.ui.plain(&format!("tracer view: {url}"))?;
     }

@@ -3,7 +3,6 @@
 use std::fs;
 
 use crate::sandbox::{Outcome, Sandbox};
-use crate::schemas::keeps_to;
 
 /// The outcome of `tracer prices` where the project has this settings file.
 fn prices_with(settings: &str, arguments: &[&str]) -> Outcome {
@@ -37,7 +36,6 @@ fn a_models_price_names_its_source() {
 
 #[test]
 fn without_a_model_the_sources_are_shown() {
-    keeps_to("prices", &Sandbox::new().tracer(&["prices", "--json"]).json());
     let outcome = prices_with(
         "[prices.local.\"llama4*\"]\ninput = 0\noutput = 0.5\nuntil = 2027-01-01\n",
         &[],

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 /// One reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Cause {
     /// A stable word for it, such as `recording_off`.
     pub(crate) code: &'static str,

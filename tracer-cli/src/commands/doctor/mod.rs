@@ -27,7 +27,6 @@ pub struct Args {
 
 /// Result of the examination.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DoctorReport {
     /// Whether no cause was found.
     healthy: bool,

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde_json::json;
 use tracer_capture::proxy::{self, ProxyAddress, RunGrouping};
 use tracer_capture::record::Inherited;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
@@ -88,54 +88,6 @@ fn parse_token(text: &str) -> Result<String, String> {
         .ok_or_else(|| "use ASCII letters, digits and the signs - _ . ~".to_owned())
 }
 
-/// A line of `tracer receive --json`.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "event", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "a line is made, printed and dropped")]
-pub(crate) enum ReceiveLine<'a> {
-    /// The first line: it listens.
-    Receiving {
-        /// The version of the trace format.
-        #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-        spec_version: &'static str,
-        /// The base address of OTLP/HTTP.
-        http_endpoint: String,
-        /// The address of OTLP/gRPC; null without one.
-        grpc_endpoint: Option<String>,
-        /// What senders have to give; null when they need none.
-        token: Option<&'a str>,
-        /// The shell commands that set the variables of a program to record.
-        exports: &'a [String],
-    },
-    /// A run was completed, or again after late spans.
-    Completed {
-        /// The run, as `tracer list --json` has it.
-        run: RunEntry<'a>,
-    },
-    /// The last line: what was done.
-    Ended {
-        /// Runs that were begun.
-        runs: u64,
-        /// Spans that were written.
-        spans: u64,
-        /// Spans that had arrived before.
-        duplicates: u64,
-        /// Spans and log records that can never be taken.
-        rejected: u64,
-        /// Spans with the ID of another one that differs from them; they were left out.
-        differing: u64,
-        /// Values that were not as OTLP writes them, and were repaired or left out.
-        repaired: u64,
-        /// Traces without a model call, a tool call or an agent.
-        ignored_traces: u64,
-        /// Log records that say nothing about an agent.
-        ignored_logs: u64,
-        /// Requests that were refused.
-        refused_requests: u64,
-    },
-}
-
 /// Receives until Ctrl-C.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let inherited = Inherited::of_process();
@@ -213,13 +165,14 @@ fn announce(
 ) -> Result<(), CliError> {
     let exports = receiver.exports(inherited);
     if session.is_json() {
-        session.ui.json(&ReceiveLine::Receiving {
-            spec_version: SPEC_VERSION,
-            http_endpoint: receiver.endpoint(),
-            grpc_endpoint: receiver.grpc_endpoint(),
-            token: receiver.token(),
-            exports: &exports,
-        })?;
+        session.ui.json(&json!({
+            "event": "receiving",
+            "spec_version": SPEC_VERSION,
+            "http_endpoint": receiver.endpoint(),
+            "grpc_endpoint": receiver.grpc_endpoint(),
+            "token": receiver.token(),
+            "exports": exports,
+        }))?;
         return session.ui.flush();
     }
     let place = path_below_home(&session.data_dir()?);
@@ -264,7 +217,7 @@ fn completed(
         session.ui.clear_status();
         session.ui.lines(&[row(&run, prices)])?;
     } else if let Some(run) = RunEntry::of(&run) {
-        session.ui.json(&ReceiveLine::Completed { run })?;
+        session.ui.json(&json!({"event": "completed", "run": run}))?;
     }
     session.ui.flush()
 }
@@ -319,17 +272,18 @@ fn show_status(receiver: &RunningReceiver, shown: &mut Option<String>, session: 
 fn ended(received: &Received, session: &mut Session) -> Result<(), CliError> {
     let collected = &received.collected;
     if session.is_json() {
-        session.ui.json(&ReceiveLine::Ended {
-            runs: collected.started_runs,
-            spans: collected.spans,
-            duplicates: collected.duplicates,
-            rejected: collected.rejected,
-            differing: collected.differing,
-            repaired: collected.repaired,
-            ignored_traces: collected.ignored_traces,
-            ignored_logs: collected.ignored_logs,
-            refused_requests: received.served.refused_requests,
-        })?;
+        session.ui.json(&json!({
+            "event": "ended",
+            "runs": collected.started_runs,
+            "spans": collected.spans,
+            "duplicates": collected.duplicates,
+            "rejected": collected.rejected,
+            "differing": collected.differing,
+            "repaired": collected.repaired,
+            "ignored_traces": collected.ignored_traces,
+            "ignored_logs": collected.ignored_logs,
+            "refused_requests": received.served.refused_requests,
+        }))?;
         return session.ui.flush();
     }
     session.ui.say(received.sentence());

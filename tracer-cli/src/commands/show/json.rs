@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use serde::Serialize;
-use tracer_sdk::format::{EventType, Record, RecordedStatus, SpanId, StoredTime};
+use serde_json::{Value, json};
+use tracer_sdk::format::{Record, RecordedStatus};
 use tracer_sdk::read::{RecordError, StartedSpan};
 
 use super::OpenedRun;
@@ -16,53 +16,14 @@ use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
 
 /// A call that has not ended, or had not when the process died.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct CallUnderWay<'a> {
-    span_id: SpanId,
-    parent_span_id: Option<SpanId>,
-    event_type: EventType,
-    name: &'a str,
-    start_time: &'a StoredTime,
-}
-
-impl<'a> CallUnderWay<'a> {
-    fn of(started: &'a StartedSpan) -> Self {
-        Self {
-            span_id: started.span_id,
-            parent_span_id: started.parent_span_id,
-            event_type: started.event_type,
-            name: &started.name,
-            start_time: &started.start_time,
-        }
-    }
-}
-
-/// One run: metadata, records, calls in flight and problems.
-#[cfg(test)]
-#[derive(schemars::JsonSchema)]
-#[expect(dead_code, reason = "only the shape is wanted")]
-pub(crate) struct ShownRun<'a> {
-    /// The version of the trace format.
-    #[schemars(schema_with = "tracer_insight::schema::spec_version")]
-    spec_version: &'a str,
-    /// `running`, `ok` or `error` as in the metadata; `interrupted` when the process is gone; null when the metadata
-    /// cannot be read.
-    #[schemars(extend("enum" = ["running", "ok", "error", "interrupted", null]))]
-    status: Option<&'a str>,
-    /// The status of the run, in the words that every list uses.
-    #[schemars(schema_with = "tracer_insight::run_entry::any_run_status")]
-    run_status: &'a str,
-    /// Its tags.
-    tags: BTreeMap<String, String>,
-    /// The metadata, when it can be read.
-    run: Option<tracer_sdk::format::RunMeta>,
-    /// The records that match.
-    events: Vec<Record>,
-    /// Calls that have not ended, or had not when the process died.
-    in_flight: Vec<CallUnderWay<'a>>,
-    /// Parts of the run that cannot be read.
-    problems: Vec<tracer_sdk::format::Problem>,
+fn call_in_flight(started: &StartedSpan) -> Value {
+    json!({
+        "span_id": started.span_id,
+        "parent_span_id": started.parent_span_id,
+        "event_type": started.event_type,
+        "name": started.name,
+        "start_time": started.start_time,
+    })
 }
 
 /// Writes the run; with a step or a filter, `events` has only the records that match.
@@ -117,7 +78,7 @@ fn write_document(
             .filter(|record| filter.is_empty() || filter.passes(record));
         document.list("events", records)?;
     }
-    document.list("in_flight", run.in_flight.iter().map(CallUnderWay::of))?;
+    document.list("in_flight", run.in_flight.iter().map(call_in_flight))?;
     document.list("problems", &run.problems)?;
     document.end()
 }

@@ -2,7 +2,7 @@
 
 mod follow;
 mod for_llm;
-pub(crate) mod json;
+mod json;
 mod page;
 mod views;
 
