@@ -203,7 +203,7 @@ pub fn foreign_baseline(baseline: &Baseline, path: &str, agent: &str) -> InputEr
         named(agent)
     ))
     .with_hint("take the baseline of this agent, or make one: tracer baseline --from-report FILE")
-    .with_hint("or say that it is meant: --force")
+    .with_hint("or pass --force")
 }
 
 /// Refuses, where runs have no name, a baseline of another program; the program is known before the first trial.
@@ -223,7 +223,7 @@ pub fn refuse_baseline_of_another_program(
             named(&known),
             named(&this)
         ))
-        .with_hint("take the baseline of this program, or say that it is meant: --force")),
+        .with_hint("take the baseline of this program, or pass --force")),
         _ => Ok(()),
     }
 }

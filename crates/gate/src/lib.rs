@@ -32,7 +32,8 @@ mod verdict;
 pub mod words;
 
 pub use baseline::{
-    Acceptance, BASELINES_FOLDER, Baseline, BaselineError, BaselineTrial, EnvironmentFingerprint, usual_path,
+    Acceptance, BASELINES_FOLDER, Baseline, BaselineError, BaselineTrial, Demanded, EnvironmentFingerprint,
+    usual_path,
 };
 pub use decide::Gate;
 pub use independence::Independence;

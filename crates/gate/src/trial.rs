@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use tracer_insight::profile::{Bounds, Metric, MissingSpans, RunProfile};
+use tracer_insight::profile::{Bounds, Metric, MetricUnit, MissingSpans, RunProfile};
 
 /// One trial: a process that should have left one completed run (gate, sections 1 and 3).
 ///
@@ -135,7 +135,7 @@ impl Trial {
     #[must_use]
     pub(crate) fn bounds(&self, metric: &Metric) -> Option<Bounds> {
         let run = self.metrics.as_ref()?;
-        if *metric == Metric::LatencyMs && self.outlived_by().is_some() {
+        if metric.unit() == MetricUnit::Milliseconds && self.outlived_by().is_some() {
             return None;
         }
         run.bounds(metric)

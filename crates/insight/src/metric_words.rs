@@ -2,6 +2,7 @@
 
 use tracer_sdk::format::Usd;
 
+use crate::profile::{METRICS, Metric, MetricUnit};
 use crate::units;
 
 /// What is said of a value that nobody knows.
@@ -9,20 +10,13 @@ pub const UNKNOWN: &str = "unknown";
 
 /// What people call the metric; of a metric of one tool the name as it is.
 pub fn label(metric: &str) -> &str {
+    if let Some(spec) = METRICS.iter().find(|spec| spec.name == metric) {
+        return spec.label;
+    }
     match metric {
-        "step_count" => "steps",
-        "tool_call_count" => "tool calls",
-        "llm_call_count" => "model calls",
-        "cost_tokens" => "tokens",
-        "cost_usd" => "cost",
         "cached_tokens" => "cached tokens",
         "cache_write_tokens" => "tokens written to the cache",
         "reasoning_tokens" => "tokens for reasoning",
-        "latency_ms" => "duration",
-        "error_count" => "errors",
-        "failed_call_count" => "failed calls",
-        "not_run_call_count" => "calls asked for, not run",
-        "loop_warning_count" => "loop warnings",
         "repeated_calls" => "repeated calls",
         "guardrail_stops" => "guardrail stops",
         other => other,
@@ -43,13 +37,12 @@ pub fn value(metric: &str, value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else {
         return UNKNOWN.to_owned();
     };
-    if metric == "latency_ms" && value >= 0.0 {
-        return units::duration(whole(value * 1_000.0));
+    let unit = Metric::from_name(metric).map_or(MetricUnit::Count, |metric| metric.unit());
+    match unit {
+        MetricUnit::Milliseconds if value >= 0.0 => units::duration(whole(value * 1_000.0)),
+        MetricUnit::Dollars if value >= 0.0 => Usd::from_dollars(value).to_string(),
+        _ => plain(value),
     }
-    if metric == "cost_usd" && value >= 0.0 {
-        return Usd::from_dollars(value).to_string();
-    }
-    plain(value)
 }
 
 /// The number with at most three decimals.

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tracer_gate::{Acceptance, Baseline};
+use tracer_gate::{Acceptance, Baseline, Demanded};
 
 use crate::error::CliError;
-use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
+use crate::gate::sample::{self, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
@@ -49,15 +49,16 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let old = files::baseline(&args.baseline)?;
     // A change is accepted because a gate failed on it, so a failed report is allowed here; the baseline stores that it failed.
-    let allowed = AllowedOutcomes {
-        failed_report: true,
-        failed_run: args.force,
+    let demanded = if args.force {
+        Demanded::Nothing
+    } else {
+        Demanded::Whole
     };
     let pending =
         Some(pending_file(&args.baseline)).filter(|path| args.sample.is_default() && files::is_there(path));
     let new = match &pending {
         Some(path) => files::baseline(path)?.baseline,
-        None => sample::take(&args.sample, allowed, session)?,
+        None => sample::take(&args.sample, demanded, session)?,
     };
     if let Some((baseline_agent, agent)) = old.baseline.agent.as_ref().zip(new.agent.as_ref())
         && baseline_agent != agent

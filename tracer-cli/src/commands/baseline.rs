@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::error::CliError;
-use crate::gate::sample::{self, AllowedOutcomes, SampleArgs};
+use crate::gate::sample::{self, SampleArgs};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::{Session, quoted};
-use tracer_gate;
+use tracer_gate::Demanded;
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
 
@@ -30,11 +30,12 @@ pub struct Args {
 /// Writes a baseline.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     session.use_store()?;
-    let allowed = AllowedOutcomes {
-        failed_report: args.force,
-        failed_run: args.force,
+    let demanded = if args.force {
+        Demanded::Nothing
+    } else {
+        Demanded::Pass
     };
-    let baseline = sample::take(&args.sample, allowed, session)?;
+    let baseline = sample::take(&args.sample, demanded, session)?;
     let content = baseline.to_json();
     let path = if let Some(path) = &args.out {
         output_file::write_new(path, args.force, content.as_bytes())?;

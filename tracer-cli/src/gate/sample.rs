@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tracer_gate::Baseline;
+use tracer_gate::{Baseline, Demanded};
 use tracer_sdk::format::RecordedStatus;
 
 use super::stored_run;
@@ -30,30 +30,21 @@ impl SampleArgs {
     }
 }
 
-/// What a sample is taken from although it did not go well.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AllowedOutcomes {
-    /// The report of a gate that did not pass.
-    pub(crate) failed_report: bool,
-    /// A run that ended with an error.
-    pub(crate) failed_run: bool,
-}
-
 /// A baseline of the sample.
 pub(crate) fn take(
     args: &SampleArgs,
-    allowed: AllowedOutcomes,
+    demanded: Demanded,
     session: &mut Session,
 ) -> Result<Baseline, CliError> {
     match &args.from_report {
-        Some(path) => of_report(path, allowed.failed_report),
-        None => of_run(args.run_id.as_deref(), allowed.failed_run, session),
+        Some(path) => of_report(path, demanded),
+        None => of_run(args.run_id.as_deref(), demanded == Demanded::Nothing, session),
     }
 }
 
-fn of_report(path: &Path, force: bool) -> Result<Baseline, CliError> {
+fn of_report(path: &Path, demanded: Demanded) -> Result<Baseline, CliError> {
     let bytes = files::report(path)?;
-    Baseline::of_report(&bytes, &now().to_string(), force).map_err(|error| {
+    Baseline::of_report(&bytes, &now().to_string(), demanded).map_err(|error| {
         CliError::input(format!(
             "the report {} makes no baseline: {error}",
             path.display()

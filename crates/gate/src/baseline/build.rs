@@ -10,6 +10,17 @@ use tracer_insight::profile::{Metric, RunProfile, agent_of};
 use tracer_insight::signature::Signature;
 use tracer_sdk::format::{RecordedStatus, Timestamp};
 
+/// What a sample needs to make a baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demanded {
+    /// The gate passed, and no span is missing.
+    Pass,
+    /// No span is missing.
+    Whole,
+    /// Nothing: it was forced.
+    Nothing,
+}
+
 impl Baseline {
     /// A baseline of one run, made at `created_at`.
     ///
@@ -53,29 +64,29 @@ impl Baseline {
         (!trials.is_empty()).then(|| assemble(trials, created_at).sealed())
     }
 
-    /// A baseline of all the trials of a gate, from the text of its report. `force` accepts a report that did not pass,
-    /// or misses spans, and the baseline records that.
+    /// A baseline of all the trials of a gate, from the text of its report. What `demanded` lets pass, the baseline
+    /// records.
     ///
     /// ```
-    /// use tracer_gate::Baseline;
+    /// use tracer_gate::{Baseline, Demanded};
     ///
-    /// let error = Baseline::of_report(b"{}", "2026-01-01T00:00:00.000Z", false).unwrap_err();
+    /// let error = Baseline::of_report(b"{}", "2026-01-01T00:00:00.000Z", Demanded::Pass).unwrap_err();
     /// assert_eq!(error.to_string(), "report_version is missing");
     /// ```
     ///
     /// # Errors
     ///
     /// [`BaselineError`] when it is not the unedited report of a whole, passing sample.
-    pub fn of_report(report: &[u8], created_at: &str, force: bool) -> Result<Self, BaselineError> {
+    pub fn of_report(report: &[u8], created_at: &str, demanded: Demanded) -> Result<Self, BaselineError> {
         let sample = ReportedSample::parse(report)?;
         let has_failed = sample.verdict != Verdict::Pass;
-        if has_failed && !force {
+        if has_failed && demanded == Demanded::Pass {
             return Err(BaselineError::not_passed(format!(
                 "verdict: the gate of this report did not pass, it is {}",
                 sample.verdict.as_str()
             )));
         }
-        if let Some(missing) = sample.missing.as_ref().filter(|_| !force) {
+        if let Some(missing) = sample.missing.as_ref().filter(|_| demanded != Demanded::Nothing) {
             return Err(BaselineError::not_passed(missing));
         }
         let mut baseline = assemble(sample.trials, created_at);
@@ -116,10 +127,8 @@ impl Baseline {
             }
             values
         };
-        let mut numbers = Metric::RECORDED
-            .iter()
-            .filter(|metric| !matches!(metric, Metric::LatencyMs | Metric::CostUsd));
-        ways(self) == ways(other) && numbers.all(|metric| sorted(self, metric) == sorted(other, metric))
+        let mut numbers = Metric::recorded().filter(|metric| metric.unit().is_behaviour());
+        ways(self) == ways(other) && numbers.all(|metric| sorted(self, &metric) == sorted(other, &metric))
     }
 
     /// The baseline with its acceptance, which its digest covers.
@@ -150,8 +159,7 @@ impl Baseline {
 
 impl From<&RunProfile> for SampledTrial {
     fn from(run: &RunProfile) -> Self {
-        let metrics = Metric::RECORDED.iter();
-        let metrics = metrics.filter_map(|metric| Some((metric.to_string(), run.value(metric)?)));
+        let metrics = Metric::recorded().filter_map(|metric| Some((metric.to_string(), run.value(&metric)?)));
         Self {
             trial: BaselineTrial {
                 run_id: run.trace_id.to_string(),

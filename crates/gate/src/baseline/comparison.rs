@@ -42,11 +42,11 @@ impl Baseline {
 }
 
 fn medians(baseline: &Baseline) -> BTreeMap<String, f64> {
-    let known = |metric: &Metric| {
-        let median = aggregate(&baseline.sample(metric)?, Aggregate::Median)?;
+    let known = |metric: Metric| {
+        let median = aggregate(&baseline.sample(&metric)?, Aggregate::Median)?;
         Some((metric.to_string(), median))
     };
-    Metric::RECORDED.iter().filter_map(known).collect()
+    Metric::recorded().filter_map(known).collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod report;
 mod usual_path;
 
 pub use acceptance::Acceptance;
+pub use build::Demanded;
 pub use error::BaselineError;
 #[cfg(feature = "testing")]
 pub(crate) use usual_path::path_of;
@@ -32,7 +33,7 @@ use tracer_insight::signature::Signature;
 ///
 /// let run = capture(|| tracer_sdk::tool_call("search").record());
 /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
-/// assert_eq!(baseline.sample(&Metric::ToolCallCount), Some(vec![1.0]));
+/// assert_eq!(baseline.sample(&Metric::from_name("tool_call_count").unwrap()), Some(vec![1.0]));
 /// assert_eq!(Baseline::parse(baseline.to_json().as_bytes())?, baseline);
 /// # Ok::<(), tracer_gate::BaselineError>(())
 /// ```
@@ -140,7 +141,7 @@ impl Baseline {
                     called.iter().filter(|called| *called == tool).count() as u64
                 ))
             }
-            _ => trial.metrics.get(&name).copied(),
+            Metric::Recorded(_) => trial.metrics.get(&name).copied(),
         };
         self.trials.iter().map(value).collect()
     }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Demanded;
 use tracer_insight::profile::MissingSpans;
 use tracer_insight::testing::{letters, metrics, metrics_of_vector, recorded, run_of, run_with};
 use tracer_sdk::format::Timestamp;
@@ -77,7 +78,7 @@ fn a_version_is_a_number_however_written() {
     let report = own_report().to_string();
     let report = report.replace("\"report_version\":3", "\"report_version\":3.0");
     assert!(report.contains("3.0"), "{report}");
-    assert!(Baseline::of_report(report.as_bytes(), NOW, false).is_ok());
+    assert!(Baseline::of_report(report.as_bytes(), NOW, Demanded::Pass).is_ok());
 }
 
 #[test]
@@ -147,8 +148,11 @@ fn a_metric_that_one_run_does_not_know_has_no_sample() {
     let tells = recorded(|| llm_call("m").usage(Usage::new(1, 2)).record());
     let silent = recorded(|| llm_call("m").record());
     let baseline = Baseline::of_runs(&[&tells, &silent], NOW).unwrap();
-    assert_eq!(baseline.sample(&Metric::LlmCallCount), Some(vec![1.0, 1.0]));
-    assert_eq!(baseline.sample(&Metric::CostTokens), None);
+    assert_eq!(
+        baseline.sample(&Metric::from_name("llm_call_count").unwrap()),
+        Some(vec![1.0, 1.0])
+    );
+    assert_eq!(baseline.sample(&Metric::from_name("cost_tokens").unwrap()), None);
     assert_eq!(Baseline::of_runs(&[], NOW), None);
 }
 
@@ -158,7 +162,7 @@ fn a_run_without_a_duration_gives_a_baseline_without_one() {
     let (mut meta, spans) = run_with(&[]);
     meta["duration_ms"] = json!(99);
     let baseline = Baseline::of_run(&metrics(&run_of(&meta, &spans)), NOW);
-    assert_eq!(baseline.sample(&Metric::LatencyMs), None);
+    assert_eq!(baseline.sample(&Metric::from_name("latency_ms").unwrap()), None);
     assert!(Baseline::parse(baseline.to_json().as_bytes()).is_ok());
 }
 
@@ -221,15 +225,18 @@ fn resealed(edit: impl FnOnce(&mut Value)) -> Value {
 
 /// The reason why a report gives no baseline, even with `force`.
 fn reason(report: &Value) -> Option<String> {
-    let baseline = Baseline::of_report(report.to_string().as_bytes(), NOW, true);
+    let baseline = Baseline::of_report(report.to_string().as_bytes(), NOW, Demanded::Nothing);
     baseline.err().map(|error| error.to_string())
 }
 
 #[test]
 fn a_report_gives_the_baseline_of_its_trials() {
-    let baseline = Baseline::of_report(own_report().to_string().as_bytes(), NOW, false).unwrap();
+    let baseline = Baseline::of_report(own_report().to_string().as_bytes(), NOW, Demanded::Pass).unwrap();
     assert_eq!(baseline.trials.len(), 2);
-    assert_eq!(baseline.sample(&Metric::ToolCallCount), Some(vec![1.0, 1.0]));
+    assert_eq!(
+        baseline.sample(&Metric::from_name("tool_call_count").unwrap()),
+        Some(vec![1.0, 1.0])
+    );
     assert_eq!(baseline.report_verdict, Some(Verdict::Pass));
     assert_eq!(
         (baseline.agent.as_deref(), baseline.command.as_slice()),
@@ -247,9 +254,13 @@ fn a_failed_report_becomes_a_baseline_only_on_request_and_is_marked() {
             report["checks"][1]["verdict"] = json!(verdict);
         });
         let text = failed.to_string();
-        let error = Baseline::of_report(text.as_bytes(), NOW, false).unwrap_err();
+        let error = Baseline::of_report(text.as_bytes(), NOW, Demanded::Pass).unwrap_err();
         assert!(error.hint.contains("--force"), "{error}");
-        assert!(Baseline::of_report(text.as_bytes(), NOW, true).unwrap().forced);
+        assert!(
+            Baseline::of_report(text.as_bytes(), NOW, Demanded::Nothing)
+                .unwrap()
+                .forced
+        );
     }
 }
 
@@ -292,7 +303,7 @@ fn a_report_that_was_edited_is_no_source_of_a_baseline() {
     }
     // The layout of the text, and the form of a whole number, is no edit.
     let pretty = serde_json::to_string_pretty(&report).unwrap().replace("1.0", "1");
-    assert!(Baseline::of_report(pretty.as_bytes(), NOW, false).is_ok());
+    assert!(Baseline::of_report(pretty.as_bytes(), NOW, Demanded::Pass).is_ok());
 }
 
 #[test]
@@ -327,7 +338,7 @@ fn a_report_of_another_format_is_not_called_edited() {
             "report_version: 4 is not understood; 3 is",
         ),
     ] {
-        let error = Baseline::of_report(report.as_bytes(), NOW, true).unwrap_err();
+        let error = Baseline::of_report(report.as_bytes(), NOW, Demanded::Nothing).unwrap_err();
         assert_eq!(
             (error.to_string().as_str(), error.hint),
             (
@@ -343,12 +354,14 @@ fn a_trial_that_lost_spans_does_not_show_what_is_usual() {
     let lossy = resealed(|report| {
         report["trials"][1]["missing_spans"] = json!({"spans": 3, "reason": "disk full"});
     });
-    let error = Baseline::of_report(lossy.to_string().as_bytes(), NOW, false).unwrap_err();
-    assert!(
-        error.to_string().contains("3 spans of trial 2 are missing"),
-        "{error}"
-    );
-    let baseline = Baseline::of_report(lossy.to_string().as_bytes(), NOW, true).unwrap();
+    for demanded in [Demanded::Pass, Demanded::Whole] {
+        let error = Baseline::of_report(lossy.to_string().as_bytes(), NOW, demanded).unwrap_err();
+        assert!(
+            error.to_string().contains("3 spans of trial 2 are missing"),
+            "{error}"
+        );
+    }
+    let baseline = Baseline::of_report(lossy.to_string().as_bytes(), NOW, Demanded::Nothing).unwrap();
     assert!(baseline.forced && baseline.report_verdict == Some(Verdict::Pass));
     let mut run = metrics_of_vector("good");
     let forced = |run: &RunProfile| Baseline::of_ended(run, Timestamp::from_unix_microseconds(0)).forced;

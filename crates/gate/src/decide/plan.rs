@@ -263,12 +263,17 @@ impl<'a> Planner<'a, '_> {
     }
 
     fn needs_sample(&self, check: &Check, why: &str) -> PolicyMistake {
-        let message = match self.baseline {
-            None => format!("{why}, and there is no baseline"),
-            Some(_) => format!("{why}, and the baseline has no values of it"),
+        let (lacks, hint) = match self.baseline {
+            None => (
+                "there is no baseline",
+                "make one of a good run (`tracer baseline --out FILE`), and give it with --baseline FILE",
+            ),
+            Some(_) => (
+                "the baseline has no values of it",
+                "give a baseline that knows this metric with --baseline, or state a limit",
+            ),
         };
-        refused(check, message)
-            .hint("give a baseline that knows this metric with --baseline, or state a limit")
+        refused(check, format!("{why}, and {lacks}")).hint(hint)
     }
 
     /// Silence would mean that a tolerance seldom fails an agent that did not change; where nobody knows, that is said,

@@ -8,7 +8,7 @@ use crate::policy::{Invariant, Policy, Rule};
 use crate::{
     Baseline, CheckKind, CheckMode, CheckResult, Evidence, InvariantEvidence, Trial, TrialTools, Verdict,
 };
-use tracer_insight::profile::Metric;
+use tracer_insight::profile::{Metric, MetricUnit};
 
 /// Inputs of the checks of a report.
 pub(super) struct CheckRows<'a> {
@@ -82,7 +82,7 @@ impl CheckRows<'_> {
     /// shows that the cost is low enough, even where the known trials outweigh the others.
     fn is_partly_unpriced(&self, metric: &Metric) -> bool {
         let mut runs = self.trials.iter().filter_map(judged_run);
-        *metric == Metric::CostUsd && runs.any(|run| run.cost.unpriced > 0)
+        metric.unit() == MetricUnit::Dollars && runs.any(|run| run.cost.unpriced > 0)
     }
 
     /// The numbers of the trials without an outcome.

@@ -380,7 +380,7 @@ mod schema {
     use crate::CheckKind as Kind;
     use crate::policy::Policy;
     use crate::policy::metrics::{INVARIANTS, RATE, keys_of, kinds_of};
-    use tracer_insight::profile::Metric;
+    use tracer_insight::profile::METRICS;
 
     /// The schema is for editors: it leaves to the reader what depends on several keys at once.
     impl JsonSchema for Policy {
@@ -405,7 +405,9 @@ mod schema {
         let number = metric("tool_calls.x", &keys);
         generator.definitions_mut().insert("Number".to_owned(), number);
         let number = json!({"$ref": "#/$defs/Number"});
-        let numbers = Metric::RECORDED.map(|metric| (metric.to_string(), number.clone()));
+        let numbers = METRICS
+            .iter()
+            .map(|metric| (metric.name.to_owned(), number.clone()));
         let others = INVARIANTS.iter().copied().chain([RATE]);
         let others = others.map(|name| (name.to_owned(), metric(name, &keys)));
         let properties: Map<String, Value> = others.chain(numbers).collect();

@@ -1,7 +1,7 @@
 //! Table of the metrics of a policy: their kinds, and the keys of each kind.
 
 use crate::CheckKind as Kind;
-use tracer_insight::profile::Metric;
+use tracer_insight::profile::{METRICS, Metric};
 
 /// The rate of successful trials.
 pub(super) const RATE: &str = "task_pass_rate";
@@ -32,7 +32,7 @@ pub(super) fn kinds_of(metric: &str) -> &'static [Kind] {
 
 /// The names of all metrics, for a hint.
 pub(super) fn names() -> Vec<String> {
-    let numbers = Metric::RECORDED.iter().map(ToString::to_string);
+    let numbers = METRICS.iter().map(|metric| metric.name.to_owned());
     let invariants = INVARIANTS.iter().map(ToString::to_string);
     let others = [RATE.to_owned(), "tool_calls.<tool>".to_owned()];
     invariants.chain(numbers).chain(others).collect()
@@ -52,5 +52,13 @@ pub(super) const fn keys_of(metric: &str, kind: Kind) -> (&'static [&'static str
             &["direction", "threshold"],
             &["confidence", "mode", "success_predicate"],
         ),
+    }
+}
+
+#[test]
+fn the_page_of_the_policy_names_every_metric() {
+    let page = include_str!("../../../../docs/policy.md");
+    for name in names() {
+        assert!(page.contains(&format!("\n| `{name}` | ")), "{name}");
     }
 }

@@ -66,8 +66,8 @@ fn reported(
     outcomes: BTreeMap<String, Option<bool>>,
     baseline: Option<&Baseline>,
 ) -> ReportedTrial {
-    let values = Metric::RECORDED.iter().map(|metric| {
-        let value = trial.bounds(metric).and_then(Bounds::exact);
+    let values = Metric::recorded().map(|metric| {
+        let value = trial.bounds(&metric).and_then(Bounds::exact);
         (metric.to_string(), value)
     });
     let mut reported = ReportedTrial {
@@ -111,12 +111,14 @@ fn reported(
 
 /// Calls of unknown outcome, where failed calls are counted.
 fn unknown_outcomes(judgement: &Judgement, trials: &[Trial]) -> Option<String> {
-    let failed_calls = Metric::FailedCallCount.to_string();
     let unknown: u64 = trials
         .iter()
         .filter_map(|trial| Some(trial.metrics.as_ref()?.unknown_calls))
         .sum();
-    let is_checked = judgement.checks.iter().any(|check| check.name == failed_calls);
+    let is_checked = judgement
+        .checks
+        .iter()
+        .any(|check| check.name == "failed_call_count");
     (is_checked && unknown > 0).then(|| {
         let calls = tracer_insight::text::counted(unknown, "call");
         format!("{calls} of unknown outcome: not counted as failed")

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::{Baseline, FailureReason, ProcessExit, Trial, TrialFailure, Verdict};
+use crate::{Baseline, Demanded, FailureReason, ProcessExit, Trial, TrialFailure, Verdict};
 use tracer_insight::testing::{letters, metrics_of_vector, recorded};
 use tracer_sdk::llm_call;
 
@@ -45,7 +45,7 @@ fn a_report_gives_the_baseline_that_its_trials_are() {
     let trial = || Trial::of_run(1, metrics_of_vector("good"));
     let report = report_of(trial(), None, Map::new());
     let text = serde_json::to_string(&report).unwrap();
-    let baseline = Baseline::of_report(text.as_bytes(), NOW, false).unwrap();
+    let baseline = Baseline::of_report(text.as_bytes(), NOW, Demanded::Pass).unwrap();
     assert!(baseline.behaves_like(&Baseline::of_run(&metrics_of_vector("good"), NOW)));
     assert_eq!(baseline.trials[0].repeated_calls, 0);
     let again = report_of(trial(), Some(&baseline), Map::new());
@@ -109,7 +109,7 @@ fn an_environment_unlike_the_baseline_s_is_reported() {
         environment("3.12"),
     ))
     .unwrap();
-    let baseline = Baseline::of_report(text.as_bytes(), NOW, false).unwrap();
+    let baseline = Baseline::of_report(text.as_bytes(), NOW, Demanded::Pass).unwrap();
     let notices = |python| {
         report_of(
             Trial::of_run(1, letters("ab")),

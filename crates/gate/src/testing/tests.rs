@@ -77,6 +77,7 @@ fn worse_behaviour_fails_with_what_changed_and_the_command_that_accepts_it() {
 what changed:
   calls a new tool: escalate, in all 3 trials
   calls escalate up to 3 times, in all 3 trials
+  repeats up to 1 call (was 0), in all 3 trials
   steps: 2 → 6, the median, +4 (+200 %)
   tool calls: 1 → 4, the median, +3 (+300 %)
   loop warnings: 0 → 1, the median, +1 (was none)

@@ -7,32 +7,21 @@ use crate::words::phrase::Phrase;
 use crate::{Baseline, BaselineChanges, Report, ReportedTrial, Verdict};
 use tracer_insight::comparison::words as comparison;
 use tracer_insight::metric_words;
-use tracer_insight::profile::Metric;
+use tracer_insight::profile::{METRICS, Metric, MetricSpec, MetricUnit};
 use tracer_insight::text;
-
-/// The metrics in the order in which their changes are shown: time, which differs by chance alone, comes last.
-const SHOWN: [Metric; 7] = [
-    Metric::StepCount,
-    Metric::ToolCallCount,
-    Metric::LlmCallCount,
-    Metric::CostTokens,
-    Metric::ErrorCount,
-    Metric::LoopWarningCount,
-    Metric::LatencyMs,
-];
 
 /// The changes: tools first, then models and endings, then numbers.
 pub fn change_phrases(report: &Report) -> Vec<Phrase> {
-    changes_of(report, |_| true)
+    let mut reported = change_phrases_without_time(report);
+    let timed = METRICS
+        .iter()
+        .filter(|metric| metric.unit == MetricUnit::Milliseconds);
+    reported.extend(timed.filter_map(|metric| number(metric, report)));
+    reported
 }
 
-/// The changes without how long it took.
-#[cfg(feature = "testing")]
+/// The changes without how long it took, which differs by chance alone.
 pub(crate) fn change_phrases_without_time(report: &Report) -> Vec<Phrase> {
-    changes_of(report, |metric| *metric != Metric::LatencyMs)
-}
-
-fn changes_of(report: &Report, is_wanted: impl Fn(&Metric) -> bool) -> Vec<Phrase> {
     let diffs: Vec<&BaselineChanges> = report
         .trials
         .iter()
@@ -52,9 +41,8 @@ fn changes_of(report: &Report, is_wanted: impl Fn(&Metric) -> bool) -> Vec<Phras
         reported.extend(each(what, &names, diffs.len()));
     }
     reported.extend(endings(&diffs));
-    reported.extend(guardrails(&diffs));
-    let shown = SHOWN.iter().filter(|metric| is_wanted(metric));
-    reported.extend(shown.filter_map(|metric| number(&metric.to_string(), report)));
+    reported.extend(FINDINGS.iter().filter_map(|finding| worst(finding, &diffs)));
+    reported.extend(untimed().filter_map(|metric| number(metric, report)));
     reported
 }
 
@@ -63,8 +51,9 @@ pub fn count(trial: &ReportedTrial) -> String {
     let Some(diff) = &trial.changes else {
         return String::new();
     };
-    let shown = SHOWN.iter().filter(|metric| **metric != Metric::LatencyMs);
-    let numbers = shown.filter(|metric| diff.metric(&metric.to_string()).is_some());
+    let shown = untimed().map(|metric| metric.name);
+    let shown = shown.chain(FINDINGS.iter().map(|[metric, ..]| *metric));
+    let numbers = shown.filter(|metric| diff.metric(metric).is_some());
     let count = numbers.count()
         + diff.tools.added.len()
         + diff.tools.removed.len()
@@ -72,9 +61,15 @@ pub fn count(trial: &ReportedTrial) -> String {
         + usize::from(diff.tools.is_reordered)
         + diff.models.added.len()
         + diff.models.removed.len()
-        + usize::from(diff.metric(GUARDRAILS).is_some())
         + usize::from(diff.status.is_some());
     count.to_string()
+}
+
+/// The metrics but time.
+fn untimed() -> impl Iterator<Item = &'static MetricSpec> {
+    METRICS
+        .iter()
+        .filter(|metric| metric.unit != MetricUnit::Milliseconds)
 }
 
 fn tools(diffs: &[&BaselineChanges]) -> Vec<Phrase> {
@@ -126,28 +121,32 @@ fn endings(diffs: &[&BaselineChanges]) -> Vec<Phrase> {
     reported.collect()
 }
 
-/// The metric of guardrail stops in a comparison.
-const GUARDRAILS: &str = "guardrail_stops";
+/// The findings of a comparison that are no metrics: the verb, and what is counted.
+const FINDINGS: [[&str; 3]; 2] = [
+    ["guardrail_stops", "is stopped by", "guardrail"],
+    ["repeated_calls", "repeats", "call"],
+];
 
-fn guardrails(diffs: &[&BaselineChanges]) -> Option<Phrase> {
+fn worst([metric, verb, counted]: &[&str; 3], diffs: &[&BaselineChanges]) -> Option<Phrase> {
     let changed: Vec<[f64; 2]> = diffs
         .iter()
-        .filter_map(|diff| diff.metric(GUARDRAILS))
+        .filter_map(|diff| diff.metric(metric))
         .filter_map(|change| Some([change.after?, change.before?]))
         .collect();
     let [now, before] = changed
         .iter()
-        .max_by(|left, right| left[0].total_cmp(&right[0]))?;
-    let [now, before] = [now, before].map(|count| metric_words::plain(*count));
-    let guardrails = if now == "1" { "guardrail" } else { "guardrails" };
+        .max_by(|left, right| left[0].total_cmp(&right[0]))?
+        .map(metric_words::plain);
+    let plural = if now == "1" { "" } else { "s" };
     Some(Phrase::words(format!(
-        "is stopped by up to {now} {guardrails} (was {before}){}",
+        "{verb} up to {now} {counted}{plural} (was {before}){}",
         in_trials(changed.len(), diffs.len())
     )))
 }
 
 /// A number that differs from the baseline: the median of the trials beside the baseline's.
-fn number(metric: &str, report: &Report) -> Option<Phrase> {
+fn number(spec: &MetricSpec, report: &Report) -> Option<Phrase> {
+    let metric = spec.name;
     let before = report.trials.iter().find_map(|trial| {
         let change = trial.changes.as_ref()?.metric(metric)?;
         Some(change.before)
@@ -172,20 +171,20 @@ fn number(metric: &str, report: &Report) -> Option<Phrase> {
     };
     Some(Phrase::words(format!(
         "{}: {} → {}{of}, {change}{unknown}{}",
-        metric_words::label(metric),
+        spec.label,
         metric_words::value(metric, before),
         metric_words::value(metric, after),
-        not_gated(metric, report)
+        not_gated(spec, report)
     )))
 }
 
 /// Advice of a passed gate about a changed number without a check; time differs by chance alone.
-fn not_gated(metric: &str, report: &Report) -> String {
-    let is_gated = report.checks.iter().any(|check| check.name == metric);
-    if is_gated || report.verdict != Verdict::Pass || metric == Metric::LatencyMs.to_string() {
+fn not_gated(metric: &MetricSpec, report: &Report) -> String {
+    let is_gated = report.checks.iter().any(|check| check.name == metric.name);
+    if is_gated || report.verdict != Verdict::Pass || metric.unit == MetricUnit::Milliseconds {
         return String::new();
     }
-    format!("; not gated: add `{metric}`")
+    format!("; not gated: add `{}`", metric.name)
 }
 
 /// Number of trials with each name.
@@ -230,17 +229,17 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         let phrases = tools.take(MAX_TOOLS);
         reported.extend(phrases.map(|tool| Phrase::words(what).and_value(*tool)));
     }
-    for metric in &Metric::RECORDED {
-        let name = metric.to_string();
-        let of = |baseline: &Baseline| aggregate(&baseline.sample(metric)?, Aggregate::Median);
+    for spec in &METRICS {
+        let (name, metric) = (spec.name, Metric::Recorded(spec));
+        let of = |baseline: &Baseline| aggregate(&baseline.sample(&metric)?, Aggregate::Median);
         let (before, after) = (of(old), of(new));
-        let change = metric_words::change(&name, before, after);
+        let change = metric_words::change(name, before, after);
         if !change.is_empty() {
             reported.push(Phrase::words(format!(
                 "{}: {} → {}, {change}",
-                metric_words::label(&name),
-                metric_words::value(&name, before),
-                metric_words::value(&name, after)
+                spec.label,
+                metric_words::value(name, before),
+                metric_words::value(name, after)
             )));
         }
     }

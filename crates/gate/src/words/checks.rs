@@ -10,7 +10,7 @@ use crate::words::phrase::Phrase;
 use tracer_insight::line::Tone;
 use tracer_insight::metric_words;
 use tracer_insight::metric_words::percent;
-use tracer_insight::profile::Metric;
+use tracer_insight::profile::{Metric, MetricUnit};
 use tracer_insight::text;
 
 /// A longer name is cut.
@@ -322,7 +322,9 @@ fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Words {
             Some(_) => format!("{seen} ({aggregate}; {range})"),
         };
     }
-    if evidence.observed.is_none() && name == Metric::CostUsd.to_string() {
+    if evidence.observed.is_none()
+        && Metric::from_name(name).is_some_and(|metric| metric.unit() == MetricUnit::Dollars)
+    {
         let unpriced = report.trials.iter().map(|trial| trial.unpriced_calls);
         match unpriced.fold(0, u64::saturating_add) {
             0 => {}

@@ -1,7 +1,5 @@
 //! Trials in words: run, end of the process, reason of a failure.
 
-use tracer_insight::profile::Metric;
-
 use crate::{ProcessExit, Report, ReportedTrial};
 
 /// The beginning of the run's ID, or a dash where there is none.
@@ -23,8 +21,7 @@ pub fn exit(trial: &ReportedTrial) -> String {
 
 /// Checks if a table of trials needs a column of costs: one of them has a known cost.
 pub fn shows_cost(report: &Report) -> bool {
-    let name = Metric::CostUsd.to_string();
-    let cost = |trial: &ReportedTrial| trial.metrics.get(&name).copied().flatten();
+    let cost = |trial: &ReportedTrial| trial.metrics.get("cost_usd").copied().flatten();
     report
         .trials
         .iter()

@@ -39,9 +39,7 @@ impl Comparison {
     /// ```
     #[must_use]
     pub fn of_runs(before: &RunProfile, after: &RunProfile) -> Self {
-        let metrics = Metric::RECORDED
-            .iter()
-            .map(|metric| change(metric, before.value(metric), after));
+        let metrics = Metric::recorded().map(|metric| change(&metric, before.value(&metric), after));
         let stops = before.guardrail_stops.len() as u64;
         let findings = findings(stops, before.repeated_calls(), after);
         let side = side_of(before);
@@ -102,9 +100,8 @@ impl Comparison {
             .iter()
             .find(|signature| ***signature == after.signature);
         let reference = same.copied().unwrap_or(&usual.first);
-        let metrics = Metric::RECORDED
-            .iter()
-            .map(|metric| change(metric, usual.values.get(&metric.to_string()).copied(), after));
+        let metrics = Metric::recorded()
+            .map(|metric| change(&metric, usual.values.get(&metric.to_string()).copied(), after));
         let metrics = metrics.chain(findings(usual.guardrail_stops, usual.repeated_calls, after));
         let metrics = metrics.collect();
         let side = Side {
@@ -229,8 +226,7 @@ fn build(
 
 /// How long it took is no behaviour, nor what it cost, which follows from prices and tokens, nor of what kinds its tokens were, whose sum is compared.
 fn is_no_behaviour(change: &MetricChange) -> bool {
-    change.metric == Metric::LatencyMs.to_string()
-        || change.metric == Metric::CostUsd.to_string()
+    Metric::from_name(&change.metric).is_some_and(|metric| !metric.unit().is_behaviour())
         || TOKEN_SHARES.iter().any(|(name, _)| change.metric == *name)
 }
 

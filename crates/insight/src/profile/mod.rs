@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub use crate::repeats::RepeatedCalls;
 pub use bounds::Bounds;
 pub use missing::MissingSpans;
-pub use name::Metric;
+pub use name::{METRICS, Metric, MetricSpec, MetricUnit};
 
 use tracer_sdk::format::{Counts, RecordedStatus, Timestamp, TraceId, Usage};
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
@@ -124,12 +124,12 @@ impl RunProfile {
     ///
     /// let run = capture(|| llm_call("llama-4").provider("local").usage(Usage::new(1_000, 0)).record());
     /// let profile = RunProfile::new(&run.meta, run.records);
-    /// assert_eq!(profile.value(&Metric::CostUsd), None); // the release has no price of it
+    /// assert_eq!(profile.value(&Metric::from_name("cost_usd").unwrap()), None); // the release has no price of it
     ///
     /// let text = Ok("[prices.local.llama-4]\ninput = 10\noutput = 10".to_owned());
     /// let user = Some(SettingsFile { path: "config.toml".into(), text });
     /// let (prices, _) = read_prices(&Sources { user, ..Sources::default() });
-    /// assert_eq!(profile.priced(&prices).value(&Metric::CostUsd), Some(0.01));
+    /// assert_eq!(profile.priced(&prices).value(&Metric::from_name("cost_usd").unwrap()), Some(0.01));
     /// ```
     #[must_use]
     pub fn priced(mut self, prices: &Prices) -> Self {
@@ -147,7 +147,7 @@ impl RunProfile {
     ///
     /// let run = capture(|| tracer_sdk::tool_call("search").record());
     /// let metrics = RunProfile::new(&run.meta, run.records);
-    /// assert_eq!(metrics.value(&Metric::ToolCallCount), Some(1.0));
+    /// assert_eq!(metrics.value(&Metric::from_name("tool_call_count").unwrap()), Some(1.0));
     /// assert_eq!(metrics.value(&Metric::ToolCalls("search".to_owned())), Some(1.0));
     /// ```
     #[must_use]
@@ -165,38 +165,42 @@ impl RunProfile {
     /// let mut run = capture(|| tracer_sdk::tool_call("search").record());
     /// run.meta.additional.insert("dropped".to_owned(), serde_json::json!({"spans": 2, "reason": "disk full"}));
     /// let metrics = RunProfile::new(&run.meta, run.records);
-    /// assert_eq!(metrics.bounds(&Metric::ToolCallCount), Some(Bounds { least: 1.0, most: 3.0 }));
-    /// assert_eq!(metrics.value(&Metric::ToolCallCount), None);
+    /// assert_eq!(metrics.bounds(&Metric::from_name("tool_call_count").unwrap()), Some(Bounds { least: 1.0, most: 3.0 }));
+    /// assert_eq!(metrics.value(&Metric::from_name("tool_call_count").unwrap()), None);
     /// ```
     #[must_use]
     pub fn bounds(&self, metric: &Metric) -> Option<Bounds> {
-        let seen = match metric {
-            Metric::StepCount => self.step_count,
-            Metric::ToolCallCount => self.counts.tool_calls,
-            Metric::CostTokens => self.cost_tokens?,
-            Metric::CostUsd => return Some(self.cost_bounds()),
-            Metric::LatencyMs => return Some(Bounds::exactly(as_float(self.latency_ms?))),
-            Metric::LlmCallCount => self.counts.llm_calls,
-            Metric::ErrorCount => self.counts.errors,
-            Metric::FailedCallCount => self.failed_calls,
-            Metric::NotRunCallCount => self.not_run_calls?,
-            Metric::LoopWarningCount => self.counts.loop_warnings,
+        match metric {
+            Metric::Recorded(spec) => (spec.value)(self),
             Metric::ToolCalls(tool) => {
                 let called = self.signature.tools.iter().filter(|called| *called == tool);
-                called.count() as u64 + self.possible_tools.get(tool).unwrap_or(&0)
+                self.counted(called.count() as u64 + self.possible_tools.get(tool).unwrap_or(&0))
             }
-        };
+        }
+    }
+
+    /// What was counted, and each span that is missing may add one.
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the metrics of a table that may be unknown have one type"
+    )]
+    fn counted(&self, seen: u64) -> Option<Bounds> {
+        let missing = self.missing.as_ref();
+        let more = missing.map_or(0.0, |missing| missing.spans.map_or(f64::INFINITY, as_float));
         let least = as_float(seen);
-        let more = match (&self.missing, metric) {
-            (None, _) => 0.0,
-            // A call that is missing may have used any number of tokens.
-            (Some(_), Metric::CostTokens) => f64::INFINITY,
-            (Some(missing), _) => missing.spans.map_or(f64::INFINITY, as_float),
+        let most = least + more;
+        Some(Bounds { least, most })
+    }
+
+    /// A call that is missing may have used any number of tokens.
+    fn token_bounds(&self) -> Option<Bounds> {
+        let least = as_float(self.cost_tokens?);
+        let most = if self.missing.is_some() {
+            f64::INFINITY
+        } else {
+            least
         };
-        Some(Bounds {
-            least,
-            most: least + more,
-        })
+        Some(Bounds { least, most })
     }
 
     /// What is known of the cost is its least; what is not known may be any amount.

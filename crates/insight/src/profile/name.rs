@@ -1,37 +1,100 @@
-//! The names of numeric metrics (gate-contract, section 6.3; gate, section 2).
+//! The table of numeric metrics (gate-contract, section 6.3; gate, section 2): policies, reports and words read it.
 
 use std::fmt;
 
-/// A numeric metric of a run.
+use super::{Bounds, RunProfile, as_float};
+
+/// A number of every run: what it is called, what it counts, and where it is read.
+#[derive(Debug)]
+pub struct MetricSpec {
+    /// The name in policies, reports and baselines.
+    pub name: &'static str,
+    /// The words of people.
+    pub label: &'static str,
+    /// What a value counts.
+    pub unit: MetricUnit,
+    /// The values that a run may have.
+    pub(super) value: fn(&RunProfile) -> Option<Bounds>,
+}
+
+/// What the value of a metric counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricUnit {
+    /// Things that the agent did.
+    Count,
+    /// Time, which differs by chance.
+    Milliseconds,
+    /// US dollars, which follow from prices and tokens.
+    Dollars,
+}
+
+impl MetricUnit {
+    /// Whether a change of the value shows that the agent behaves differently.
+    #[must_use]
+    pub fn is_behaviour(self) -> bool {
+        self == Self::Count
+    }
+}
+
+/// The numbers that every report and baseline holds, in the order in which they are written.
+pub static METRICS: [MetricSpec; 10] = [
+    count("step_count", "steps", |run| run.counted(run.step_count)),
+    count("tool_call_count", "tool calls", |run| {
+        run.counted(run.counts.tool_calls)
+    }),
+    count("cost_tokens", "tokens", RunProfile::token_bounds),
+    MetricSpec {
+        name: "cost_usd",
+        label: "cost",
+        unit: MetricUnit::Dollars,
+        value: |run| Some(run.cost_bounds()),
+    },
+    MetricSpec {
+        name: "latency_ms",
+        label: "duration",
+        unit: MetricUnit::Milliseconds,
+        value: |run| run.latency_ms.map(|took| Bounds::exactly(as_float(took))),
+    },
+    count("llm_call_count", "model calls", |run| {
+        run.counted(run.counts.llm_calls)
+    }),
+    count("error_count", "errors", |run| run.counted(run.counts.errors)),
+    count("failed_call_count", "failed calls", |run| {
+        run.counted(run.failed_calls)
+    }),
+    count("not_run_call_count", "calls asked for, not run", |run| {
+        run.counted(run.not_run_calls?)
+    }),
+    count("loop_warning_count", "loop warnings", |run| {
+        run.counted(run.counts.loop_warnings)
+    }),
+];
+
+const fn count(
+    name: &'static str,
+    label: &'static str,
+    value: fn(&RunProfile) -> Option<Bounds>,
+) -> MetricSpec {
+    MetricSpec {
+        name,
+        label,
+        unit: MetricUnit::Count,
+        value,
+    }
+}
+
+/// A numeric metric of a run: a row of [`METRICS`], or the calls of one tool.
 ///
 /// ```
 /// use tracer_insight::profile::Metric;
 ///
-/// assert_eq!(Metric::from_name("cost_tokens"), Some(Metric::CostTokens));
+/// assert_eq!(Metric::from_name("cost_tokens").unwrap().to_string(), "cost_tokens");
 /// assert_eq!(Metric::ToolCalls("search".to_owned()).to_string(), "tool_calls.search");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone)]
 pub enum Metric {
-    /// Records other than the start, the end and structure.
-    StepCount,
-    /// Tool calls.
-    ToolCallCount,
-    /// Tokens of all model calls.
-    CostTokens,
-    /// US dollars of all model calls.
-    CostUsd,
-    /// Milliseconds from start to end.
-    LatencyMs,
-    /// Model calls.
-    LlmCallCount,
-    /// `ERROR` records.
-    ErrorCount,
-    /// Model and tool calls that failed; those of unknown outcome are none.
-    FailedCallCount,
-    /// Tool calls that a model asked for and that never ran.
-    NotRunCallCount,
-    /// `LOOP_WARNING` records.
-    LoopWarningCount,
+    /// A number of every run.
+    Recorded(&'static MetricSpec),
     /// Calls of one tool.
     ToolCalls(String),
 }
@@ -40,59 +103,49 @@ pub enum Metric {
 const TOOL_CALLS: &str = "tool_calls.";
 
 impl Metric {
-    /// The metrics that every report and baseline holds, in the order in which they are written.
-    pub const RECORDED: [Self; 10] = [
-        Self::StepCount,
-        Self::ToolCallCount,
-        Self::CostTokens,
-        Self::CostUsd,
-        Self::LatencyMs,
-        Self::LlmCallCount,
-        Self::ErrorCount,
-        Self::FailedCallCount,
-        Self::NotRunCallCount,
-        Self::LoopWarningCount,
-    ];
+    /// The metrics of the table, in its order.
+    pub fn recorded() -> impl Iterator<Item = Self> {
+        METRICS.iter().map(Self::Recorded)
+    }
 
     /// The metric with this name, `step_count` or `tool_calls.<tool>`.
     ///
     /// ```
     /// use tracer_insight::profile::Metric;
     ///
-    /// assert_eq!(Metric::from_name("latency_ms"), Some(Metric::LatencyMs));
-    /// assert_eq!(Metric::from_name("tool_calls."), None);
+    /// assert!(Metric::from_name("latency_ms").is_some());
+    /// assert!(Metric::from_name("tool_calls.").is_none());
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let recorded = Self::RECORDED.into_iter().find(|metric| metric.word() == name);
-        recorded.or_else(|| {
+        let recorded = METRICS.iter().find(|spec| spec.name == name);
+        recorded.map(Self::Recorded).or_else(|| {
             let tool = name.strip_prefix(TOOL_CALLS).filter(|tool| !tool.is_empty())?;
             Some(Self::ToolCalls(tool.to_owned()))
         })
     }
 
-    fn word(&self) -> &str {
+    /// What a value counts.
+    #[must_use]
+    pub fn unit(&self) -> MetricUnit {
         match self {
-            Self::StepCount => "step_count",
-            Self::ToolCallCount => "tool_call_count",
-            Self::CostTokens => "cost_tokens",
-            Self::CostUsd => "cost_usd",
-            Self::LatencyMs => "latency_ms",
-            Self::LlmCallCount => "llm_call_count",
-            Self::ErrorCount => "error_count",
-            Self::FailedCallCount => "failed_call_count",
-            Self::NotRunCallCount => "not_run_call_count",
-            Self::LoopWarningCount => "loop_warning_count",
-            Self::ToolCalls(tool) => tool,
+            Self::Recorded(spec) => spec.unit,
+            Self::ToolCalls(_) => MetricUnit::Count,
         }
+    }
+}
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
     }
 }
 
 impl fmt::Display for Metric {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if matches!(self, Self::ToolCalls(_)) {
-            formatter.write_str(TOOL_CALLS)?;
+        match self {
+            Self::Recorded(spec) => formatter.write_str(spec.name),
+            Self::ToolCalls(tool) => write!(formatter, "{TOOL_CALLS}{tool}"),
         }
-        formatter.write_str(self.word())
     }
 }

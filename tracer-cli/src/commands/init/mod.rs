@@ -108,13 +108,10 @@ fn recorded_metrics(session: &Session) -> Vec<(&'static str, f64)> {
         let values: Option<Vec<f64>> = profiles.iter().map(|run| run.value(metric)).collect();
         values?.into_iter().reduce(f64::max).filter(|most| *most > 0.0)
     };
-    [
-        ("tool_call_count", Metric::ToolCallCount),
-        ("cost_tokens", Metric::CostTokens),
-    ]
-    .into_iter()
-    .filter_map(|(name, metric)| Some((name, most(&metric)?)))
-    .collect()
+    ["tool_call_count", "cost_tokens"]
+        .into_iter()
+        .filter_map(|name| Some((name, most(&Metric::from_name(name)?)?)))
+        .collect()
 }
 
 /// The policy with a metric whose lines are comments taken in, without the words that say how to do that; its limit is far above
