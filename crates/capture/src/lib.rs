@@ -6,6 +6,7 @@
 pub mod cassette;
 mod causes;
 mod content_encoding;
+pub mod doctor;
 pub mod exchange;
 mod hop_by_hop;
 mod loopback;

@@ -4,15 +4,15 @@ use serde::Serialize;
 
 /// One reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Cause {
+pub struct Cause {
     /// A stable word for it, such as `recording_off`.
-    pub(crate) code: &'static str,
+    pub code: &'static str,
     /// What was found.
-    pub(crate) message: String,
+    pub message: String,
     /// What to do.
-    pub(crate) remedy: String,
+    pub remedy: String,
     /// It was concluded from sources, and may be wrong.
-    pub(crate) is_guess: bool,
+    pub is_guess: bool,
 }
 
 impl Cause {

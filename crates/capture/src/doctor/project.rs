@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::cause::Cause;
 
 /// Largest file that is read.
@@ -26,13 +28,13 @@ pub(super) fn causes(folder: &Path) -> Vec<Cause> {
     let packages = folder
         .ancestors()
         .find_map(|folder| read(&folder.join("Cargo.lock")))
-        .map(|lock| packages(&lock))
+        .map(|lock| packages(&parse(&lock)))
         .unwrap_or_default();
     let sources = sources(&folder.join("src"));
-    of_project(&manifest, &packages, &sources)
+    of_project(&parse(&manifest), &packages, &sources)
 }
 
-fn of_project(manifest: &str, packages: &Packages, sources: &[String]) -> Vec<Cause> {
+fn of_project(manifest: &Value, packages: &Packages, sources: &[String]) -> Vec<Cause> {
     let mut causes = Vec::new();
     let has = |name: &str| packages.contains_key(name);
     let agents: Vec<&str> = ["rig", "rig-core", "genai", "adk-agent", "swiftide-agents"]
@@ -79,7 +81,7 @@ fn of_project(manifest: &str, packages: &Packages, sources: &[String]) -> Vec<Ca
 }
 
 /// Whether the layer is there, as far as the manifest and the sources show.
-fn layer(manifest: &str, packages: &Packages, sources: &[String], agents: &[&str]) -> Option<Cause> {
+fn layer(manifest: &Value, packages: &Packages, sources: &[String], agents: &[&str]) -> Option<Cause> {
     let agents = agents.join(", ");
     if !packages.contains_key("tracer-sdk") {
         return Some(Cause::new(
@@ -138,17 +140,11 @@ fn has_global_filter(source: &str) -> bool {
 }
 
 /// Levels that the build leaves out.
-fn level_features(manifest: &str) -> Vec<Cause> {
-    let line = |feature: &str| {
-        let mut lines = manifest
-            .lines()
-            .map(|line| line.split('#').next().unwrap_or_default());
-        lines.any(|line| line.contains(&format!("\"{feature}\"")))
-    };
+fn level_features(manifest: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (prefix, when) in [("max_level_", ""), ("release_max_level_", " in release builds")] {
         for level in ["off", "error", "warn", "info", "debug"] {
-            if !line(&format!("{prefix}{level}")) {
+            if !names(manifest, &format!("{prefix}{level}")) {
                 continue;
             }
             let hides_spans = ["off", "error", "warn"].contains(&level);
@@ -194,55 +190,48 @@ fn old_agent_crates(packages: &Packages) -> Vec<Cause> {
     causes
 }
 
-/// Whether a dependency of the manifest has a feature; a dependency of the workspace is believed.
-fn has_feature(manifest: &str, package: &str, feature: &str) -> bool {
-    let mut section = String::new();
-    let mut in_list = false;
-    for line in manifest.lines() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        if line.starts_with('[') && !in_list {
-            line.trim_matches(['[', ']']).clone_into(&mut section);
-            continue;
-        }
-        let names_it = section.ends_with(&format!("dependencies.{package}"))
-            || line.starts_with(&format!("{package} "))
-            || line.starts_with(&format!("{package}="))
-            || line.starts_with(&format!("{package}."));
-        if names_it && line.contains("workspace") {
-            return true;
-        }
-        if (names_it || in_list) && line.contains(&format!("\"{feature}\"")) {
-            return true;
-        }
-        in_list = (names_it || in_list) && line.matches('[').count() > line.matches(']').count()
-            || in_list && !line.contains(']');
+/// Whether a value is, or holds, the text.
+fn names(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(found) => found == text,
+        Value::Array(values) => values.iter().any(|value| names(value, text)),
+        Value::Object(values) => values.values().any(|value| names(value, text)),
+        _ => false,
     }
-    false
+}
+
+/// Whether a dependency of the manifest has a feature; a dependency of the workspace is believed.
+fn has_feature(manifest: &Value, package: &str, feature: &str) -> bool {
+    let Value::Object(tables) = manifest else {
+        return false;
+    };
+    tables.iter().any(|(name, table)| {
+        if !name.ends_with("dependencies") {
+            return has_feature(table, package, feature);
+        }
+        let dependency = &table[package];
+        dependency["workspace"] == true || names(&dependency["features"], feature)
+    })
 }
 
 /// The versions of each package.
 type Packages = BTreeMap<String, Vec<String>>;
 
-fn packages(lock: &str) -> Packages {
+fn packages(lock: &Value) -> Packages {
     let mut packages = Packages::new();
-    let value = |line: &str, key: &str| {
-        let rest = line.strip_prefix(key)?.trim().strip_prefix('=')?.trim();
-        Some(rest.trim_matches('"').to_owned())
-    };
-    let mut name = String::new();
-    for line in lock.lines() {
-        if let Some(found) = value(line, "name") {
-            name = found;
-        } else if let Some(version) = value(line, "version")
-            && !name.is_empty()
-        {
+    for package in lock["package"].as_array().into_iter().flatten() {
+        if let (Some(name), Some(version)) = (package["name"].as_str(), package["version"].as_str()) {
             packages
-                .entry(std::mem::take(&mut name))
+                .entry(name.to_owned())
                 .or_default()
-                .push(version);
+                .push(version.to_owned());
         }
     }
     packages
+}
+
+fn parse(text: &str) -> Value {
+    toml::from_str(text).unwrap_or_default()
 }
 
 /// The source files below a folder.
@@ -290,7 +279,7 @@ mod tests {
     }
 
     fn codes(manifest: &str, packages: &[(&str, &str)], source: &str) -> Vec<&'static str> {
-        let causes = of_project(manifest, &locked(packages), &[source.to_owned()]);
+        let causes = of_project(&parse(manifest), &locked(packages), &[source.to_owned()]);
         causes.iter().map(|cause| cause.code).collect()
     }
 
@@ -373,10 +362,10 @@ mod tests {
             "[dependencies]\ngenai = { version = \"0.7\", features = [\n  \"otel\",\n] }",
             "[dependencies]\ngenai.workspace = true",
         ] {
-            assert!(has_feature(manifest, "genai", "otel"), "{manifest}");
+            assert!(has_feature(&parse(manifest), "genai", "otel"), "{manifest}");
         }
         assert!(!has_feature(
-            "[dependencies]\ngenai = \"0.7\" # \"otel\"",
+            &parse("[dependencies]\ngenai = \"0.7\" # \"otel\""),
             "genai",
             "otel"
         ));
@@ -385,6 +374,6 @@ mod tests {
     #[test]
     fn a_lock_file_gives_every_version() {
         let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"a\"\nversion = \"2.0.0\"\n";
-        assert_eq!(packages(lock)["a"], ["1.0.0", "2.0.0"]);
+        assert_eq!(packages(&parse(lock))["a"], ["1.0.0", "2.0.0"]);
     }
 }

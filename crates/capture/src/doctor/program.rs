@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::process::Command;
 
 use serde::Deserialize;
 
 use super::cause::Cause;
-use crate::error::CliError;
 
 /// The variable that names the file for the layer.
 const VARIABLE: &str = "TRACER_DOCTOR";
@@ -24,24 +24,26 @@ struct LayerObservation {
     static_max_level: String,
 }
 
+/// Why a program could not be observed.
+#[derive(Debug, thiserror::Error)]
+pub enum NotObserved {
+    /// It does not start.
+    #[error("failed to start `{0}`")]
+    Start(String, #[source] io::Error),
+    /// Nothing can be written or read for its report.
+    #[error("failed to read what the program reported")]
+    Report(#[source] io::Error),
+}
+
 /// Runs the command and concludes from what its layer saw.
-pub(super) fn causes(command: &[String]) -> Result<Vec<Cause>, CliError> {
-    let Some((program, arguments)) = command.split_first() else {
-        return Ok(Vec::new());
-    };
-    let file = tempfile::NamedTempFile::new()
-        .map_err(|error| CliError::input("failed to create a temporary file").with_source(error))?;
+pub(super) fn causes(program: &str, arguments: &[String]) -> Result<Vec<Cause>, NotObserved> {
+    let file = tempfile::NamedTempFile::new().map_err(NotObserved::Report)?;
     Command::new(program)
         .args(arguments)
         .env(VARIABLE, file.path())
         .status()
-        .map_err(|error| {
-            CliError::input(format!("failed to start `{program}`"))
-                .with_source(error)
-                .with_hint("give the command as you start it: tracer doctor -- cargo run")
-        })?;
-    let report = fs::read_to_string(file.path())
-        .map_err(|error| CliError::input("failed to read what the program reported").with_source(error))?;
+        .map_err(|error| NotObserved::Start(program.to_owned(), error))?;
+    let report = fs::read_to_string(file.path()).map_err(NotObserved::Report)?;
     let observations: Vec<LayerObservation> = report
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())

@@ -5,7 +5,6 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tracer_capture::is_loopback_host;
 use tracer_insight::text::path_below_home as shown;
 use tracer_sdk::format::{RecordedStatus, TraceId};
 use tracer_sdk::read::RunStore;
@@ -13,7 +12,7 @@ use tracer_sdk::settings::{self, Config, Sources};
 
 use super::cause::Cause;
 use super::is_yes;
-use crate::session::Session;
+use crate::is_loopback_host;
 
 /// The space that a data directory needs, in bytes.
 const MIN_FREE_BYTES: u64 = 4 * 1024 * 1024;
@@ -30,8 +29,8 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    pub(super) fn current(session: &Session) -> Self {
-        let given = settings::load(&session.config()).0.data_dir;
+    pub(super) fn current(config: &Config) -> Self {
+        let given = settings::load(config).0.data_dir;
         let found = settings::load(&Config::new()).0.data_dir;
         Self {
             variables: std::env::vars_os()

@@ -1,0 +1,38 @@
+//! Why nothing, or less than expected, is recorded: the environment, the settings, the project, and a program that runs
+//! under observation.
+
+mod cause;
+mod environment;
+mod program;
+mod project;
+
+use std::path::Path;
+
+use tracer_sdk::settings::Config;
+
+pub use cause::Cause;
+pub use program::NotObserved;
+
+/// Every cause that is found in this folder by a command with these settings; with a program, also those in it.
+///
+/// # Errors
+///
+/// [`NotObserved`] when the program cannot be started, or what it reported cannot be read.
+pub fn examine(config: &Config, program: &[String]) -> Result<Vec<Cause>, NotObserved> {
+    let mut causes = environment::causes(&environment::Surroundings::current(config));
+    causes.extend(project::causes(Path::new(".")));
+    if let Some((program, arguments)) = program.split_first() {
+        // What was observed decides; what the sources suggest is no longer of interest.
+        causes.retain(|cause| !cause.is_guess);
+        causes.extend(program::causes(program, arguments)?);
+    }
+    Ok(causes)
+}
+
+/// Whether an environment variable says yes.
+fn is_yes(value: &str) -> bool {
+    matches!(
+        value.trim().to_ascii_lowercase().as_str(),
+        "1" | "true" | "yes" | "on"
+    )
+}
