@@ -16,7 +16,6 @@ mod confirmation;
 mod demo_agent;
 pub mod error;
 mod gate;
-pub mod gate_report;
 mod invocation;
 pub mod outcome;
 mod output_file;

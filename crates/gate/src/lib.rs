@@ -16,6 +16,8 @@ mod baseline;
 mod decide;
 mod digest;
 pub mod files;
+#[cfg(feature = "formats")]
+pub mod formats;
 mod independence;
 pub mod one_run;
 pub mod policy;

@@ -10,7 +10,8 @@ use crate::gate::outputs::ResultFormat;
 use crate::gate::stored_run::{self, StoredRun, unread};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
-use crate::{gate_report, terminal};
+use crate::terminal;
+use tracer_gate::formats;
 
 /// Changed calls whose argument differences are shown.
 const MAX_COMPARED_CALLS: usize = 200;
@@ -80,6 +81,6 @@ fn show(comparison: &Comparison, format: ResultFormat, session: &mut Session) ->
         ResultFormat::Json => session.ui.json(comparison),
         ResultFormat::Markdown => session
             .ui
-            .plain(gate_report::comparison::document(comparison).trim_end()),
+            .plain(formats::comparison::document(comparison).trim_end()),
     }
 }

@@ -9,14 +9,14 @@ use tracer_gate::policy::{OnInconclusive, Overrides, Policy};
 use tracer_gate::{InputFile, Report, Verdict as GateVerdict};
 
 use crate::error::{CliError, ErrorKind};
-use crate::gate_report::annotations;
-use crate::gate_report::annotations::Annotation;
-use crate::gate_report::next;
-use crate::gate_report::{junit, markdown};
 use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
 use crate::terminal::gate_report;
+use tracer_gate::formats::annotations;
+use tracer_gate::formats::annotations::Annotation;
+use tracer_gate::formats::next;
+use tracer_gate::formats::{junit, markdown};
 use tracer_gate::words::checks;
 use tracer_gate::words::checks::CheckOutcome;
 use tracer_insight::line::Line;

@@ -209,3 +209,6 @@ fn fit_both(before: &str, after: &str, room: usize) -> [String; 2] {
         plain_text::fit(&after, second).into_owned(),
     ]
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::error::CliError;
-use crate::gate_report::markdown::MARKER;
 use crate::outcome::CommandOutcome;
 use crate::output_file::{self, NewFileError};
 use crate::session::Session;
 use tracer_gate::files;
+use tracer_gate::formats::markdown::MARKER;
 use tracer_insight::profile::{Metric, RunProfile};
 use tracer_insight::text::shell_quoted;
 use tracer_sdk::read::{RunReader, RunStatus, RunStore, Strictness};

@@ -3,9 +3,9 @@
 use serde_json::json;
 use tracer_insight::comparison::Comparison;
 
-use super::*;
 use crate::terminal;
 use crate::terminal::test_support::at_widths;
+use tracer_gate::formats::comparison::document;
 use tracer_gate::words::samples::{good, metrics, usual, worse};
 use tracer_insight::line::Line;
 use tracer_insight::sample_run::{Sample, error, failed_tool, tool};

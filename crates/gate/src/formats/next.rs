@@ -1,6 +1,6 @@
 //! What to type next: to look closer, to run the gate again, to accept what changed.
 
-use tracer_gate::{Report, Verdict};
+use crate::{Report, Verdict};
 
 use tracer_insight::text::shell_quoted;
 

@@ -22,7 +22,7 @@ impl Annotation {
     /// The workflow command, on one line whatever its parts hold.
     ///
     /// ```
-    /// use tracer_cli::gate_report::annotations::Annotation;
+    /// use tracer_gate::formats::annotations::Annotation;
     ///
     /// let annotation = Annotation {
     ///     is_error: true,

@@ -1,7 +1,7 @@
 //! JUnit documents.
 
 use super::*;
-use tracer_gate::words::samples::{POLICY, crashed, good, report, trial, usual, worse};
+use crate::words::samples::{POLICY, crashed, good, report, trial, usual, worse};
 
 #[test]
 fn checks_and_trials_are_test_cases() {

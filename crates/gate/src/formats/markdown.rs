@@ -1,16 +1,16 @@
 //! A report as Markdown, for the comment of a pull request and for the summary of a job: never longer than a comment
 //! may be, and with everything from traces, policies and processes inert.
 
-use tracer_gate::{Acceptance, Report, ReportedTrial};
+use crate::{Acceptance, Report, ReportedTrial};
 
-use crate::gate_report::MARKDOWN_LIMIT;
-use crate::gate_report::next::NextStep;
-use crate::gate_report::size_budget;
-use crate::gate_report::size_budget::ReportSection;
-use tracer_gate::words::checks;
-use tracer_gate::words::checks::{CheckOutcome, CheckRow};
-use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, shows_cost, why};
-use tracer_gate::words::{changes, verdict};
+use crate::formats::MARKDOWN_LIMIT;
+use crate::formats::next::NextStep;
+use crate::formats::size_budget;
+use crate::formats::size_budget::ReportSection;
+use crate::words::checks;
+use crate::words::checks::{CheckOutcome, CheckRow};
+use crate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, shows_cost, why};
+use crate::words::{changes, verdict};
 use tracer_insight::markdown;
 use tracer_insight::markdown::code;
 use tracer_insight::metric_words;

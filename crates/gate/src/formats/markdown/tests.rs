@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
+use crate::Trial;
 use serde_json::json;
-use tracer_gate::Trial;
 
 use super::*;
-use crate::gate_report::next;
-use tracer_gate::Baseline;
-use tracer_gate::words::samples::{POLICY, crashed, failed, good, metrics, report, trial, usual};
+use crate::Baseline;
+use crate::formats::next;
+use crate::words::samples::{POLICY, crashed, failed, good, metrics, report, trial, usual};
 use tracer_insight::sample_run::{Sample, tool};
 
 fn with_next(report: &Report) -> String {

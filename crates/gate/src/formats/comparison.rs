@@ -2,9 +2,9 @@
 
 use tracer_insight::comparison::{CallChange, CallPair, Comparison, Side};
 
-use crate::gate_report::MARKDOWN_LIMIT;
-use crate::gate_report::size_budget;
-use crate::gate_report::size_budget::ReportSection;
+use crate::formats::MARKDOWN_LIMIT;
+use crate::formats::size_budget;
+use crate::formats::size_budget::ReportSection;
 use tracer_insight::comparison::words;
 use tracer_insight::comparison::words::CallRow;
 use tracer_insight::markdown::code;
@@ -136,6 +136,3 @@ fn call(pair: &CallPair<'_>, count: u64) -> String {
     }
     reported
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use crate::{Report, ReportedTrial};
 use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, TestCaseStatus, TestSuite};
-use tracer_gate::{Report, ReportedTrial};
 
-use tracer_gate::words::checks;
-use tracer_gate::words::checks::{CheckOutcome, CheckRow};
-use tracer_gate::words::trials::{is_undecided, why};
-use tracer_gate::words::verdict;
+use crate::words::checks;
+use crate::words::checks::{CheckOutcome, CheckRow};
+use crate::words::trials::{is_undecided, why};
+use crate::words::verdict;
 
 /// A longer text is cut: a test server shows these on one page.
 const MAX_LENGTH: usize = 2_000;
