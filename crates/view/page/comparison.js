@@ -59,6 +59,7 @@ function comparisonView(comparison, sides) {
     null,
     make("div.sides", null, side("Before", before), side("After", after)),
     make("p.verdict-line", null, comparison.summary),
+    divergence(comparison),
     policySection(comparison),
     make(
       "section.part",
@@ -82,6 +83,19 @@ function comparisonView(comparison, sides) {
       ),
     make("section.part", null, make("h2", null, "Calls, side by side"), callsTable(comparison, sides)),
   );
+}
+
+/** The first pair of calls that differs. @param {Comparison} comparison */
+function divergence({ calls, before, after }) {
+  const first = calls.find(({ change }) => change !== "same");
+  if (!first) return null;
+  const rows = make("tbody", null, pairRows(first, before, after));
+  return make("section.part", null, make("h2", null, "First difference"), callPairs(rows));
+}
+
+/** @param {HTMLTableSectionElement} body */
+function callPairs(body) {
+  return table("table.calls", ["Before", make("span.unseen", null, "Change"), "After"], body);
 }
 
 /** @param {string} label @param {Side} side */
@@ -150,7 +164,7 @@ function callsTable(comparison, sides) {
     more.hidden = next >= all;
   };
   extend().catch(showError);
-  return make("div", null, table("table.calls", ["Before", make("span.unseen", null, "Change"), "After"], body), more);
+  return make("div", null, callPairs(body), more);
 }
 
 /** @param {CallPair[]} pairs @param {Side} before @param {Side} after */

@@ -7,7 +7,7 @@ import { counted, duration, Timescale } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
 
-const HEIGHT = 44;
+const HEIGHT = 28;
 const SLIDER_STEPS = 1_000;
 const MIN_DRAG_PX = 4;
 
@@ -184,6 +184,8 @@ export class Minimap {
     const { busy, worst } = measure(columns, this.scale, width);
     const most = Math.max(1, ...busy.map((counts) => Math.max(...counts)));
     const floor = HEIGHT - 7;
+    // Muted: what failed or repeats is what the eye is to meet.
+    context.globalAlpha = 0.4;
     for (const kind of [6, 3, 2, 1]) {
       context.fillStyle = colour(`kind-${KINDS[kind]}`);
       const counts = busy[kind] ?? [];
@@ -192,6 +194,7 @@ export class Minimap {
         if (height > 0) context.fillRect(pixel, floor - height, 1, height);
       }
     }
+    context.globalAlpha = 1;
     // The worst of each pixel is drawn last and at least two pixels wide: a failure never averages away.
     context.fillStyle = colour("kind-loop");
     worst.forEach((severity, pixel) => severity & LOOPED && context.fillRect(pixel, HEIGHT - 5, 2, 4));

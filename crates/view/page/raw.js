@@ -42,7 +42,8 @@ export class RawView {
 
   /** @param {object} span */
   #span(span) {
-    const text = JSON.stringify(span);
+    // The IDs of the run and its root are those of every line: the name comes first.
+    const text = JSON.stringify({ name: "", ...span }).replace(/"trace_id":"\w+",/, "");
     const details = make(
       "details.raw-line",
       {

@@ -88,14 +88,14 @@ export function runHead(overview, deeds) {
           { datetime: overview.started_at, title: exactly(Date.parse(overview.started_at)) },
           ago(Date.parse(overview.started_at), Date.now()),
         ),
-      make("div.facts", { id: "facts" }, headFacts(overview)),
+      make("div.facts", { id: "facts", role: "group", "aria-label": "In numbers", tabindex: 0 }, headFacts(overview)),
       menu,
     ),
     make(
       "div.verdict",
       null,
       make("p", { id: "verdict" }, overview.sentence),
-      cause && make("button.quiet", { id: "first-cause", onclick: () => deeds.jump(cause) }, label, " →"),
+      cause && status !== "ok" && make("button.quiet", { id: "first-cause", onclick: () => deeds.jump(cause) }, label, " →"),
       totals.loop_warnings > 0 &&
         status !== "loop" &&
         overview.loops.length > 0 &&
@@ -109,14 +109,9 @@ export function runHead(overview, deeds) {
 
 /** @param {Overview} overview */
 function headFacts({ duration_us: time, facts, tags }) {
-  /** @param {string} text */
-  const fact = (text) => {
-    const [number, ...words] = text.split(" ");
-    return make("span", null, make("b", null, number), ` ${words.join(" ")}`);
-  };
   return [
     time !== null && make("span", null, make("b", null, duration(time))),
-    ...facts.map(fact),
+    ...facts.map((fact) => make("span", null, fact)),
     ...tags.slice(0, MAX_HEAD_TAGS).map((tag) => make("span.tag", null, tag)),
   ];
 }
@@ -243,27 +238,9 @@ export function runPanel(page) {
   return [
     ...overview.loops.map((report) => loopCard(report, (event) => page.goTo(event))),
     section(
-      "What it did",
-      facts([
-        ["steps", count(totals.steps)],
-        ["model calls", count(totals.llm_calls)],
-        ["tool calls", count(totals.tool_calls)],
-        ["failed calls", count(totals.failed_calls)],
-        ["errors", count(totals.errors)],
-        ["loop warnings", count(totals.loop_warnings)],
-        [
-          "tokens",
-          totals.tokens.total === null
-            ? "not recorded"
-            : `${count(totals.tokens.total)} (${count(totals.tokens.input ?? 0)} in, ${count(totals.tokens.output ?? 0)} out)`,
-        ],
-        ["of these", totals.tokens.shares ?? ""],
-        ["cost", totals.cost.words?.replace(/^cost /, "") ?? ""],
-      ]),
-    ),
-    section(
       "Where it ran",
       facts([
+        ["tokens", totals.tokens.shares ?? ""],
         ["tags", overview.tags.join(", ")],
         ["arguments", environment?.argv.join(" ") ?? (overview.run_status === "running" ? "known when it has ended" : "not recorded")],
         ["directory", environment?.cwd ?? ""],

@@ -82,6 +82,9 @@ export class RunPage {
       this.overview = await getJson(runPath(this.id, "/overview"));
       this.showOverview();
     }
+    const { run_status: status, first_cause: cause } = this.overview ?? {};
+    // A link to a place, and a choice made meanwhile, win.
+    if (status === "failed" && cause && this.selected < 0 && location.search === "") await this.goTo(cause, { open: false });
     this.workspace.showRun();
     this.following = this.overview?.run_status === "running" && this.selected < 0;
     this.tools.showFilters();
@@ -246,16 +249,16 @@ export class RunPage {
   /**
    * Selects the row of an event.
    * @param {string} event
-   * @param {{ center?: boolean, keepView?: boolean }} [how]
+   * @param {{ center?: boolean, keepView?: boolean, open?: boolean }} [how]
    */
-  async goTo(event, { center = true, keepView = false } = {}) {
+  async goTo(event, { center = true, keepView = false, open = true } = {}) {
     const turn = ++this.turn;
     try {
       const step = await getJson(runPath(this.id, `/steps/${encodeURIComponent(event)}`));
       if (turn !== this.turn) return;
       if (!keepView && this.route.view !== "steps") this.setView("steps");
       this.workspace.putStep(step);
-      this.select(step.row, { focus: true, center, open: true });
+      this.select(step.row, { focus: true, center, open });
     } catch {
       if (turn !== this.turn) return;
       banner(

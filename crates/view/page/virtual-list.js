@@ -139,7 +139,7 @@ export class VirtualList {
    * @param {"nearest" | "center"} [how]
    */
   show(index, how = "nearest") {
-    this.measured = true;
+    if (!this.measured) this.measure();
     const seen = this.#viewHeight() / this.rowHeight;
     const position = this.#position();
     if (how === "center") this.#scrollTo(index - seen / 2 + 0.5);
