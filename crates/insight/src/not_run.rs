@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 use tracer_sdk::format::names::markers;
 use tracer_sdk::format::{Payload, Record};
+use tracer_sdk::read::is_closing_tool;
 
 use crate::conversation::{
     MessagePart, OfferedTool, Role, answer_messages, embedded_json, offered_tools, prompt_messages, unwrapped,
@@ -170,7 +171,7 @@ impl NotRunReader {
             match &call.reply {
                 _ if call.has_run => false,
                 Some(reply) => !call.is_runnable || is_recorded || has_tools && says_not_run(reply),
-                None => is_whole && (!call.is_runnable || is_recorded),
+                None => is_whole && !is_closing_tool(&call.name) && (!call.is_runnable || is_recorded),
             }
         };
         let found = asked.into_iter().filter(is_one).map(|call| NotRun {
@@ -460,6 +461,21 @@ mod tests {
             );
         };
         assert_eq!(found(limited), ["write: Declined by the user.", "read"]);
+    }
+
+    #[test]
+    fn a_tool_that_ends_the_work_needs_no_result() {
+        let ended = |last: &'static str| {
+            found(|| {
+                ask(&[("1", "read", "{}")], &[]);
+                read("a");
+                ask(&[("2", last, r#"{"answer": "7 C"}"#)], &[("1", "text")]);
+            })
+        };
+        for closing in ["final_answer", "finish", "transfer_to_billing"] {
+            assert_eq!(ended(closing), Vec::<String>::new(), "{closing}");
+        }
+        assert_eq!(ended("erase"), ["erase"]);
     }
 
     #[test]

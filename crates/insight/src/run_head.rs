@@ -30,6 +30,8 @@ pub struct RunHead {
     pub totals: Totals,
     /// The run that it was forked from, in a sentence without its full stop: `forked from 28eead5e at call 3`.
     pub origin: Option<String>,
+    /// Whatever it was warned of is known to be no loop.
+    pub is_free_of_loops: bool,
     /// Gaps in its recording, see [`recording_remarks`].
     pub remarks: Vec<String>,
     /// Bytes of a last line that were left out.
@@ -73,6 +75,7 @@ impl RunHead {
             tags: Tags::default(),
             totals: Totals::default(),
             origin: meta.and_then(fork_sentence),
+            is_free_of_loops: status == RunStatus::Ok || meta.and_then(RunMeta::loops) == Some(0),
             remarks: meta.map(recording_remarks).unwrap_or_default(),
             cut_tail: None,
             problems: Vec::new(),
@@ -99,8 +102,8 @@ impl RunHead {
 
     /// Its counts in words: see [`Totals::words`].
     pub fn facts(&self) -> Vec<String> {
-        self.totals
-            .words(matches!(self.status, RunStatus::Ok | RunStatus::Looped))
+        let ended_ok = matches!(self.status, RunStatus::Ok | RunStatus::Looped);
+        self.totals.words(ended_ok, self.is_free_of_loops)
     }
 
     /// Its tags as they are given, each on one line: `commit=3f2a`.
@@ -231,7 +234,7 @@ pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
 }
 
 /// How many steps are where nothing said that they belong, as a sentence without its full stop.
-pub(crate) fn guess_remark(guessed_places: u64) -> Option<String> {
+pub fn guess_remark(guessed_places: u64) -> Option<String> {
     let steps = text::counted(guessed_places, "step");
     let were = if guessed_places == 1 { "was" } else { "were" };
     (guessed_places > 0).then(|| format!("{steps} {were} placed by guess: nothing said what called them"))
@@ -256,6 +259,19 @@ mod tests {
             counts: Counts::default(),
             additional: serde_json::from_value(additional).unwrap(),
         }
+    }
+
+    #[test]
+    fn what_was_judged_no_loop_is_no_warning() {
+        let warned = |status, additional: Value| {
+            let mut head = RunHead::of_meta(Some(&meta_with(additional)), status);
+            head.totals.loop_warnings = 1;
+            head.facts().contains(&"1 loop warning".to_owned())
+        };
+        assert!(warned(RunStatus::Looped, json!({})));
+        assert!(warned(RunStatus::Failed, json!({"loops": 1})) && warned(RunStatus::Failed, json!({})));
+        assert!(!warned(RunStatus::Failed, json!({"loops": 0})));
+        assert!(!warned(RunStatus::Ok, json!({})));
     }
 
     #[test]

@@ -82,8 +82,9 @@ impl Totals {
     /// `11 steps`, `1 model call`, `7 tool calls`, `1 failed call (handled)`, `447 tokens (412 in, 35 out)`, `$0.12`,
     /// `1 loop warning`.
     ///
-    /// In a run that `ended_ok`, a failed call without an error that was recorded for it was handled.
-    pub fn words(&self, ended_ok: bool) -> Vec<String> {
+    /// In a run that `ended_ok`, a failed call without an error that was recorded for it was handled. In one that is free of
+    /// loops, what was warned of was judged to be none: it is not said.
+    pub fn words(&self, ended_ok: bool, is_free_of_loops: bool) -> Vec<String> {
         let mut words = vec![
             text::counted(self.steps, "step"),
             text::counted(self.llm_calls, "model call"),
@@ -120,7 +121,7 @@ impl Totals {
         if !is_handled {
             words.push(text::counted(self.errors, "error"));
         }
-        if self.loop_warnings > 0 {
+        if self.loop_warnings > 0 && !is_free_of_loops {
             words.push(text::counted(self.loop_warnings, "loop warning"));
         }
         words

@@ -88,21 +88,23 @@ impl Expansion<'_> {
                 quote_spanned!(at(name.span())=> #(#conditions)* #door::Scope::arguments(&#scope, &#name);),
             );
         }
-        let arguments = variable("arguments");
-        let each = kept.iter().map(|parameter| {
-            let (name, conditions) = (parameter.name, &parameter.conditions);
-            let key = LitStr::new(&name.unraw().to_string(), name.span());
-            let (span, door) = (at(name.span()), self.door_at(at(name.span())));
-            let with = quote_spanned!(span=> #door::Arguments::with(#arguments, #key, &#name));
-            quote_spanned!(span=> #(#conditions)* let #arguments = #with;)
-        });
-        Some(quote_spanned! {Span::mixed_site()=>
-            {
-                let #arguments = #door::Arguments::new();
-                #(#each)*
-                #door::Scope::arguments(&#scope, &#arguments);
-            }
-        })
+        // Each mention of the list has the place of its last argument: the compiler says of one place once what is wrong.
+        let mut list = variable("arguments");
+        let first = quote_spanned!(Span::mixed_site()=> let #list = #door::Arguments::new(););
+        let each: Vec<TokenStream> = kept
+            .iter()
+            .map(|parameter| {
+                let (name, conditions) = (parameter.name, &parameter.conditions);
+                let key = LitStr::new(&name.unraw().to_string(), name.span());
+                let (span, door) = (at(name.span()), self.door_at(at(name.span())));
+                let earlier = list.clone();
+                list.set_span(span);
+                quote_spanned!(span=> #(#conditions)* let #list = #door::Arguments::with(#earlier, #key, &#name);)
+            })
+            .collect();
+        let (span, door) = (list.span(), self.door_at(list.span()));
+        let written = quote_spanned!(span=> #door::Scope::arguments(&#scope, &#list););
+        Some(quote_spanned!(Span::mixed_site()=> { #first #(#each)* #written }))
     }
 
     /// The name: a literal as it is, anything else as its text.

@@ -277,6 +277,20 @@ impl RunMeta {
         self.imported_count("late_began_before_root_ms")
     }
 
+    /// How many of the loop warnings are loops, as the emitter counted that saw all of the run.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let read = |file: &str| tracer_sdk::tool_call("read").args(&file).record();
+    /// let three_files = capture(|| ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read));
+    /// assert_eq!((three_files.meta.counts.loop_warnings, three_files.meta.loops()), (1, Some(0)));
+    /// ```
+    #[must_use]
+    pub fn loops(&self) -> Option<u64> {
+        self.additional.get("loops").and_then(Value::as_u64)
+    }
+
     fn imported_count(&self, key: &str) -> u64 {
         let imported = self.additional.get("imported");
         imported

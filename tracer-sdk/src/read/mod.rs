@@ -33,7 +33,8 @@ pub(crate) use parse::MAX_META_BYTES;
 #[cfg(feature = "tracing")]
 pub(crate) use project::child_type;
 pub use project::{
-    UsageObject, count_records, is_foreign_call, normal_model_name, remove_usage, spans_to_events,
+    UsageObject, count_records, is_closing_tool, is_foreign_call, normal_model_name, remove_usage,
+    spans_to_events,
 };
 pub use run::{
     InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordError, RecordStream, RunReader,

@@ -10,6 +10,7 @@ use tracer_insight::conversation::{Message, MessagePart, OfferedTool, embedded_j
 use tracer_insight::not_run::is_runnable;
 use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
+use tracer_sdk::read::is_closing_tool;
 
 use super::ProxyContext;
 use super::conversations::WireCall;
@@ -190,7 +191,7 @@ impl OpenTools {
 
     /// True while a tool is without a result.
     pub(super) fn waits(&self) -> bool {
-        self.tools().next().is_some()
+        self.tools().any(|call| !is_closing_tool(&call.name))
     }
 
     /// Forgets what the call of a model with this number asked for.
@@ -298,8 +299,9 @@ impl OpenTools {
     /// them and said nothing.
     pub(super) fn unanswered(&mut self, context: &ProxyContext) -> Vec<Span> {
         let open = std::mem::take(self);
-        let spans = open.tools().map(|call| tool_span(context, call, call.asked));
-        spans.collect()
+        // One that ends the work is the form of the answer.
+        let tools = open.tools().filter(|call| !is_closing_tool(&call.name));
+        tools.map(|call| tool_span(context, call, call.asked)).collect()
     }
 }
 
@@ -762,6 +764,19 @@ mod tests {
         }
         assert_eq!((tools.calls.len(), tools.waits()), (64, false));
         assert!(tools.unanswered(&context()).is_empty());
+    }
+
+    #[test]
+    fn a_tool_that_ends_the_work_waits_for_no_result() {
+        let closing = json!({"content": [{"type": "tool_use", "id": "t", "name": "final_answer", "input": {"answer": "7 C"}}]});
+        let mut tools = OpenTools::default();
+        ask(&mut tools, &closing, 100);
+        assert!(!tools.waits());
+        assert!(tools.unanswered(&context()).is_empty());
+        // One that runs is a tool like any other.
+        ask(&mut tools, &closing, 100);
+        let request = json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "7 C"}]}]});
+        assert_eq!(settle(&mut tools, &request, 100, 250).len(), 1);
     }
 
     #[test]

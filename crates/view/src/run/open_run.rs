@@ -4,7 +4,7 @@ use std::io;
 use std::sync::OnceLock;
 
 use tracer_insight::indexed_steps::{IndexedSteps, RowSource, TimelineRow};
-use tracer_insight::run_head::RunHead;
+use tracer_insight::run_head::{RunHead, guess_remark};
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Problem, RunMeta, Timestamp};
 use tracer_sdk::prices::Prices;
@@ -104,6 +104,9 @@ impl OpenRun {
     /// The request was cancelled.
     pub(crate) fn head(&self) -> Result<RunHead, ApiError> {
         let problems = self.problems()?;
+        let mut head = RunHead::of_meta(self.meta.as_ref().ok(), self.status);
+        head.remarks
+            .extend(guess_remark(self.steps.index.guessed_places()));
         Ok(RunHead {
             started: self.started(),
             tags: self.steps.read_tags().map_err(ApiError::unreadable)?,
@@ -111,7 +114,7 @@ impl OpenRun {
             cut_tail: problems.cut_tail,
             problems: problems.listed.clone(),
             more_problems: problems.more,
-            ..RunHead::of_meta(self.meta.as_ref().ok(), self.status)
+            ..head
         })
     }
 

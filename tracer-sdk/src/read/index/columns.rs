@@ -18,7 +18,7 @@ use crate::read::project::{
 };
 #[cfg(feature = "prices")]
 use crate::read::run::is_refused;
-use crate::read::run::{Promoted, promoted_records, span_header};
+use crate::read::run::{Promoted, is_placed_by_guess, promoted_records, span_header};
 use crate::read::vocabulary::{ARGUMENT_FIELDS, ARGUMENTS, Content, ContentForm, MESSAGE_EVENTS, PROMPT};
 
 /// Texts that lines are searched for, and the mark for each; prepared once, not for each line.
@@ -32,6 +32,7 @@ static MARKERS: Computed<[(Finder<'static>, u8); 2]> = Computed::new(|| {
 const OPEN: u8 = 1;
 const REDACTED: u8 = 2;
 const TRUNCATED: u8 = 4;
+const PLACED_BY_GUESS: u8 = 8;
 /// Stored for an unknown number.
 const UNKNOWN: u32 = u32::MAX;
 const NO_DURATION: u64 = u64::MAX;
@@ -63,6 +64,10 @@ impl SpanColumns {
 
     pub(super) fn is_truncated(&self) -> bool {
         self.marks & TRUNCATED != 0
+    }
+
+    pub(super) fn is_placed_by_guess(&self) -> bool {
+        self.marks & PLACED_BY_GUESS != 0
     }
 
     pub(super) fn tokens_in(&self) -> Option<u32> {
@@ -159,7 +164,13 @@ impl SpanVisitor for Columns {
             tokens_in: column(tokens.and_then(|tokens| tokens.prompt_tokens)),
             tokens_out: column(tokens.and_then(|tokens| tokens.completion_tokens)),
             tokens_total: column(tokens.and_then(|tokens| tokens.total_tokens)),
-            marks: self.marks | if span.end_time.is_none() { OPEN } else { 0 },
+            marks: self.marks
+                | if span.end_time.is_none() { OPEN } else { 0 }
+                | if is_placed_by_guess(&span.attributes) {
+                    PLACED_BY_GUESS
+                } else {
+                    0
+                },
         });
         self.lines.push(place.line);
         if span.parent_span_id.is_none() && !is_foreign {

@@ -404,6 +404,26 @@ impl LogIndex {
         self.end.offset
     }
 
+    /// Number of spans whose place is a guess, see [`RunReader::guessed_places`](super::RunReader::guessed_places).
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.guessed_places(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn guessed_places(&self) -> u64 {
+        let is_guess = |(at, entry): &(usize, &IndexEntry)| {
+            self.columns.get(*at).is_some_and(SpanColumns::is_placed_by_guess)
+                && self.correlation.is_reported_once(entry.line())
+        };
+        self.entries.iter().enumerate().filter(is_guess).count() as u64
+    }
+
     /// Number of problems of lines without a valid span.
     ///
     /// ```

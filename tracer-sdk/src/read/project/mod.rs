@@ -35,6 +35,7 @@ pub(crate) use outcome::outcome;
 #[cfg(feature = "prices")]
 pub(crate) use payload::{UNKNOWN_PROVIDER, model, provider, response_model};
 pub(crate) use payload::{display_name, promoted_type};
+pub use remarks::is_closing_tool;
 pub(crate) use tokens::call_usage;
 pub use tokens::remove_usage;
 pub use usage_object::UsageObject;

@@ -7,8 +7,8 @@ use super::flat;
 use super::values::{Lookup, parsed};
 use crate::format::{Payload, SpanRecord};
 use crate::read::vocabulary::{
-    AGENT_ARGUMENTS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS,
-    HAND_OVERS, REMARKS, RemarkKind, VERDICTS,
+    AGENT_ARGUMENTS, ANSWER_TOOLS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_BY_ARGUMENT,
+    HAND_OVER_TOOLS, HAND_OVERS, REMARKS, RemarkKind, VERDICTS,
 };
 
 /// Remarks of one kind that are kept of a step.
@@ -122,9 +122,18 @@ fn flat_evaluations(attributes: &Map<String, Value>) -> Vec<Value> {
     ratings.collect()
 }
 
-/// Whether a tool of this name hands over to another agent.
-pub(super) fn is_hand_over(tool: &str) -> bool {
-    HAND_OVER_BY_ARGUMENT.contains(&tool) || agent_in_name(tool).is_some()
+/// Whether a tool of this name ends the work of an agent, as the form of its answer or by a hand-over to another one: it may
+/// bring no result, and has not failed then.
+///
+/// ```
+/// use tracer_sdk::read::is_closing_tool;
+///
+/// assert!(is_closing_tool("final_answer") && is_closing_tool("transfer_to_billing"));
+/// assert!(!is_closing_tool("get_weather"));
+/// ```
+#[must_use]
+pub fn is_closing_tool(name: &str) -> bool {
+    ANSWER_TOOLS.contains(&name) || HAND_OVER_BY_ARGUMENT.contains(&name) || agent_in_name(name).is_some()
 }
 
 fn agent_in_name(tool: &str) -> Option<&str> {

@@ -17,7 +17,7 @@ pub use reader::{InvalidRun, LoadedRun, RunReader, Strictness};
 pub use records::{RecordError, RecordStream, SpanStream};
 pub(crate) use scan::read_meta_file;
 pub use sums::{SpanOutline, SpanSums, SummedSpans};
-pub(crate) use tally::{Promoted, promoted_records, span_header};
+pub(crate) use tally::{Promoted, is_placed_by_guess, promoted_records, span_header};
 #[cfg(feature = "prices")]
 pub(crate) use tally::{is_refused, price_key};
 pub use validate::{ValidationReport, validate};

@@ -91,7 +91,7 @@ impl Tally {
 }
 
 /// Whether nothing said what the span belongs under: it had no context of its own, or a proxy took the place that fits.
-fn is_placed_by_guess(attributes: &impl Lookup) -> bool {
+pub(crate) fn is_placed_by_guess(attributes: &impl Lookup) -> bool {
     let says =
         |name, word| text(name, attributes).is_some_and(|said| said.split(',').any(|said| said == word));
     says(names::CONTEXT, "inferred") || says(names::INFERRED, "parent")

@@ -22,9 +22,6 @@ use crate::read::run::{
     InvalidRun, Liveness, LoadedRun, RunReader, Strictness, probe_liveness, read_live_file, read_meta_file,
 };
 
-/// The key of `meta.json` with the number of loops that the run had.
-const LOOPS: &str = "loops";
-
 /// Where a run lies.
 ///
 /// ```
@@ -360,6 +357,5 @@ pub fn has_looped(meta: &RunMeta, spans_loop: impl FnOnce() -> bool) -> bool {
     if meta.status != RecordedStatus::Ok || meta.counts.loop_warnings == 0 {
         return false;
     }
-    let counted = meta.additional.get(LOOPS).and_then(serde_json::Value::as_u64);
-    counted.map_or_else(spans_loop, |loops| loops > 0)
+    meta.loops().map_or_else(spans_loop, |loops| loops > 0)
 }

@@ -250,6 +250,9 @@ pub(crate) const HAND_OVER_TOOLS: [&str; 6] = [
     "handoff to ",
 ];
 
+/// Tools that are the form of a last answer, in smolagents, Pydantic AI and `DSPy`.
+pub(crate) const ANSWER_TOOLS: [&str; 3] = ["final_answer", "final_result", "finish"];
+
 /// Tools of which an argument names the agent.
 pub(crate) const HAND_OVER_BY_ARGUMENT: [&str; 5] = [
     "handoff",
