@@ -91,7 +91,7 @@ pub(crate) fn exchanges_of(run: &RunDirectory, short_id: &str) -> Result<Cassett
         let source = io::Error::other("it is a symbolic link");
         Err(CassetteError::Io { path, source })
     } else {
-        Cassette::read_filled(&path).map(Cassette::with_digests)
+        Cassette::read_filled(&path)
     };
     kept.map_err(|error| {
         let hint = match &error {
@@ -143,9 +143,6 @@ pub(crate) fn age_notice(cassette: &Cassette, max_age: Duration, now: Timestamp)
 
 /// Prints what came of a replay: the misses, what was not asked, and how much was.
 pub(crate) fn report(outcome: &ReplayOutcome, session: &mut Session) {
-    if let Some(changed) = outcome.change_sentence() {
-        session.ui.warn(format!("tracer: {changed}"));
-    }
     for miss in &outcome.misses {
         print_miss("replay", miss, session);
     }
@@ -153,10 +150,6 @@ pub(crate) fn report(outcome: &ReplayOutcome, session: &mut Session) {
     if hidden > 0 {
         let note = format!("… and {hidden} more requests without an answer");
         session.ui.remark(note);
-    }
-    for number in &outcome.loose {
-        let note = format!("tracer: recorded call {number} matched after masking numbers and dates");
-        session.ui.warn(note);
     }
     let unused = outcome
         .unused_sentence()

@@ -32,7 +32,7 @@ pub struct PreparedAnswer {
     /// The headers.
     pub headers: Vec<(String, String)>,
     /// The body, in the chunks that it is written in.
-    pub chunks: Vec<AnswerChunk>,
+    pub chunks: Vec<Bytes>,
     /// Whether the connection breaks off behind the last chunk, as the recorded one did.
     pub breaks_off: bool,
     /// Whether it was recorded earlier; an answer of our own, such as an error, was not.
@@ -41,15 +41,6 @@ pub struct PreparedAnswer {
     pub hides_usage: bool,
     /// How long nothing comes at all, before even the status does.
     pub delay: Duration,
-}
-
-/// A chunk of an answer.
-#[derive(Debug, Clone)]
-pub struct AnswerChunk {
-    /// How long to wait before it is written.
-    pub wait: Duration,
-    /// What is written.
-    pub bytes: Bytes,
 }
 
 /// A request that goes on to the provider in place of the one that the client sent.

@@ -331,10 +331,6 @@ fn report_fork(outcome: &ForkOutcome, origin: &ForkedRun, session: &mut Session)
         );
         session.ui.warn(note);
     }
-    for number in &outcome.loose {
-        let note = format!("tracer: recorded call {number} matched after masking numbers and dates");
-        session.ui.warn(note);
-    }
     for call in &outcome.unasked {
         let note = format!("tracer: call {call} was to be changed, and was never asked");
         session.ui.warn(note);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tracer_capture::cassette::{Cassette, Matching, OnMiss, ReplayOptions, ReplayOutcome, Replayer};
+use tracer_capture::cassette::{Cassette, OnMiss, ReplayOptions, ReplayOutcome, Replayer};
 use tracer_capture::record::{CommandEnd, Exit, Inherited, Recording, Signals, check_program};
 use tracer_insight::text::shell_quoted;
 
@@ -185,10 +185,7 @@ fn begin(
         MissAction::Live => OnMiss::Live,
         MissAction::Record => OnMiss::Record,
     };
-    options.matching = Matching {
-        is_strict: args.on_miss == MissAction::Fail,
-        is_ordered: args.ordered,
-    };
+    options.is_ordered = args.ordered;
     let command = if args.serve {
         vec!["tracer".into(), "replay".into(), cassette.path.clone().into()]
     } else {

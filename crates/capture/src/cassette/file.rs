@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use tracer_sdk::read::open_input;
 
-use super::digests::AgentDigests;
 use super::error::{CassetteError, FieldProblem};
 use super::format::{Head, MAX_EXCHANGES, MAX_LINE_BYTES};
 use super::recorded::RecordedExchange;
@@ -116,21 +115,6 @@ impl Cassette {
             });
         }
         Ok(cassette)
-    }
-
-    /// The same with what the agent asked with in its head: a cassette beside a run has none there.
-    #[must_use]
-    pub fn with_digests(mut self) -> Self {
-        self.head = self.head_with_digests();
-        self
-    }
-
-    pub(super) fn head_with_digests(&self) -> Head {
-        let mut head = self.head.clone();
-        if head.digests.is_empty() {
-            head.digests = AgentDigests::of_exchanges(&self.exchanges, &head.rules);
-        }
-        head
     }
 
     /// The providers whose calls it holds, by their segments of the proxy's path.

@@ -13,11 +13,9 @@ use super::file::Cassette;
 use super::fork_plan::{CallFault, ForkError, ForkPlan};
 use super::keeping::Scrubbing;
 use super::normalise::Place;
-use super::pool::{Matching, Miss, Pool, PoolLookup};
+use super::pool::{Miss, Pool};
 use super::recorded::RecordedExchange;
-use crate::exchange::{
-    AnswerChunk, ChangedRequest, IncomingRequest, PreparedAnswer, RequestDecision, Responder,
-};
+use crate::exchange::{ChangedRequest, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
 use crate::model_api::{EVENT_BEGINNINGS, ModelApi, ModelReply, assemble};
 
 /// How long a call without an answer waits: longer than clients do.
@@ -32,15 +30,15 @@ pub struct Forker {
     scrubbing: Scrubbing,
     /// The recorded calls of models, in their order.
     calls: Vec<RecordedExchange>,
+    /// The calls before the fork, and what is no call of a model.
+    before: Pool,
+    /// The calls from the fork on: which of them a request is.
+    behind: Pool,
     state: Mutex<ForkState>,
 }
 
 #[derive(Debug)]
 struct ForkState {
-    /// The calls before the fork, and what is no call of a model.
-    before: Pool,
-    /// The calls from the fork on: which of them a request is.
-    behind: Pool,
     /// The numbers of calls from the fork on that were asked.
     asked: BTreeSet<u64>,
     outcome: ForkOutcome,
@@ -54,8 +52,6 @@ pub struct ForkOutcome {
     pub before: u64,
     /// How many of them were asked again, and answered as recorded.
     pub verified: u64,
-    /// The numbers of those that matched only after numbers and dates were masked.
-    pub loose: Vec<u64>,
     /// The request that was not recorded, and stopped the fork.
     pub drift: Option<Miss>,
     /// The numbers of the calls whose answers were changed.
@@ -99,16 +95,14 @@ impl Forker {
         {
             return Err(ForkError::NoAnswer { call: *call });
         }
-        let pool = |exchanges, is_strict| {
-            let matching = Matching {
-                is_strict,
-                is_ordered: false,
-            };
+        let pool = |exchanges| {
             let part = Cassette {
                 exchanges,
-                ..cassette.clone()
+                path: cassette.path.clone(),
+                head: cassette.head.clone(),
+                is_torn: cassette.is_torn,
             };
-            Pool::new(Arc::new(part), matching)
+            Pool::new(Arc::new(part), false)
         };
         let mut before: Vec<RecordedExchange> = calls.iter().filter(is_before).cloned().collect();
         let outcome = ForkOutcome {
@@ -117,17 +111,16 @@ impl Forker {
         };
         before.extend(others);
         let behind = calls.iter().filter(|call| !is_before(call)).cloned().collect();
-        let state = ForkState {
-            before: pool(before, false),
-            behind: pool(behind, true),
-            asked: BTreeSet::new(),
-            outcome,
-        };
         Ok(Self {
+            before: pool(before),
+            behind: pool(behind),
             plan,
             scrubbing,
             calls,
-            state: Mutex::new(state),
+            state: Mutex::new(ForkState {
+                asked: BTreeSet::new(),
+                outcome,
+            }),
         })
     }
 
@@ -243,40 +236,38 @@ impl Responder for Forker {
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision {
         let body = self.scrubbing.request(request.body);
         let place = Place::of(request);
-        let mut state = self.state.lock();
-        let state = &mut *state;
         if request.api.is_none() {
             // Lists of models, counts of tokens: as recorded, wherever they are asked.
-            return match state.before.take(place, &body) {
-                PoolLookup::Hit { position, .. } => as_recorded(&state.before, position),
-                PoolLookup::Miss(_) => RequestDecision::PassOn,
+            return match self.before.take(place, &body) {
+                Ok(exchange) => RequestDecision::Answer(exchange.answer()),
+                Err(_) => RequestDecision::PassOn,
             };
         }
-        if let Some(miss) = &state.outcome.drift {
-            return RequestDecision::Answer(miss.answer(COMMAND, request.api));
-        }
-        let mut drift = None;
-        if state.outcome.verified < state.outcome.before {
-            match state.before.take(place, &body) {
-                PoolLookup::Hit { position, is_loose } => {
-                    state.outcome.verified = state.outcome.before - state.before.unused().len() as u64;
-                    let number = state.before.exchange(position).map(|exchange| exchange.number);
-                    state.outcome.loose.extend(number.filter(|_| is_loose));
-                    return as_recorded(&state.before, position);
-                }
-                PoolLookup::Miss(miss) => drift = Some(miss),
-            }
-        }
-        let known = match state.behind.take(place, &body) {
-            PoolLookup::Hit { position, .. } => {
-                state.behind.exchange(position).map(|exchange| exchange.number)
-            }
-            PoolLookup::Miss(_) => None,
+        let (has_drifted, is_before) = {
+            let outcome = &self.state.lock().outcome;
+            (outcome.drift.is_some(), outcome.verified < outcome.before)
         };
+        let mut drift = None;
+        if is_before && !has_drifted {
+            match self.before.take(place, &body) {
+                Ok(exchange) => {
+                    let mut state = self.state.lock();
+                    state.outcome.verified = state.outcome.before - self.before.unused().len() as u64;
+                    return RequestDecision::Answer(exchange.answer());
+                }
+                Err(unanswered) => drift = Some(unanswered),
+            }
+        }
+        let known = self.behind.take(place, &body).ok();
+        let known = known.map(|exchange| exchange.number);
         // One that is asked while a call before the fork is not: it is drift, unless calls are made in parallel.
-        if let (Some(miss), None) = (drift, known) {
+        let miss = drift
+            .filter(|_| known.is_none())
+            .map(|unanswered| self.before.miss(&unanswered, place, &body));
+        let state = &mut *self.state.lock();
+        if let Some(miss) = state.outcome.drift.clone().or(miss) {
             let answer = miss.answer(COMMAND, request.api);
-            state.outcome.drift = Some(*miss);
+            state.outcome.drift = Some(miss);
             return RequestDecision::Answer(answer);
         }
         // The lowest number that is free: there is one after as many as were asked.
@@ -292,24 +283,17 @@ impl Responder for Forker {
 /// Who refuses a request that was not recorded.
 const COMMAND: &str = "tracer fork";
 
-fn as_recorded(pool: &Pool, position: usize) -> RequestDecision {
-    match pool.exchange(position) {
-        Some(exchange) => RequestDecision::Answer(exchange.answer(0.0)),
-        None => RequestDecision::PassOn,
-    }
-}
-
 /// The recorded answer up to its middle.
 fn half_answer(exchange: &RecordedExchange) -> PreparedAnswer {
-    let mut answer = exchange.answer(0.0);
-    let length: usize = answer.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+    let mut answer = exchange.answer();
+    let length: usize = answer.chunks.iter().map(Bytes::len).sum();
     let mut left = length / 2;
     for chunk in &mut answer.chunks {
-        let kept = chunk.bytes.len().min(left);
-        chunk.bytes.truncate(kept);
+        let kept = chunk.len().min(left);
+        chunk.truncate(kept);
         left -= kept;
     }
-    answer.chunks.retain(|chunk| !chunk.bytes.is_empty());
+    answer.chunks.retain(|chunk| !chunk.is_empty());
     answer.breaks_off = true;
     answer
 }
@@ -353,18 +337,11 @@ impl<'a> EditedAnswer<'a> {
         PreparedAnswer {
             status: 200,
             headers: vec![("content-type".to_owned(), content_type.to_owned())],
-            chunks: pieces.into_iter().map(chunk).collect(),
+            chunks: pieces.into_iter().map(Bytes::from).collect(),
             // No provider is asked, and nothing is paid.
             is_replayed: true,
             ..PreparedAnswer::default()
         }
-    }
-}
-
-fn chunk(text: String) -> AnswerChunk {
-    AnswerChunk {
-        wait: Duration::ZERO,
-        bytes: Bytes::from(text),
     }
 }
 
@@ -405,7 +382,7 @@ fn error_answer(status: u16, api: Option<ModelApi>) -> PreparedAnswer {
     PreparedAnswer {
         status,
         headers,
-        chunks: vec![chunk(body.to_string())],
+        chunks: vec![Bytes::from(body.to_string())],
         ..PreparedAnswer::default()
     }
 }

@@ -55,11 +55,7 @@ fn ask(forker: &Forker, request: &Value) -> RequestDecision {
 fn answered(decision: RequestDecision) -> (PreparedAnswer, String) {
     match decision {
         RequestDecision::Answer(answer) => {
-            let bytes: Vec<u8> = answer
-                .chunks
-                .iter()
-                .flat_map(|chunk| chunk.bytes.to_vec())
-                .collect();
+            let bytes: Vec<u8> = answer.chunks.iter().flat_map(|chunk| chunk.to_vec()).collect();
             (answer, String::from_utf8(bytes).unwrap())
         }
         other => panic!("{other:?}"),

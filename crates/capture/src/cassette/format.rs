@@ -13,7 +13,6 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tracer_sdk::format::Timestamp;
 
-use super::digests::AgentDigests;
 use super::error::FieldProblem;
 use super::frames::{Framing, LineEnd, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
@@ -48,8 +47,6 @@ pub struct Head {
     pub command: Vec<String>,
     /// What matching ignores and masks.
     pub rules: Rules,
-    /// What the recorded agent asked its models with; empty in a cassette whose recording did not end.
-    pub digests: AgentDigests,
 }
 
 impl Head {
@@ -88,15 +85,6 @@ impl Head {
                     head.insert(key.to_owned(), rules.into());
                 }
             }
-            for (key, digests) in [
-                ("models", &self.digests.models),
-                ("system_prompts", &self.digests.system_prompts),
-                ("tools", &self.digests.tools),
-            ] {
-                if !digests.is_empty() {
-                    head.insert(key.to_owned(), digests.iter().cloned().collect());
-                }
-            }
         }
         head.to_string()
     }
@@ -118,11 +106,6 @@ impl Head {
             recorded_at: fields.text("recorded_at")?.unwrap_or_default(),
             command: fields.texts("command")?,
             rules: Rules::new(&fields.texts("ignore")?, &fields.texts("mask")?)?,
-            digests: AgentDigests {
-                models: fields.texts("models")?.into_iter().collect(),
-                system_prompts: fields.texts("system_prompts")?.into_iter().collect(),
-                tools: fields.texts("tools")?.into_iter().collect(),
-            },
         }))
     }
 }

@@ -1,7 +1,7 @@
 //! Exchanges on their way to the disk: redacted, divided into frames, and appended to the run's own file and to a cassette.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,6 @@ use tracer_sdk::private_files::private_file;
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
-use super::digests::AgentDigests;
 use super::error::CassetteError;
 use super::file::Cassette;
 use super::format::Head;
@@ -153,11 +152,10 @@ impl CassetteFile {
             .append(true)
             .open(path)
             .map_err(CassetteError::at(path))?;
-        let head = cassette.head_with_digests();
         let last = cassette.exchanges.iter().map(|exchange| exchange.number).max();
         Ok(Self {
             path: path.clone(),
-            head,
+            head: cassette.head.clone(),
             file: Some(file),
             next: last.unwrap_or(0) + 1,
             takes_replayed: false,
@@ -171,11 +169,11 @@ impl CassetteFile {
     ///
     /// [`CassetteError::Io`] when the file cannot be written.
     pub fn copy(&mut self, exchanges: &[RecordedExchange]) -> Result<(), CassetteError> {
-        let path = self.path.clone();
         for exchange in exchanges {
-            self.write(exchange).map_err(CassetteError::at(&path))?;
+            self.write(exchange)
+                .map_err(|source| CassetteError::at(&self.path)(source))?;
         }
-        self.complete_head().map_err(CassetteError::at(&path))
+        Ok(())
     }
 
     fn write(&mut self, exchange: &RecordedExchange) -> io::Result<()> {
@@ -192,39 +190,6 @@ impl CassetteFile {
         };
         write_line(file, &numbered.line())?;
         self.next += 1;
-        if !self.is_of_run {
-            let digests = AgentDigests::of_exchanges(std::slice::from_ref(exchange), &self.head.rules);
-            self.head.digests.add(&digests);
-        }
-        Ok(())
-    }
-
-    /// Writes into the head what the agent asked with, now that all of it is known. The file is replaced at once, or stays.
-    fn complete_head(&self) -> io::Result<()> {
-        if self.is_of_run || self.file.is_none() || self.head.digests.is_empty() {
-            return Ok(());
-        }
-        // A link stays one.
-        let path = self.path.canonicalize()?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}", uuid::Uuid::new_v4().simple()));
-        let whole = path.with_file_name(name);
-        let written = self
-            .write_whole(&path, &whole)
-            .and_then(|()| std::fs::rename(&whole, &path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&whole);
-        }
-        written
-    }
-
-    fn write_whole(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut lines = BufReader::new(File::open(from)?);
-        lines.skip_until(b'\n')?;
-        let mut file = OpenOptions::new().write(true).create_new(true).open(to)?;
-        file.set_permissions(from.metadata()?.permissions())?;
-        write_line(&mut file, &self.head.line())?;
-        io::copy(&mut lines, &mut file)?;
         Ok(())
     }
 }
@@ -282,15 +247,6 @@ impl ExchangeKeeper {
             count: 0,
         };
         (keeper, handle)
-    }
-}
-
-impl Drop for ExchangeKeeper {
-    fn drop(&mut self) {
-        for file in &self.files {
-            // Without it readers find the same in the calls.
-            let _ = file.complete_head();
-        }
     }
 }
 

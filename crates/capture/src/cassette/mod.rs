@@ -7,7 +7,6 @@
 //! | how exchanges get there: without secrets, as they end | `keeping`, `replacing` |
 //! | when two requests are the same | `normalise`, `shapes`, `rules` |
 //! | in what they differ, where not | `compare` |
-//! | what an agent asks with, and what of it changed | `digests` |
 //! | what the recorded calls cost | `cost` |
 //! | which exchange answers a request | `pool`, `replayer` |
 //! | which of them answer a run that is forked, and what then | `fork_plan`, `forker` |
@@ -15,7 +14,6 @@
 
 mod compare;
 mod cost;
-mod digests;
 mod error;
 mod file;
 mod fork_plan;
@@ -40,7 +38,6 @@ mod mutation_tests;
 mod tests;
 
 pub use compare::{Difference, DifferenceOrigin};
-pub use digests::AgentDigests;
 pub use error::CassetteError;
 pub use file::Cassette;
 pub use fork_plan::{CallFault, ForkError, ForkPlan, UnknownCallFault};
@@ -48,7 +45,7 @@ pub use forker::{ForkOutcome, Forker};
 pub use format::{FORMAT_VERSION, Head};
 pub use frames::{Framing, Json, LineEnd, StreamFrame};
 pub use keeping::{CassetteFile, EXCHANGES_FILE, ExchangeKeeper, KeptHandle, KeptSummary, Scrubbing};
-pub use pool::{Matching, Miss, MissReason, Nearest, Pool, PoolLookup};
+pub use pool::{Miss, MissReason, Nearest};
 pub use recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 pub use replayer::{OnMiss, ReplayOptions, ReplayOutcome, Replayer};
 pub use rules::Rules;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::file::Cassette;
 use super::format::Head;
 use super::normalise::Place;
-use super::pool::{Matching, Pool, PoolLookup};
+use super::pool::{Miss, Pool};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 use crate::model_api::ModelApi;
 
@@ -220,15 +220,19 @@ fn cassette(shape: Shape) -> Arc<Cassette> {
     })
 }
 
-fn look_up(shape: Shape, body: Value) -> PoolLookup {
-    let mut pool = Pool::new(cassette(shape), Matching::default());
+/// The number of the exchange that answers, or the miss.
+fn look_up(shape: Shape, body: Value) -> Result<u64, Box<Miss>> {
+    let pool = Pool::new(cassette(shape), false);
     let place = Place {
         api: Some(shape.api()),
         method: "POST",
         path: shape.path(),
         query: "",
     };
-    pool.take(place, &RecordedRequest::Json(body))
+    let body = RecordedRequest::Json(body);
+    pool.take(place, &body)
+        .map(|exchange| exchange.number)
+        .map_err(|unanswered| Box::new(pool.miss(&unanswered, place, &body)))
 }
 
 /// A pointer as misses write it: `/messages/5/content` is `messages[5].content`.
@@ -390,21 +394,15 @@ fn harmless_changes_are_answered_and_others_named() {
                 for (what, body) in harmless(shape, call, seed) {
                     count += 1;
                     match look_up(shape, body) {
-                        PoolLookup::Hit { position, is_loose } => {
-                            assert_eq!(
-                                (position as u64 + 1, is_loose),
-                                (call, false),
-                                "{shape:?} {call} {what}"
-                            );
-                        }
-                        PoolLookup::Miss(miss) => panic!("{shape:?} call {call}, {what}: {miss}"),
+                        Ok(number) => assert_eq!(number, call, "{shape:?} {call} {what}"),
+                        Err(miss) => panic!("{shape:?} call {call}, {what}: {miss}"),
                     }
                 }
                 for (what, path, body) in meaningful(shape, call, seed) {
                     count += 1;
                     match look_up(shape, body) {
-                        PoolLookup::Hit { .. } => panic!("{shape:?} call {call}: {what} went unnoticed"),
-                        PoolLookup::Miss(miss) => {
+                        Ok(_) => panic!("{shape:?} call {call}: {what} went unnoticed"),
+                        Err(miss) => {
                             let nearest = miss.nearest.as_ref().unwrap_or_else(|| panic!("{miss}"));
                             assert_eq!(
                                 nearest.difference.path, path,
@@ -434,14 +432,14 @@ fn the_order_of_messages_and_of_identifiers_counts() {
             let end = messages.len() - 1;
             messages.swap(end, end - 2);
             match look_up(shape, swapped) {
-                PoolLookup::Miss(miss) => {
+                Err(miss) => {
                     let path = miss.nearest.unwrap().difference.path;
                     assert!(
                         path.starts_with(&format!("{list}[{}]", end - 2)),
                         "{shape:?} {call}: {path}"
                     );
                 }
-                PoolLookup::Hit { .. } => panic!("{shape:?} {call}: swapped messages went unnoticed"),
+                Ok(_) => panic!("{shape:?} {call}: swapped messages went unnoticed"),
             }
         }
     }
@@ -455,7 +453,7 @@ fn what_comes_from_a_tool_is_named_with_its_call() {
         edit(&mut body, places.result.as_deref().unwrap(), |text| {
             *text = "gone".into();
         });
-        let PoolLookup::Miss(miss) = look_up(shape, body) else {
+        let Err(miss) = look_up(shape, body) else {
             panic!("{shape:?}")
         };
         let text = miss.to_string();

@@ -72,8 +72,6 @@ pub(super) struct NormalRequest {
     pub(super) body: Value,
     /// What equal requests share.
     pub(super) key: RequestKey,
-    /// What requests share that differ in dates and numbers only.
-    pub(super) loose: RequestKey,
 }
 
 /// The digest of a request.
@@ -117,8 +115,8 @@ impl NormalRequest {
             RecordedRequest::Empty => Value::Null,
             RecordedRequest::Digest(digest) => Value::from(digest.as_str()),
         };
-        for path in &rules.ignore {
-            path.remove_from(&mut body);
+        for pointer in &rules.ignore {
+            pointer.remove_from(&mut body);
         }
         if let Value::Object(members) = &mut body {
             members.retain(|key, _| !IGNORED.contains(&key.as_str()));
@@ -129,14 +127,12 @@ impl NormalRequest {
         }
         let body = marked(body, "", rules);
         let place_text = place_text(place);
-        let key = digest(&place_text, &canonical(&body, false));
-        let loose = digest(&place_text, &canonical(&body, true));
+        let key = digest(&place_text, &canonical(&body));
         Self {
             api: place.api,
             place: place_text,
             body,
             key,
-            loose,
         }
     }
 }
@@ -227,11 +223,10 @@ fn is_clock(number: Option<f64>) -> bool {
 
 /// The text of a request that is compared: tools in the order of their names, identifiers numbered by where they appear
 /// first, so that renamed ones are equal and swapped ones are not.
-pub(super) fn canonical(body: &Value, is_loose: bool) -> String {
+fn canonical(body: &Value) -> String {
     let mut writer = CanonicalText {
         text: String::new(),
         numbers: HashMap::new(),
-        is_loose,
     };
     writer.value(body, "");
     writer.text
@@ -240,7 +235,6 @@ pub(super) fn canonical(body: &Value, is_loose: bool) -> String {
 struct CanonicalText<'a> {
     text: String,
     numbers: HashMap<&'a str, usize>,
-    is_loose: bool,
 }
 
 impl<'a> CanonicalText<'a> {
@@ -286,7 +280,6 @@ impl<'a> CanonicalText<'a> {
         let mut numbered = String::with_capacity(text.len());
         for piece in shapes::divided(text) {
             match piece {
-                MarkedPiece::Text(text) if self.is_loose => numbered.push_str(&shapes::loosened(text)),
                 MarkedPiece::Text(text) => numbered.push_str(text),
                 MarkedPiece::Id(id) => {
                     let next = self.numbers.len() + 1;

@@ -1,72 +1,54 @@
-//! [`Pool`]: which recorded exchange answers a request. Equal requests are answered first in, first out; what was used is
-//! gone, so that a loop of retries shows up; and a miss says what comes nearest.
+//! The recorded exchange that answers a request, found by the key of the request.
+//!
+//! Equal requests are answered first in, first out; what was used is gone, so that a loop of retries shows up. Requests are made
+//! ready and compared off the lock, which is held for a look-up in the index alone.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
+use parking_lot::Mutex;
 use tracer_insight::text::counted;
 
 use super::compare::{Difference, DifferenceOrigin, RequestComparison, compare};
-use super::digests::AgentDigests;
 use super::file::Cassette;
 use super::normalise::{NormalRequest, Place, RequestKey};
 use super::recorded::{RecordedExchange, RecordedRequest};
-use crate::exchange::{AnswerChunk, PreparedAnswer};
+use crate::exchange::PreparedAnswer;
 use crate::model_api::ModelApi;
 
 /// How many recorded requests are compared with one that none matches.
 const MAX_COMPARED: usize = 500;
 
-/// How strictly requests are matched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Matching {
-    /// Only what is equal matches; otherwise also what differs in long numbers and names of days alone.
-    pub is_strict: bool,
-    /// Requests must come in the recorded order.
-    pub is_ordered: bool,
-}
-
-impl Default for Matching {
-    fn default() -> Self {
-        Self {
-            is_strict: true,
-            is_ordered: false,
-        }
-    }
-}
-
 /// The exchanges of a cassette that wait for their requests.
 #[derive(Debug)]
-pub struct Pool {
+pub(super) struct Pool {
     cassette: Arc<Cassette>,
     requests: Vec<NormalRequest>,
-    by_key: HashMap<RequestKey, VecDeque<usize>>,
-    by_loose: HashMap<RequestKey, VecDeque<usize>>,
-    uses: Vec<u64>,
-    matching: Matching,
-    /// Calls of models that were asked for.
-    calls: u64,
-    /// What the recorded agent asked with.
-    digests: AgentDigests,
+    by_key: HashMap<RequestKey, Vec<usize>>,
+    /// Requests must come in the recorded order.
+    is_ordered: bool,
+    used: Mutex<Used>,
 }
 
-/// What a pool has for a request.
+/// What was asked for so far.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum PoolLookup {
-    /// A recorded exchange.
-    Hit {
-        /// Its position in the cassette.
-        position: usize,
-        /// Whether it matched only because numbers and dates were masked.
-        is_loose: bool,
-    },
-    /// None.
-    Miss(Box<Miss>),
+struct Used {
+    /// How often each exchange answered.
+    uses: Vec<u64>,
+    /// Calls of models.
+    calls: u64,
+}
+
+/// A request that no recorded exchange answers, and what the pool had used when it came.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    request: NormalRequest,
+    reason: MissReason,
+    call: u64,
+    uses: Vec<u64>,
 }
 
 /// A request that no recorded exchange answers.
@@ -85,8 +67,6 @@ pub struct Miss {
     pub reason: MissReason,
     /// The recorded call that comes nearest: its number, in how many places it differs, and the first of them.
     pub nearest: Option<Nearest>,
-    /// What of the agent is not as the cassette's head has it, a phrase each: `the system prompt`.
-    pub changes: Vec<String>,
 }
 
 /// Why a request is not answered.
@@ -117,64 +97,39 @@ pub struct Nearest {
 
 impl Pool {
     /// All exchanges of a cassette.
-    #[must_use]
-    pub fn new(cassette: Arc<Cassette>, matching: Matching) -> Self {
+    pub(super) fn new(cassette: Arc<Cassette>, is_ordered: bool) -> Self {
         let rules = &cassette.head.rules;
         let requests: Vec<NormalRequest> = cassette
             .exchanges
             .iter()
             .map(|exchange| NormalRequest::recorded(exchange, rules))
             .collect();
-        let mut by_key: HashMap<RequestKey, VecDeque<usize>> = HashMap::new();
-        let mut by_loose: HashMap<RequestKey, VecDeque<usize>> = HashMap::new();
+        let mut by_key: HashMap<RequestKey, Vec<usize>> = HashMap::new();
         for (position, request) in requests.iter().enumerate() {
-            by_key.entry(request.key).or_default().push_back(position);
-            by_loose.entry(request.loose).or_default().push_back(position);
+            by_key.entry(request.key).or_default().push(position);
         }
-        let digests = match &cassette.head.digests {
-            none if none.is_empty() => {
-                let pairs = requests.iter().zip(&cassette.exchanges);
-                let calls = pairs.filter(|(_, exchange)| exchange.api.is_some());
-                calls.fold(AgentDigests::default(), |mut all, (request, exchange)| {
-                    all.add(&AgentDigests::of_request(request, exchange.model()));
-                    all
-                })
-            }
-            digests => digests.clone(),
+        let used = Used {
+            uses: vec![0; requests.len()],
+            calls: 0,
         };
         Self {
-            digests,
-            uses: vec![0; requests.len()],
             requests,
             by_key,
-            by_loose,
-            matching,
+            is_ordered,
+            used: Mutex::new(used),
             cassette,
-            calls: 0,
         }
     }
 
     /// The cassette.
-    #[must_use]
-    pub fn cassette(&self) -> &Arc<Cassette> {
+    pub(super) fn cassette(&self) -> &Cassette {
         &self.cassette
     }
 
-    /// The exchange at a position that [`PoolLookup::Hit`] gives.
-    #[must_use]
-    pub fn exchange(&self, position: usize) -> Option<&RecordedExchange> {
-        self.cassette.exchanges.get(position)
-    }
-
-    /// How many calls of models were asked for.
-    pub(super) fn calls(&self) -> u64 {
-        self.calls
-    }
-
     /// The numbers of the recorded calls of models that were never asked.
-    #[must_use]
-    pub fn unused(&self) -> Vec<u64> {
-        let pairs = self.cassette.exchanges.iter().zip(&self.uses);
+    pub(super) fn unused(&self) -> Vec<u64> {
+        let used = self.used.lock();
+        let pairs = self.cassette.exchanges.iter().zip(&used.uses);
         pairs
             .filter(|(exchange, uses)| **uses == 0 && exchange.api.is_some())
             .map(|(exchange, _)| exchange.number)
@@ -182,114 +137,87 @@ impl Pool {
     }
 
     /// Takes the exchange that answers a request, whose body is redacted as the recorded ones are.
-    pub(super) fn take(&mut self, place: Place<'_>, body: &RecordedRequest) -> PoolLookup {
-        if place.api.is_some() {
-            self.calls += 1;
-        }
+    pub(super) fn take(
+        &self,
+        place: Place<'_>,
+        body: &RecordedRequest,
+    ) -> Result<&RecordedExchange, Box<Unanswered>> {
         let request = NormalRequest::new(place, body, &self.cassette.head.rules);
-        let exact = self.free(&self.by_key, &request.key);
-        let found = match exact {
-            Some(position) => Some((position, false)),
-            None if self.matching.is_strict => None,
-            None => self
-                .free(&self.by_loose, &request.loose)
-                .map(|position| (position, true)),
-        };
-        let Some((position, is_loose)) = found else {
-            return PoolLookup::Miss(Box::new(self.miss(&request, place, body)));
-        };
-        let exchange = self.cassette.exchanges.get(position);
-        let number = exchange.map_or(0, |exchange| exchange.number);
-        if exchange.is_some_and(|exchange| exchange.response.is_cut) {
-            let miss = self.miss_of(place, body, MissReason::WithoutContent(number), None);
-            return PoolLookup::Miss(Box::new(miss));
+        let mut used = self.used.lock();
+        used.calls += u64::from(place.api.is_some());
+        match self.free(&used, &request.key) {
+            Ok((position, exchange)) => {
+                if let Some(uses) = used.uses.get_mut(position) {
+                    *uses += 1;
+                }
+                Ok(exchange)
+            }
+            Err(reason) => Err(Box::new(Unanswered {
+                request,
+                reason,
+                call: used.calls,
+                uses: used.uses.clone(),
+            })),
         }
-        if self.matching.is_ordered
-            && let Some(next) = self.next_in_order()
-            && next < position
-            && exchange.is_some_and(|exchange| exchange.api.is_some())
-        {
-            let next = self
-                .cassette
-                .exchanges
-                .get(next)
-                .map_or(0, |exchange| exchange.number);
-            let miss = self.miss_of(place, body, MissReason::OutOfOrder(next), None);
-            return PoolLookup::Miss(Box::new(miss));
-        }
-        if let Some(uses) = self.uses.get_mut(position) {
-            *uses += 1;
-        }
-        PoolLookup::Hit { position, is_loose }
-    }
-
-    /// Takes the first exchange of this API that is not used, whatever its request.
-    pub(super) fn take_next(&mut self, api: Option<ModelApi>) -> Option<usize> {
-        let mut pairs = self.cassette.exchanges.iter().zip(&self.uses);
-        let position = pairs
-            .position(|(exchange, uses)| *uses == 0 && exchange.api == api && !exchange.response.is_cut)?;
-        if let Some(uses) = self.uses.get_mut(position) {
-            *uses += 1;
-        }
-        Some(position)
     }
 
     /// The first exchange with this key that is not used, or else the last one that may be used again: what is asked until
     /// it is there is answered in the order recorded, and then as it was at the end.
-    fn free(&self, index: &HashMap<RequestKey, VecDeque<usize>>, key: &RequestKey) -> Option<usize> {
-        let positions = index.get(key)?;
-        let is_unused = |position: &&usize| self.uses.get(**position) == Some(&0);
-        let repeats = |position: &&usize| self.exchange(**position).is_some_and(|exchange| exchange.repeats);
-        let unused = positions.iter().find(is_unused);
-        unused.or_else(|| positions.iter().rfind(repeats)).copied()
-    }
-
-    /// The first call of a model that is not used.
-    fn next_in_order(&self) -> Option<usize> {
-        let mut pairs = self.cassette.exchanges.iter().zip(&self.uses);
-        pairs.position(|(exchange, uses)| *uses == 0 && exchange.api.is_some())
-    }
-
-    fn miss(&self, request: &NormalRequest, place: Place<'_>, body: &RecordedRequest) -> Miss {
-        if let Some(equal) = self.by_key.get(&request.key) {
-            return self.miss_of(place, body, MissReason::UsedUp(equal.len() as u64), None);
+    fn free(&self, used: &Used, key: &RequestKey) -> Result<(usize, &RecordedExchange), MissReason> {
+        let Some(positions) = self.by_key.get(key) else {
+            return Err(MissReason::NotRecorded);
+        };
+        let equal = positions
+            .iter()
+            .filter_map(|position| Some((*position, self.cassette.exchanges.get(*position)?)));
+        let is_unused = |position: usize| used.uses.get(position) == Some(&0);
+        let (position, exchange) = equal
+            .clone()
+            .find(|(position, _)| is_unused(*position))
+            .or_else(|| equal.rev().find(|(_, exchange)| exchange.repeats))
+            .ok_or(MissReason::UsedUp(positions.len() as u64))?;
+        if exchange.response.is_cut {
+            return Err(MissReason::WithoutContent(exchange.number));
         }
-        let mut miss = self.miss_of(place, body, MissReason::NotRecorded, self.nearest(request));
-        if place.api.is_some() {
-            let now = AgentDigests::of_request(request, miss.model.as_deref());
-            miss.changes = self.digests.changes(&now);
+        if self.is_ordered && exchange.api.is_some() {
+            let before = self.cassette.exchanges.iter().take(position).enumerate();
+            let next = before
+                .filter(|(position, exchange)| is_unused(*position) && exchange.api.is_some())
+                .map(|(_, exchange)| exchange.number)
+                .next();
+            if let Some(next) = next {
+                return Err(MissReason::OutOfOrder(next));
+            }
         }
-        miss
+        Ok((position, exchange))
     }
 
-    fn miss_of(
-        &self,
-        place: Place<'_>,
-        body: &RecordedRequest,
-        reason: MissReason,
-        nearest: Option<Nearest>,
-    ) -> Miss {
+    /// What is said of a request without an answer.
+    pub(super) fn miss(&self, unanswered: &Unanswered, place: Place<'_>, body: &RecordedRequest) -> Miss {
         let in_body = match body {
             RecordedRequest::Json(body) => body.get("model").and_then(serde_json::Value::as_str),
             _ => None,
         };
         let model = in_body.or_else(|| place.api?.model_in_path(place.path));
         Miss {
-            call: self.calls,
+            call: unanswered.call,
             api: place.api.map_or_else(
                 || format!("{} {}", place.method, place.path),
                 |api| api.name().to_owned(),
             ),
             model: model.map(str::to_owned),
             cassette: self.cassette.path.clone(),
-            reason,
-            nearest,
-            changes: Vec::new(),
+            reason: unanswered.reason.clone(),
+            nearest: match unanswered.reason {
+                MissReason::NotRecorded => self.nearest(unanswered),
+                _ => None,
+            },
         }
     }
 
     /// Of the same API: with the longest common beginning of messages, then with the fewest differences, then unused.
-    fn nearest(&self, request: &NormalRequest) -> Option<Nearest> {
+    fn nearest(&self, unanswered: &Unanswered) -> Option<Nearest> {
+        let request = &unanswered.request;
         let candidates = self
             .requests
             .iter()
@@ -300,9 +228,10 @@ impl Pool {
             .map(|(position, other)| (position, compare(other, request)));
         let (position, RequestComparison { count, first, .. }) =
             compared.min_by_key(|(position, comparison)| {
-                let uses = self.uses.get(*position).copied().unwrap_or_default();
+                let uses = unanswered.uses.get(*position).copied().unwrap_or_default();
                 (usize::MAX - comparison.common_messages, comparison.count, uses)
             })?;
+        let exchanges = &self.cassette.exchanges;
         let mut difference = first?;
         if let DifferenceOrigin::ToolResult {
             call_id: Some(id),
@@ -310,15 +239,11 @@ impl Pool {
             ..
         } = &mut difference.origin
         {
-            let asking = self
-                .cassette
-                .exchanges
-                .iter()
-                .find(|exchange| exchange.answer_contains(id));
+            let asking = exchanges.iter().find(|exchange| exchange.answer_contains(id));
             *call = asking.map(|exchange| exchange.number);
         }
         Some(Nearest {
-            number: self.exchange(position)?.number,
+            number: exchanges.get(position)?.number,
             places: count,
             difference,
         })
@@ -400,10 +325,7 @@ impl Miss {
                 ("content-type".to_owned(), "application/json".to_owned()),
                 ("x-should-retry".to_owned(), "false".to_owned()),
             ],
-            chunks: vec![AnswerChunk {
-                wait: Duration::ZERO,
-                bytes: Bytes::from(self.body(command, api).to_string()),
-            }],
+            chunks: vec![Bytes::from(self.body(command, api).to_string())],
             ..PreparedAnswer::default()
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::frames::{Framing, Json, LineEnd, StreamFrame};
-use crate::exchange::{AnswerChunk, PreparedAnswer};
+use crate::exchange::PreparedAnswer;
 use crate::model_api::ModelApi;
 
 /// A request and its answer, without credentials.
@@ -115,23 +115,15 @@ impl RecordedResponse {
 }
 
 impl RecordedExchange {
-    /// The answer to give again. `pace` stretches the time between its frames: 0 for none, 1 for the recorded time.
+    /// The answer to give again, at once.
     #[must_use]
-    pub fn answer(&self, pace: f64) -> PreparedAnswer {
-        let wait =
-            |time: Duration| Duration::try_from_secs_f64(time.as_secs_f64() * pace).unwrap_or_default();
+    pub fn answer(&self) -> PreparedAnswer {
         let chunks = match &self.response.body {
             RecordedBody::Stream { line_end, frames, .. } => frames
                 .iter()
-                .map(|(after, frame)| AnswerChunk {
-                    wait: wait(*after),
-                    bytes: Bytes::from(frame.bytes(*line_end)),
-                })
+                .map(|(_, frame)| Bytes::from(frame.bytes(*line_end)))
                 .collect(),
-            body => vec![AnswerChunk {
-                wait: wait(self.total),
-                bytes: Bytes::from(body.bytes()),
-            }],
+            body => vec![Bytes::from(body.bytes())],
         };
         PreparedAnswer {
             status: self.response.status,

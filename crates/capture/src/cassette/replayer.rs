@@ -1,4 +1,4 @@
-//! [`Replayer`]: answers requests from a cassette, and keeps what it could not answer.
+//! Answers to requests from a cassette, and the requests that it could not answer.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,11 +10,10 @@ use serde_json::Value;
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::text::counted;
 
-use super::digests::AgentDigests;
 use super::file::Cassette;
 use super::keeping::Scrubbing;
 use super::normalise::Place;
-use super::pool::{Matching, Miss, Pool, PoolLookup};
+use super::pool::{Miss, Pool};
 use super::recorded::RecordedRequest;
 use crate::exchange::{IncomingRequest, RequestDecision, Responder};
 
@@ -31,8 +30,6 @@ pub enum OnMiss {
     Live,
     /// It goes on to the provider; what is answered is appended to the cassette.
     Record,
-    /// It is answered with the next recorded answer of its API, so that one run shows everything that changed.
-    Assume,
 }
 
 /// How a cassette is replayed.
@@ -41,27 +38,24 @@ pub enum OnMiss {
 pub struct ReplayOptions {
     /// What happens to a request that no recorded exchange answers.
     pub on_miss: OnMiss,
-    /// How strictly requests are matched.
-    pub matching: Matching,
-    /// The time between the frames of an answer, as a part of the recorded one: 0 for none.
-    pub pace: f64,
+    /// Requests must come in the recorded order.
+    pub is_ordered: bool,
 }
 
 /// Answers the requests of a program from a cassette.
 pub struct Replayer {
-    options: ReplayOptions,
+    on_miss: OnMiss,
     scrubbing: Scrubbing,
+    pool: Pool,
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
-    pool: Pool,
+    /// What came of the requests so far.
     outcome: ReplayOutcome,
     /// Conversations that went on with the provider.
     live: HashSet<String>,
-    /// Which recorded exchange answered which request that matched it.
-    matched: Vec<(usize, RecordedRequest)>,
 }
 
 /// What came of a replay.
@@ -74,8 +68,6 @@ pub struct ReplayOutcome {
     pub recorded: u64,
     /// Calls of models that were answered from it.
     pub served: u64,
-    /// The numbers of recorded calls that answered a request which differed in masked numbers and dates.
-    pub loose: Vec<u64>,
     /// Requests that it did not answer; the first hundred.
     pub misses: Vec<Miss>,
     /// How many requests it did not answer.
@@ -84,10 +76,6 @@ pub struct ReplayOutcome {
     pub live: u64,
     /// The numbers of the recorded calls that were never asked.
     pub unused: Vec<u64>,
-    /// How many calls of models were asked for.
-    pub asked: u64,
-    /// What of the agent changed since the recording, a phrase each, as far as requests without an answer show it.
-    pub changes: Vec<String>,
 }
 
 impl Replayer {
@@ -104,13 +92,12 @@ impl Replayer {
             ..ReplayOutcome::default()
         };
         Self {
-            options,
+            on_miss: options.on_miss,
             scrubbing,
+            pool: Pool::new(cassette, options.is_ordered),
             state: Mutex::new(State {
-                pool: Pool::new(cassette, options.matching),
                 outcome,
-                live: HashSet::new(),
-                matched: Vec::new(),
+                ..State::default()
             }),
         }
     }
@@ -118,94 +105,53 @@ impl Replayer {
     /// What came of it so far.
     #[must_use]
     pub fn outcome(&self) -> ReplayOutcome {
-        let state = self.state.lock();
         ReplayOutcome {
-            unused: state.pool.unused(),
-            asked: state.pool.calls(),
-            ..state.outcome.clone()
+            unused: self.pool.unused(),
+            ..self.state.lock().outcome.clone()
         }
-    }
-
-    /// The cassette with the requests as they were asked now, where they matched, and how many of them changed.
-    #[must_use]
-    pub fn repaired(&self) -> (Cassette, u64) {
-        let state = self.state.lock();
-        let mut cassette = Cassette::clone(state.pool.cassette());
-        let mut changed = 0;
-        for (position, request) in &state.matched {
-            if let Some(exchange) = cassette
-                .exchanges
-                .get_mut(*position)
-                .filter(|exchange| exchange.request != *request)
-            {
-                exchange.request = request.clone();
-                changed += 1;
-            }
-        }
-        cassette.head.digests = AgentDigests::of_exchanges(&cassette.exchanges, &cassette.head.rules);
-        (cassette, changed)
     }
 
     pub(super) fn cassette_providers(&self) -> Vec<String> {
-        self.state.lock().pool.cassette().providers()
+        self.pool.cassette().providers()
+    }
+
+    /// Sends a request on to the provider.
+    fn pass_on(&self) -> RequestDecision {
+        self.state.lock().outcome.live += 1;
+        RequestDecision::PassOn
     }
 }
 
 impl Responder for Replayer {
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision {
         let body = self.scrubbing.request(request.body);
-        let mut state = self.state.lock();
-        let conversation = conversation(&body);
-        if state.live.contains(&conversation) {
-            state.outcome.live += 1;
-            return RequestDecision::PassOn;
+        let conversation = (self.on_miss == OnMiss::Live).then(|| conversation(&body));
+        if conversation
+            .as_ref()
+            .is_some_and(|conversation| self.state.lock().live.contains(conversation))
+        {
+            return self.pass_on();
         }
-        let miss = match state.pool.take(Place::of(request), &body) {
-            PoolLookup::Hit { position, is_loose } => {
-                let Some(exchange) = state.pool.exchange(position) else {
-                    return RequestDecision::PassOn;
-                };
-                let (answer, number) = (exchange.answer(self.options.pace), exchange.number);
-                state.outcome.served += u64::from(request.api.is_some());
-                if is_loose {
-                    state.outcome.loose.push(number);
-                }
-                state.matched.push((position, body));
-                return RequestDecision::Answer(answer);
+        let place = Place::of(request);
+        let unanswered = match self.pool.take(place, &body) {
+            Ok(exchange) => {
+                self.state.lock().outcome.served += u64::from(request.api.is_some());
+                return RequestDecision::Answer(exchange.answer());
             }
-            PoolLookup::Miss(miss) => *miss,
+            Err(unanswered) => unanswered,
         };
-        for change in &miss.changes {
-            if !state.outcome.changes.contains(change) {
-                state.outcome.changes.push(change.clone());
-            }
+        if self.on_miss != OnMiss::Fail {
+            self.state.lock().live.extend(conversation);
+            return self.pass_on();
         }
-        match self.options.on_miss {
-            OnMiss::Fail | OnMiss::Assume => {
-                let assumed = match self.options.on_miss {
-                    OnMiss::Assume => state.pool.take_next(request.api),
-                    _ => None,
-                };
-                let answer = match assumed.and_then(|position| state.pool.exchange(position)) {
-                    Some(exchange) => exchange.answer(self.options.pace),
-                    None => miss.answer("tracer replay", request.api),
-                };
-                state.outcome.missed += 1;
-                if state.outcome.misses.len() < MAX_MISSES {
-                    state.outcome.misses.push(miss);
-                }
-                RequestDecision::Answer(answer)
-            }
-            OnMiss::Live => {
-                state.live.insert(conversation);
-                state.outcome.live += 1;
-                RequestDecision::PassOn
-            }
-            OnMiss::Record => {
-                state.outcome.live += 1;
-                RequestDecision::PassOn
-            }
+        let miss = self.pool.miss(&unanswered, place, &body);
+        let answer = miss.answer("tracer replay", request.api);
+        let outcome = &mut self.state.lock().outcome;
+        outcome.missed += 1;
+        if outcome.misses.len() < MAX_MISSES {
+            outcome.misses.push(miss);
         }
+        RequestDecision::Answer(answer)
     }
 }
 
@@ -230,7 +176,7 @@ impl fmt::Debug for Replayer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Replayer")
-            .field("options", &self.options)
+            .field("on_miss", &self.on_miss)
             .finish_non_exhaustive()
     }
 }
@@ -247,17 +193,6 @@ impl ReplayOutcome {
     pub fn coverage(&self) -> String {
         let used = self.recorded.saturating_sub(self.unused.len() as u64);
         format!("{used} of {} used", counted(self.recorded, "recorded call"))
-    }
-
-    /// What changed since the recording, in a sentence; `None` when nothing shows a change.
-    #[must_use]
-    pub fn change_sentence(&self) -> Option<String> {
-        let differing = match self.missed {
-            1 => "1 call differs".to_owned(),
-            missed => format!("{missed} of {} differ", counted(self.asked.max(missed), "call")),
-        };
-        let changes = self.changes.join(", ");
-        (!changes.is_empty()).then(|| format!("changed since the recording: {changes}; {differing}"))
     }
 
     /// The recorded calls that were never asked, in a sentence; `None` when there is none.

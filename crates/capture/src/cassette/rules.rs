@@ -17,18 +17,18 @@ const MAX_EXPRESSION_BYTES: usize = 1 << 20;
 /// ```
 /// use tracer_capture::cassette::Rules;
 ///
-/// let rules = Rules::parse(&["$.messages[*].name".to_owned()], &["build-[0-9]+".to_owned()])?;
-/// assert!(Rules::parse(&["messages".to_owned()], &[]).is_err()); // a path begins with $
+/// let rules = Rules::parse(&["/messages/*/name".to_owned()], &["build-[0-9]+".to_owned()])?;
+/// assert!(Rules::parse(&["messages".to_owned()], &[]).is_err()); // a pointer begins with /
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    pub(super) ignore: Vec<JsonPath>,
+    pub(super) ignore: Vec<Pointer>,
     pub(super) mask: Vec<Regex>,
 }
 
 impl Rules {
-    /// Reads rules: JSON paths of what is ignored, and regular expressions of what is masked in texts.
+    /// Reads rules: JSON Pointers of what is ignored, with `*` for every item, and regular expressions of what is masked in texts.
     ///
     /// # Errors
     ///
@@ -46,11 +46,11 @@ impl Rules {
                 return Err(FieldProblem::new(format!("{field}[{position}]"), "is too long"));
             }
         }
-        let path = |(position, text): (usize, &String)| {
-            JsonPath::parse(text).ok_or_else(|| {
+        let pointer = |(position, text): (usize, &String)| {
+            Pointer::parse(text).ok_or_else(|| {
                 FieldProblem::new(
                     format!("ignore[{position}]"),
-                    "is no JSON path: $.a.b[0], $.a[*].b, $..c",
+                    "is no JSON Pointer: write /messages/*/name, with * for every item",
                 )
             })
         };
@@ -61,7 +61,7 @@ impl Rules {
                 .map_err(|_| FieldProblem::new(format!("mask[{position}]"), "is no regular expression"))
         };
         Ok(Self {
-            ignore: ignore.iter().enumerate().map(path).collect::<Result<_, _>>()?,
+            ignore: ignore.iter().enumerate().map(pointer).collect::<Result<_, _>>()?,
             mask: mask
                 .iter()
                 .enumerate()
@@ -72,121 +72,59 @@ impl Rules {
 
     /// The rules as they were written.
     pub(super) fn sources(&self) -> (Vec<String>, Vec<String>) {
-        let paths = self.ignore.iter().map(|path| path.source.clone());
+        let pointers = self.ignore.iter().map(|pointer| pointer.source.clone());
         let masks = self.mask.iter().map(|mask| mask.as_str().to_owned());
-        (paths.collect(), masks.collect())
+        (pointers.collect(), masks.collect())
     }
 }
 
-/// Places in a JSON value: `$.a.b[0]`, `$.a[*].b`, `$.a.*`, `$..c`.
+/// A JSON Pointer (RFC 6901) in which `*` is every member and every item: `/messages/*/name`.
 #[derive(Debug, Clone)]
-pub(super) struct JsonPath {
+pub(super) struct Pointer {
     source: String,
-    steps: Vec<RuleStep>,
+    tokens: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum RuleStep {
-    Member(String),
-    Item(usize),
-    Every,
-    /// Any depth from here.
-    Anywhere,
-}
-
-impl JsonPath {
+impl Pointer {
     fn parse(text: &str) -> Option<Self> {
-        let mut rest = text.trim().strip_prefix('$')?;
-        let mut steps = Vec::new();
-        while !rest.is_empty() {
-            if let Some(behind) = rest.strip_prefix("..") {
-                steps.push(RuleStep::Anywhere);
-                rest = behind;
-                if rest.starts_with('[') {
-                    continue;
-                }
-            } else if let Some(behind) = rest.strip_prefix('.') {
-                rest = behind;
-            } else if let Some(behind) = rest.strip_prefix('[') {
-                let (inside, behind) = behind.split_once(']')?;
-                steps.push(match inside.trim() {
-                    "*" => RuleStep::Every,
-                    number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                        RuleStep::Item(number.parse().ok()?)
-                    }
-                    quoted => {
-                        let quote = quoted
-                            .chars()
-                            .next()
-                            .filter(|quote| matches!(quote, '\'' | '"'))?;
-                        RuleStep::Member(quoted.strip_prefix(quote)?.strip_suffix(quote)?.to_owned())
-                    }
-                });
-                rest = behind;
-                continue;
-            } else {
-                return None;
-            }
-            let end = rest.find(['.', '[']).unwrap_or(rest.len());
-            let (name, behind) = rest.split_at_checked(end)?;
-            steps.push(match name {
-                "" => return None,
-                "*" => RuleStep::Every,
-                name => RuleStep::Member(name.to_owned()),
-            });
-            rest = behind;
-        }
-        (!steps.is_empty()).then(|| Self {
+        let tokens = text.strip_prefix('/')?.split('/');
+        let unescaped = |token: &str| token.replace("~1", "/").replace("~0", "~");
+        Some(Self {
             source: text.to_owned(),
-            steps,
+            tokens: tokens.map(unescaped).collect(),
         })
     }
 
     /// Takes what is there out of a value; an item of a list becomes null, so that the others keep their places.
     pub(super) fn remove_from(&self, value: &mut Value) {
-        remove(value, &self.steps);
+        if let Some((last, way)) = self.tokens.split_last() {
+            remove(value, way, last);
+        }
     }
 }
 
-fn remove(value: &mut Value, steps: &[RuleStep]) {
-    let Some((step, rest)) = steps.split_first() else {
-        return;
-    };
-    let is_last = rest.is_empty();
-    match (step, value) {
-        (RuleStep::Member(name), Value::Object(members)) if is_last => {
-            members.remove(name);
+fn remove(value: &mut Value, way: &[String], last: &str) {
+    match (way.split_first(), value) {
+        (None, Value::Object(members)) => members.retain(|key, _| last != "*" && key != last),
+        (None, Value::Array(items)) => {
+            let named = items.iter_mut().enumerate();
+            named
+                .filter(|(position, _)| last == "*" || position.to_string() == last)
+                .for_each(|(_, item)| *item = Value::Null);
         }
-        (RuleStep::Member(name), Value::Object(members)) => {
-            if let Some(member) = members.get_mut(name) {
-                remove(member, rest);
-            }
+        (Some((token, way)), Value::Object(members)) => {
+            let named = members
+                .iter_mut()
+                .filter(|(key, _)| token == "*" || *key == token);
+            named.for_each(|(_, member)| remove(member, way, last));
         }
-        (RuleStep::Item(position), Value::Array(items)) => {
-            if let Some(item) = items.get_mut(*position) {
-                if is_last {
-                    *item = Value::Null;
-                } else {
-                    remove(item, rest);
-                }
-            }
-        }
-        (RuleStep::Every, Value::Object(members)) if is_last => members.clear(),
-        (RuleStep::Every, Value::Array(items)) if is_last => items.fill(Value::Null),
-        (RuleStep::Every, value) => children(value).for_each(|child| remove(child, rest)),
-        (RuleStep::Anywhere, value) => {
-            remove(value, rest);
-            children(value).for_each(|child| remove(child, steps));
+        (Some((token, way)), Value::Array(items)) => {
+            let named = items.iter_mut().enumerate();
+            named
+                .filter(|(position, _)| token == "*" || position.to_string() == *token)
+                .for_each(|(_, item)| remove(item, way, last));
         }
         _ => {}
-    }
-}
-
-fn children(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
-    match value {
-        Value::Array(items) => Box::new(items.iter_mut()),
-        Value::Object(members) => Box::new(members.values_mut()),
-        _ => Box::new(std::iter::empty()),
     }
 }
 
@@ -196,37 +134,44 @@ mod tests {
 
     use super::*;
 
-    fn without(path: &str) -> Value {
-        let mut value = json!({"a": {"b": 1, "c": [{"b": 2, "d": 3}, {"b": 4}]}, "b": 5});
-        JsonPath::parse(path).unwrap().remove_from(&mut value);
+    fn without(pointer: &str) -> Value {
+        let mut value = json!({"a": {"b": 1, "c": [{"b": 2, "d": 3}, {"b": 4}]}, "x/~": 5});
+        Pointer::parse(pointer).unwrap().remove_from(&mut value);
         value
     }
 
     #[test]
-    fn paths_take_out_what_they_name() {
-        for (path, expected) in [
-            ("$.b", json!({"a": {"b": 1, "c": [{"b": 2, "d": 3}, {"b": 4}]}})),
+    fn pointers_take_out_what_they_name() {
+        for (pointer, expected) in [
             (
-                "$['a']['b']",
-                json!({"a": {"c": [{"b": 2, "d": 3}, {"b": 4}]}, "b": 5}),
+                "/x~1~0",
+                json!({"a": {"b": 1, "c": [{"b": 2, "d": 3}, {"b": 4}]}}),
             ),
-            ("$.a.c[*].b", json!({"a": {"b": 1, "c": [{"d": 3}, {}]}, "b": 5})),
-            ("$.a.c[0]", json!({"a": {"b": 1, "c": [null, {"b": 4}]}, "b": 5})),
-            ("$..b", json!({"a": {"c": [{"d": 3}, {}]}})),
-            ("$.a.*", json!({"a": {}, "b": 5})),
             (
-                "$.nothing.here",
-                json!({"a": {"b": 1, "c": [{"b": 2, "d": 3}, {"b": 4}]}, "b": 5}),
+                "/a/b",
+                json!({"a": {"c": [{"b": 2, "d": 3}, {"b": 4}]}, "x/~": 5}),
+            ),
+            ("/a/c/*/b", json!({"a": {"b": 1, "c": [{"d": 3}, {}]}, "x/~": 5})),
+            ("/a/c/0", json!({"a": {"b": 1, "c": [null, {"b": 4}]}, "x/~": 5})),
+            ("/a/c/*", json!({"a": {"b": 1, "c": [null, null]}, "x/~": 5})),
+            ("/a/*", json!({"a": {}, "x/~": 5})),
+            (
+                "/*/c/1/b",
+                json!({"a": {"b": 1, "c": [{"b": 2, "d": 3}, {}]}, "x/~": 5}),
+            ),
+            (
+                "/nothing/here",
+                json!({"a": {"b": 1, "c": [{"b": 2, "d": 3}, {"b": 4}]}, "x/~": 5}),
             ),
         ] {
-            assert_eq!(without(path), expected, "{path}");
+            assert_eq!(without(pointer), expected, "{pointer}");
         }
     }
 
     #[test]
     fn what_is_no_rule_is_refused() {
-        for path in ["", "$", "a.b", "$.", "$.a[", "$.a[x]", "$x"] {
-            assert!(JsonPath::parse(path).is_none(), "{path}");
+        for pointer in ["", "$.a", "a/b"] {
+            assert!(Pointer::parse(pointer).is_none(), "{pointer}");
         }
         let refused = |mask: &str| Rules::parse(&[], &[mask.to_owned()]).unwrap_err();
         assert_eq!(refused("("), "mask[0]: is no regular expression");
@@ -234,6 +179,6 @@ mod tests {
             refused("((a{1000}){1000}){1000}"),
             "mask[0]: is no regular expression"
         );
-        assert!(Rules::parse(&vec!["$.a".to_owned(); 101], &[]).is_err());
+        assert!(Rules::parse(&vec!["/a".to_owned(); 101], &[]).is_err());
     }
 }

@@ -75,13 +75,6 @@ static TEMPORARY: LazyLock<Regex> = LazyLock::new(|| {
 static LOCAL_PORT: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):\d{2,5}\b"));
 
-/// What may differ without meaning anything, in the loose comparison: long numbers, hexadecimal digits, names of days.
-static LOOSE: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(&format!(
-        r"\b(?:\d[\d_.,:]{{3,}}|[0-9a-fA-F]*\d[0-9a-fA-F]{{7,}}|(?:{DAY}|{MONTH} \d{{1,2}}))\b"
-    ))
-});
-
 /// The folders of a process, which differ from machine to machine.
 ///
 /// ```
@@ -158,11 +151,6 @@ pub(super) fn marked<'a>(text: &'a str, masks: &[Regex]) -> Cow<'a, str> {
         format!("{}:‹port›", found.get(1).map_or("", |host| host.as_str()))
     });
     text
-}
-
-/// The text without what may differ by chance.
-pub(super) fn loosened(text: &str) -> Cow<'_, str> {
-    LOOSE.replace_all(text, "‹loose›")
 }
 
 fn replace(text: &mut Cow<'_, str>, shape: &Regex, with: impl Fn(&Captures<'_>) -> String) {
@@ -320,6 +308,5 @@ mod tests {
     fn masks_of_the_user_come_first() {
         let mask = Regex::new("build-[0-9]+").unwrap();
         assert_eq!(marked("build-2026 at 2026-11-23", &[mask]), "‹masked› at ‹time›");
-        assert_eq!(loosened("order 12345 on Monday"), "order ‹loose› on ‹loose›");
     }
 }

@@ -23,9 +23,7 @@ use super::stream_usage::{StreamUsage, UsageFilter, UsageQuestion};
 use super::{ProxyCounters, headers};
 use crate::causes::causes;
 use crate::content_encoding::unpacked;
-use crate::exchange::{
-    AnswerChunk, ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder,
-};
+use crate::exchange::{ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
 use crate::model_api::{ModelApi, answer_asked_again};
 use crate::runs::random_span_id;
 
@@ -352,20 +350,14 @@ fn recorded_body(
 
 /// An answer that was prepared, and the copy of it.
 fn answered(answer: PreparedAnswer, mut copy: ExchangeCopy) -> Response {
-    let length =
-        (!answer.breaks_off).then(|| answer.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum());
+    let length = (!answer.breaks_off).then(|| answer.chunks.iter().map(|chunk| chunk.len() as u64).sum());
     copy.replays(&answer);
     copy.begin(answer.status, answer.headers.clone(), "", length);
-    let waiting = stream::iter(answer.chunks).then(|AnswerChunk { wait, bytes }| async move {
-        if !wait.is_zero() {
-            tokio::time::sleep(wait).await;
-        }
-        Ok(bytes)
-    });
+    let chunks = stream::iter(answer.chunks.into_iter().map(Ok));
     let broken = answer
         .breaks_off
         .then(|| Err("the answer broke off, as the recorded one did".to_owned()));
-    let mut response = Response::new(recorded_body(waiting.chain(stream::iter(broken)), copy));
+    let mut response = Response::new(recorded_body(chunks.chain(stream::iter(broken)), copy));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
     for (name, value) in answer.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {

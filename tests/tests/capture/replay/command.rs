@@ -92,12 +92,6 @@ fn a_replay_asks_no_provider_and_is_a_run() {
     );
 }
 
-/// The first line of a cassette.
-fn head(recorder: &Recorder) -> Value {
-    let text = std::fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
-    serde_json::from_str(text.lines().next().unwrap()).unwrap()
-}
-
 /// The requests of an agent with this system prompt and this description of its tool.
 fn agent(prompt: &str, description: &str) -> Vec<Value> {
     let mut requests = conversation("{\"status\":\"shipped\"}");
@@ -122,27 +116,14 @@ fn a_replay_says_what_changed_since_the_recording() {
         &[EXPORTER, "ask-script"],
     );
     assert_eq!(again.code, Some(0), "{again:#?}");
-    let head = head(&recorder);
-    assert_eq!(head["models"], json!(["gpt-5"]), "{head:#}");
-    assert_eq!(head["system_prompts"].as_array().unwrap().len(), 1, "{head:#}");
-    assert!(
-        head["tools"][0].as_str().unwrap().starts_with("lookup_order:"),
-        "{head:#}"
-    );
     assert_eq!(replay(&recorder, &[]).code, Some(0));
 
-    script(&recorder, &agent("Be quick.", "Finds an order."));
+    script(&recorder, &agent("Be quick.", "Looks up an order."));
     let changed = replay(&recorder, &[]);
     assert_eq!(changed.code, Some(7), "{changed:#?}");
-    changed.says(
-        "changed since the recording: the system prompt, the definition of tool lookup_order; 2 of 2 calls differ",
-    );
-    // A cassette without digests has them in its calls.
-    let text = std::fs::read_to_string(recorder.path("agent.jsonl")).unwrap();
-    let calls = text.split_once('\n').unwrap().1;
-    recorder.write("agent.jsonl", &format!("{{\"cassette\":1}}\n{calls}"));
-    replay(&recorder, &[])
-        .says("changed since the recording: the system prompt, the definition of tool lookup_order;");
+    changed.says("at       messages[0].content (system prompt)");
+    script(&recorder, &agent("Be kind.", "Finds an order."));
+    replay(&recorder, &[]).says("at       tools[0].function.description (definition of tool lookup_order)");
 }
 
 #[test]

@@ -128,11 +128,6 @@ fn replay_notices(outcomes: &[ReplayOutcome]) -> Vec<String> {
         if !notices.contains(&coverage) {
             notices.push(coverage);
         }
-        notices.extend(
-            outcome
-                .change_sentence()
-                .filter(|sentence| !notices.contains(sentence)),
-        );
         let misses = outcome.misses.iter().map(|miss| format!("not answered: {miss}"));
         notices.extend(misses.take(MAX_MISS_NOTICES));
     }
