@@ -64,7 +64,6 @@ impl ReplayedCommand<'_> {
             directory,
             receives_otlp: true,
             proxies_models: true,
-            per_trace: false,
             keeps_exchanges: true,
             no_stream_usage: false,
         };

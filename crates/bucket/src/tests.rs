@@ -294,7 +294,7 @@ fn following_sends_runs_as_they_end_until_it_is_stopped() {
         let mut stop = Some(stop);
         let summary = shipper
             .follow(
-                &FollowedRuns::All { since: None },
+                &FollowedRuns::All,
                 async {
                     let _ = stopped.await;
                 },

@@ -300,7 +300,6 @@ fn begin(
         directory,
         receives_otlp: true,
         proxies_models: true,
-        per_trace: false,
         keeps_exchanges: true,
         no_stream_usage: false,
     };

@@ -58,6 +58,11 @@ pub struct Args {
     #[arg(long)]
     no_exchanges: bool,
 
+    /// Leave the requests of streams as they are: do not ask for their tokens
+    // Rarely needed, and told in docs/record.md.
+    #[arg(long, hide = true)]
+    no_stream_usage: bool,
+
     /// Print the variables and options for the command, and run nothing
     #[arg(long)]
     print_env: bool,
@@ -112,9 +117,8 @@ fn begin(args: &Args, session: &mut Session) -> Result<Recording, CliError> {
         directory,
         receives_otlp: !args.no_otel,
         proxies_models: !args.no_proxy,
-        per_trace: false,
         keeps_exchanges: !args.no_exchanges,
-        no_stream_usage: false,
+        no_stream_usage: args.no_stream_usage,
     };
     Recording::start_with(options, &inherited, hooks)
         .map_err(|error| not_begun(error).with_hint("or run the command without tracer record"))
@@ -172,7 +176,7 @@ fn print_environment(args: &Args, session: &mut Session) -> Result<CommandOutcom
         grpc: "http://127.0.0.1:GRPC_PORT".to_owned(),
     };
     let parent = "00-TRACE_ID-SPAN_ID-01";
-    let mut environment = ChildEnvironment::of_run(&session.data_dir()?, Some(parent), &inherited);
+    let mut environment = ChildEnvironment::of_run(&session.data_dir()?, parent, &inherited);
     let program = Program::of_command(&args.command, &directory);
     let endpoints = (!args.no_otel).then_some(&endpoints);
     if let Some(endpoints) = endpoints {

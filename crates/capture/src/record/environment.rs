@@ -168,20 +168,18 @@ impl ChildEnvironment {
     /// use std::path::Path;
     /// use tracer_capture::record::{ChildEnvironment, Inherited};
     ///
-    /// let environment = ChildEnvironment::of_run(Path::new("/data"), Some("00-…-01"), &Inherited::default());
+    /// let environment = ChildEnvironment::of_run(Path::new("/data"), "00-…-01", &Inherited::default());
     /// assert_eq!(environment.value("TRACER_DATA_DIR"), Some("/data"));
     /// assert_eq!(environment.value("TRACER_TRACEPARENT"), environment.value("TRACEPARENT"));
     /// ```
     #[must_use]
-    pub fn of_run(data_dir: &Path, parent: Option<&str>, inherited: &Inherited) -> Self {
+    pub fn of_run(data_dir: &Path, parent: &str, inherited: &Inherited) -> Self {
         let mut environment = Self::default();
         // The command may change its directory.
         let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned());
         environment.set("TRACER_DATA_DIR", data_dir.to_string_lossy());
-        if let Some(parent) = parent {
-            environment.set(RUN_PARENT, parent);
-            environment.add_unless_set(inherited, "TRACEPARENT", parent);
-        }
+        environment.set(RUN_PARENT, parent);
+        environment.add_unless_set(inherited, "TRACEPARENT", parent);
         environment
     }
 

@@ -62,10 +62,8 @@ pub struct RecordOptions {
     pub directory: PathBuf,
     /// Whether OTLP is received.
     pub receives_otlp: bool,
-    /// Whether calls of model APIs go through the recording proxy; never where each trace is a run.
+    /// Whether calls of model APIs go through the recording proxy.
     pub proxies_models: bool,
-    /// Whether each trace is a run of its own, as for a server, instead of the command.
-    pub per_trace: bool,
     /// Whether the calls that go through the proxy are kept beside the run's log, so that it can be replayed.
     pub keeps_exchanges: bool,
     /// Whether the proxy leaves requests for streams as they are, also where they then bring no tokens.
@@ -132,7 +130,6 @@ pub enum RecordingError {
 ///         directory: std::env::current_dir()?,
 ///         receives_otlp: true,
 ///         proxies_models: true,
-///         per_trace: false,
 ///         keeps_exchanges: true,
 ///         no_stream_usage: false,
 ///     },
@@ -147,7 +144,7 @@ pub enum RecordingError {
 pub struct Recording {
     options: RecordOptions,
     collector: Arc<RunCollector>,
-    identity: Option<RunIdentity>,
+    identity: RunIdentity,
     receiver: Option<OtlpSource>,
     models: Option<ModelSource>,
     program: Program,
@@ -253,11 +250,9 @@ impl Recording {
     ) -> Result<Self, RecordingError> {
         let program = Program::of_command(&options.command, &options.directory);
         let findings = EnvironmentFindings::of_command(inherited, &options.directory);
-        let identity = (!options.per_trace).then(|| identity(&options, &hooks));
+        let identity = identity(&options, &hooks);
         let mut into_options = CollectorOptions::new(&options.settings);
-        if let Some(identity) = &identity {
-            into_options.into = Destination::OneRun(identity.clone());
-        }
+        into_options.into = Destination::OneRun(identity.clone());
         let collector = RunCollector::open(into_options)?;
         let sink = || Arc::clone(&collector) as Arc<dyn OtlpSink>;
         let proxy_token = uuid::Uuid::new_v4().simple().to_string();
@@ -276,7 +271,7 @@ impl Recording {
         if let Some(providers) = &hooks.offline {
             environment.extend(ChildEnvironment::of_replay(inherited, providers));
         }
-        if let (Some(identity), true) = (&identity, options.proxies_models) {
+        if options.proxies_models {
             let mut files: Vec<CassetteFile> = hooks.cassette.into_iter().collect();
             if options.keeps_exchanges {
                 let run = data_dir.join(RUNS_FOLDER).join(identity.trace_id.to_string());
@@ -301,8 +296,8 @@ impl Recording {
             let source = ModelSource::start(context, sink(), inherited, &program, proxy_hooks, providers)?;
             models = Some(source);
         }
-        let parent = identity.as_ref().map(RunIdentity::traceparent);
-        environment.extend(ChildEnvironment::of_run(data_dir, parent.as_deref(), inherited));
+        let parent = identity.traceparent();
+        environment.extend(ChildEnvironment::of_run(data_dir, &parent, inherited));
         if let Some(receiver) = &receiver {
             environment.extend(receiver.environment(inherited));
         }
@@ -330,16 +325,16 @@ impl Recording {
         })
     }
 
-    /// The run; `None` where each trace is one.
+    /// The run.
     #[must_use]
-    pub fn trace_id(&self) -> Option<TraceId> {
-        self.identity.as_ref().map(|identity| identity.trace_id)
+    pub fn trace_id(&self) -> TraceId {
+        self.identity.trace_id
     }
 
-    /// When the run began; `None` where each trace is one.
+    /// The time at which the run began.
     #[must_use]
-    pub fn started_at(&self) -> Option<Timestamp> {
-        self.identity.as_ref().map(|identity| identity.started_at)
+    pub fn started_at(&self) -> Timestamp {
+        self.identity.started_at
     }
 
     /// What the command's environment gets.
@@ -423,7 +418,7 @@ impl Recording {
             program: &self.program,
             environment: &self.findings,
             receives_otlp: self.options.receives_otlp,
-            proxies_models: self.options.proxies_models && !self.options.per_trace,
+            proxies_models: self.options.proxies_models,
             proxied_requests: proxied.requests,
             service_calls: went_through.model_calls - went_through.counted_calls,
             unknown_routes: &went_through.unknown_routes,
@@ -434,7 +429,7 @@ impl Recording {
             rejected: received.rejected,
             model_calls: recorded.model_calls,
             exit: end.exit,
-            duration: started.and_then(|started| u64::try_from(end.at.microseconds_since(started)).ok()),
+            duration: u64::try_from(end.at.microseconds_since(started)).ok(),
         });
         if !recorded.reasons.is_empty() && went_through.model_calls + went_through.other_requests == 0 {
             recorded.frameworks = frameworks_of(self.program.kind);
@@ -466,7 +461,7 @@ impl Recording {
     /// How the run ends: as the command did, unless a limit of the command's own stopped it, and it went on.
     fn ending(&self, end: CommandEnd) -> RunEnding {
         let ending = ending(end);
-        match self.trace_id().and_then(|run| self.exceeded_limit(run)) {
+        match self.exceeded_limit(self.trace_id()) {
             Some(exceeded) if end.exit == Some(Exit::Code(0)) => {
                 ending.failed(&exceeded.error_type, &exceeded.message)
             }

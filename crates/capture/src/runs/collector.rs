@@ -12,8 +12,6 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId, names};
 use tracer_sdk::import::{ImportError, ImportedSpan, Importer, RunPhase, RunWriter, StagingLock};
-use tracer_sdk::maintenance::{PrunePlan, PruneRules};
-use tracer_sdk::read::RunStore;
 
 use super::clock::{Clock, SystemClock};
 use super::conversation::{CodingAgent, remove_personal};
@@ -41,8 +39,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_secs(60);
 /// How long it takes until completing a run is tried again.
 const RETRY: Duration = Duration::from_secs(5);
-/// How often the size of all runs is looked at.
-const PRUNE_INTERVAL: Duration = Duration::from_secs(60);
 /// How many spans are known in memory by their IDs, about 64 bytes each.
 const MAX_KNOWN_SPANS: usize = 4_000_000;
 /// How many traces of coding agents are known to belong to a conversation.
@@ -96,8 +92,6 @@ struct CollectorState {
     summary: CollectorSummary,
     /// Completed, and not asked for yet.
     newly_completed: Vec<TraceId>,
-    next_prune: Duration,
-    may_prune: bool,
 }
 
 /// What became of a request.
@@ -226,15 +220,6 @@ impl RunCollector {
             }
             self.tick_trace(&mut state, trace_id, now);
         }
-        let prunes = state.may_prune && now >= state.next_prune;
-        if prunes {
-            state.may_prune = false;
-            state.next_prune = now + PRUNE_INTERVAL;
-        }
-        drop(state);
-        if prunes {
-            self.prune();
-        }
     }
 
     fn tick_trace(&self, state: &mut CollectorState, trace_id: TraceId, now: Duration) {
@@ -283,48 +268,12 @@ impl RunCollector {
             Ok(()) if trace.run.phase() == RunPhase::Completed => {
                 trace.has_root = false;
                 state.note_completed(trace_id);
-                state.may_prune = true;
             }
             // Nothing is in it.
             Ok(()) => close_trace(state, trace_id),
             Err(error) => {
                 trace.retry_at = Some(now + RETRY);
                 state.note_error(Some(error));
-            }
-        }
-    }
-
-    fn prune(&self) {
-        let Some(max_bytes) = self.options.keep_bytes else {
-            return;
-        };
-        let store = RunStore::new(self.importer.data_directory());
-        let rules = PruneRules {
-            max_bytes: Some(max_bytes),
-            ..PruneRules::default()
-        };
-        let Ok(runs) = store.list() else { return };
-        let plan = PrunePlan::compute(&runs, &rules, || {});
-        let applied = plan.apply(&store, || {});
-        let mut state = self.state.lock();
-        match applied {
-            Ok(result) => state.summary.pruned_runs += result.removed_runs as u64,
-            Err(error) => state.summary.last_error = Some(error.to_string()),
-        }
-        // What is removed is not written to any more.
-        let removed: Vec<TraceId> = plan
-            .removals
-            .iter()
-            .map(|removal| removal.run.directory.trace_id)
-            .collect();
-        for trace_id in removed {
-            let is_removed = state
-                .open
-                .get(&trace_id)
-                .is_some_and(|trace| !trace.run.directory().exists());
-            if is_removed {
-                close_trace(&mut state, trace_id);
-                state.at_rest.remove(&trace_id);
             }
         }
     }
@@ -454,9 +403,7 @@ impl RunCollector {
             close_trace(&mut state, trace_id);
             state.at_rest.clear();
         }
-        drop(state);
-        self.prune();
-        self.state.lock().summary.clone()
+        state.summary.clone()
     }
 
     /// What was done so far.

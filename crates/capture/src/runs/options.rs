@@ -49,8 +49,6 @@ pub struct CollectorOptions {
     pub keep_all: bool,
     /// Keeps shapes, sizes, names and tokens, but no texts.
     pub without_content: bool,
-    /// Removes the oldest runs when all together take more than this many bytes.
-    pub keep_bytes: Option<u64>,
     /// Goes on with what an earlier process left unfinished, unless another one does.
     pub resume_unfinished: bool,
     /// How long a trace must be quiet after its root has ended, before its run is completed: 3 s.
@@ -72,7 +70,6 @@ impl CollectorOptions {
             into: Destination::default(),
             keep_all: false,
             without_content: false,
-            keep_bytes: None,
             resume_unfinished: false,
             quiet: QUIET,
             silence: SILENCE,
@@ -108,8 +105,6 @@ pub struct CollectorSummary {
     pub ignored_traces: u64,
     /// Spans that their own program records into this data directory.
     pub recorded_elsewhere: u64,
-    /// Runs that were removed for the size budget.
-    pub pruned_runs: u64,
     /// Why the last thing failed that nobody waited for, such as completing a run.
     pub last_error: Option<String>,
 }

@@ -129,7 +129,7 @@ pub enum OnInconclusive {
 pub struct Overrides {
     /// `--trials`.
     pub trials: Option<u32>,
-    /// `--fail-fast`, `--no-fail-fast`.
+    /// `--no-fail-fast`.
     pub fail_fast: Option<bool>,
     /// `--inconclusive`.
     pub on_inconclusive: Option<OnInconclusive>,

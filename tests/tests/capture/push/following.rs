@@ -136,19 +136,6 @@ fn it_stops_while_the_endpoint_is_out_of_order() {
 }
 
 #[test]
-fn runs_before_a_moment_are_left_out() {
-    let data = DataDir::new();
-    record(&data, "before");
-    let since = Some(tracer_insight::units::now());
-    let collector = Collector::start([]);
-    let follower = Follower::start(&data, &collector, FollowedRuns::All { since });
-    record(&data, "after");
-    wait_until("the later run is sent", || collector.spans().len() == 3);
-    assert_eq!(follower.stop().runs, 1);
-    assert!(names(&collector).contains(&"after".to_owned()));
-}
-
-#[test]
 fn a_run_that_is_deleted_meanwhile_stops_nothing() {
     let data = DataDir::new();
     let collector = Collector::start([]);

@@ -94,6 +94,27 @@ fn tokens_of_streams_are_asked_for_and_hidden() {
 }
 
 #[test]
+fn requests_stay_as_they_are_on_demand() {
+    let (server, recorder) = streaming_provider();
+    let outcome = recorder.record_with(&["--no-stream-usage"], &[EXPORTER, "ask-script"]);
+    outcome.says("1 model call whose tokens are not known: the stream brought none");
+    assert!(!String::from_utf8_lossy(&server.requests()[0].body).contains("stream_options"));
+    let run = recorder.data.run_dirs()[0].clone();
+    let shown = recorder
+        .tracer()
+        .args(["show", run.file_name().unwrap().to_str().unwrap(), "--step", "1"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.contains(
+            "tokens not known: the stream brought none; stream_options.include_usage asks for them"
+        ),
+        "{shown}"
+    );
+}
+
+#[test]
 fn exchanges_may_be_left_out() {
     let recorder = Recorder::new().env("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     script(&recorder, &conversation(""));

@@ -154,7 +154,7 @@ fn selected(args: &Args, session: &mut Session) -> Result<FollowedRuns, CliError
         return Ok(FollowedRuns::These(runs));
     }
     if args.follow {
-        return Ok(FollowedRuns::All { since: None });
+        return Ok(FollowedRuns::All);
     }
     if !args.all {
         return Ok(FollowedRuns::These(vec![session.select(None)?.0]));

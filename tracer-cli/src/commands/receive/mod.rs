@@ -25,7 +25,7 @@ use tracer_insight::status::Signs as _;
 use tracer_insight::text::{counted, one_line, path_below_home};
 use tracer_insight::units;
 
-use self::receiver::{OtlpOptions, Received, RunningReceiver};
+use self::receiver::{ModelsOptions, OtlpOptions, Received, RunningReceiver};
 use crate::value_parsers::parse_duration;
 
 /// Poll interval of completed runs.
@@ -74,6 +74,11 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", requires = "models", value_parser = parse_duration)]
     idle: Option<Duration>,
 
+    /// With --models: leave the requests of streams as they are, and do not ask for their tokens
+    // Rarely needed, and told in docs/proxy.md.
+    #[arg(long, hide = true, requires = "models")]
+    no_stream_usage: bool,
+
     /// With --models: print the variables for --port and --token, and run nothing
     #[arg(long, requires_all = ["models", "port", "token"])]
     print_env: bool,
@@ -98,8 +103,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let interrupted = runtime::interrupts()?;
     let prices = session.prices()?;
     let receiver = if args.models {
-        let idle = args.idle.unwrap_or(RunGrouping::default().idle);
-        RunningReceiver::models(&args.proxy_address(), idle, args.no_content, &inherited, session)?
+        RunningReceiver::models(&args.models_options(), &inherited, session)?
     } else {
         RunningReceiver::otlp(&args.otlp_options(), session)?
     };
@@ -130,6 +134,15 @@ impl Args {
             token: self.token.clone(),
             all_traces: self.all_traces,
             no_content: self.no_content,
+        }
+    }
+
+    fn models_options(&self) -> ModelsOptions {
+        ModelsOptions {
+            address: self.proxy_address(),
+            idle: self.idle.unwrap_or(RunGrouping::default().idle),
+            no_content: self.no_content,
+            no_stream_usage: self.no_stream_usage,
         }
     }
 

@@ -62,6 +62,16 @@ impl OtlpOptions {
     }
 }
 
+/// Address, runs and content of a proxy for model APIs.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelsOptions {
+    pub(crate) address: ProxyAddress,
+    /// Time without a call that ends a run.
+    pub(crate) idle: Duration,
+    pub(crate) no_content: bool,
+    pub(crate) no_stream_usage: bool,
+}
+
 /// Work of a receiver until it ended.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
@@ -98,24 +108,24 @@ impl RunningReceiver {
 
     /// Starts a proxy for model APIs; `inherited` names the upstreams.
     pub(crate) fn models(
-        address: &ProxyAddress,
-        idle: Duration,
-        no_content: bool,
+        options: &ModelsOptions,
         inherited: &Inherited,
         session: &Session,
     ) -> Result<Self, CliError> {
         let collector = collector(session, |collector| {
-            collector.without_content = no_content;
+            collector.without_content = options.no_content;
             collector.silence = PROXY_SILENCE;
             collector.quiet = PROXY_QUIET;
         })?;
         let variable = |name: &str| inherited.get(name).map(str::to_owned);
         let grouping = RunGrouping {
             name: variable("TRACER_RUN_NAME"),
-            idle,
+            idle: options.idle,
         };
+        let mut hooks = ProxyHooks::default();
+        hooks.no_stream_usage = options.no_stream_usage;
         let sink = Arc::clone(&collector) as Arc<dyn OtlpSink>;
-        let proxy = ModelProxy::start_alone(address, grouping, variable, sink, ProxyHooks::default())
+        let proxy = ModelProxy::start_alone(&options.address, grouping, variable, sink, hooks)
             .map_err(proxy_not_started)?;
         let server = Server::Models(proxy);
         Ok(Self { server, collector })

@@ -14,7 +14,6 @@ use tracer_capture::record::{
 };
 use tracer_gate::ProcessExit;
 use tracer_gate::trials::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
-use tracer_insight::units::now;
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp};
 use tracer_sdk::settings::Settings;
 
@@ -88,7 +87,6 @@ impl TrialEnvironment for CapturedEnvironment {
             directory: trial.directory.to_owned(),
             receives_otlp: true,
             proxies_models: true,
-            per_trace: false,
             keeps_exchanges: true,
             no_stream_usage: false,
         };
@@ -96,7 +94,7 @@ impl TrialEnvironment for CapturedEnvironment {
             Recording::start_with(options, &Inherited::of_process(), hooks).map_err(io::Error::other)?;
         Ok(Box::new(CapturedTrial {
             // The run takes as long as its process, however long it takes to prepare the recording.
-            started_at: recording.started_at().unwrap_or_else(now),
+            started_at: recording.started_at(),
             recording,
             replay: self.replay.clone().zip(replayer),
             runs_directory: trial.data_dir.join(RUNS_FOLDER),

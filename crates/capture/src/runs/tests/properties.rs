@@ -198,23 +198,6 @@ fn a_trace_takes_a_limited_number_of_spans() {
 }
 
 #[test]
-fn the_size_budget_removes_the_oldest_runs() {
-    let bench = Bench::with(|options| options.keep_bytes = Some(4_000));
-    for trace in 1..=6_u64 {
-        let mut spans = vec![chat(trace.into(), 2, 1), agent(trace.into(), 1, 0)];
-        for span in &mut spans {
-            span.start_time_unix_nano += trace * 1_000 * MS;
-            span.end_time_unix_nano += trace * 1_000 * MS;
-        }
-        bench.send(spans);
-        bench.pass(61);
-    }
-    let summary = bench.collector.close();
-    assert!(summary.pruned_runs > 0 && summary.pruned_runs < 6, "{summary:?}");
-    assert!(bench.run(6).spans.len() == 2, "the newest stays");
-}
-
-#[test]
 fn a_disk_that_takes_nothing_is_reported_and_a_repetition_completes_the_run() {
     let mut bench = Bench::new();
     bench.send(vec![chat(1, 2, 1)]);
