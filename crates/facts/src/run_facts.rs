@@ -597,8 +597,8 @@ impl Reading {
             && self.details.prompt.is_none()
             && !prompt.is_null()
         {
-            let input = step_summary::StepSummary::from_payload(&record.payload).input;
-            self.details.prompt = Some(text::one_line(&input, MAX_TEXT_COLUMNS));
+            let prompt = step_summary::prompt_summary(prompt);
+            self.details.prompt = Some(text::one_line(&prompt, MAX_TEXT_COLUMNS));
         }
     }
 

@@ -8,12 +8,11 @@ use tracer_sdk::format::{ErrorPayload, Outcome, Payload, Record, Usage};
 
 use crate::conversation::tool_message_content;
 use crate::step_kind::StepKind;
-use crate::step_remarks;
-use crate::text;
 use crate::value_summary::{label, summarize, summarize_fields};
+use crate::{step_remarks, text, units};
 
-use messages::answer_summary;
-pub(crate) use messages::prompt_summary;
+pub use messages::prompt_summary;
+use messages::{answer_summary, ends_with_result};
 
 /// The input and the output of a step, on one line each.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -97,10 +96,12 @@ impl StepSummary {
                 response,
                 error,
                 ..
-            } => Self::pair(
-                prompt_summary(prompt),
-                outcome(answer_summary(response), error.as_ref()),
-            ),
+            } => {
+                let output = outcome(answer_summary(response), error.as_ref());
+                let is_known = !output.is_empty() && ends_with_result(prompt);
+                let input = (!is_known).then(|| prompt_summary(prompt));
+                Self::pair(input.unwrap_or_default(), output)
+            }
             Payload::ToolCall {
                 args, result, error, ..
             } => Self::pair(
@@ -155,10 +156,10 @@ pub fn failed(record: &Record) -> bool {
 
 /// Tokens in and out, `412→35`; `None` when neither is known.
 pub fn tokens(usage: &Usage) -> Option<String> {
-    let side = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+    let side = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), units::grouped);
     match (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) {
         (None, None, None) => None,
-        (None, None, Some(total)) => Some(total.to_string()),
+        (None, None, Some(total)) => Some(units::grouped(total)),
         (prompt, completion, _) => Some(format!("{}→{}", side(prompt), side(completion))),
     }
 }
@@ -189,7 +190,7 @@ pub fn token_shares(usage: &Usage) -> Option<String> {
     ];
     let known = shares.iter().filter_map(|(tokens, share)| {
         let tokens = tokens.filter(|tokens| *tokens > 0)?;
-        Some(format!("{tokens} {share}"))
+        Some(format!("{} {share}", units::grouped(tokens)))
     });
     let words = known.collect::<Vec<_>>().join(", ");
     (!words.is_empty()).then_some(words)

@@ -5,7 +5,7 @@ use tracer_sdk::prices::CostSum;
 
 use crate::step_kind::StepKind;
 use crate::steps::Step;
-use crate::{cost, step_summary, text};
+use crate::{cost, step_summary, text, units};
 
 /// The sums over the steps of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -105,11 +105,13 @@ impl Totals {
             words.push(format!("{} in flight", self.in_flight));
         }
         if let Some(total) = self.tokens.total_tokens {
-            let total = text::counted(total, "token");
+            let plural = if total == 1 { "" } else { "s" };
+            let total = format!("{} token{plural}", units::grouped(total));
             words.push(match (self.tokens.prompt_tokens, self.tokens.completion_tokens) {
                 (Some(prompt), Some(completion)) => {
                     let shares = step_summary::token_shares(&self.tokens);
                     let shares = shares.map(|shares| format!(", {shares}")).unwrap_or_default();
+                    let (prompt, completion) = (units::grouped(prompt), units::grouped(completion));
                     format!("{total} ({prompt} in, {completion} out{shares})")
                 }
                 _ => total,

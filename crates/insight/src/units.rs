@@ -73,6 +73,19 @@ pub fn moment(time: Timestamp) -> String {
     format!("{} {clock} UTC", date(time))
 }
 
+/// A number with its thousands apart: `974,192`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// A quantity in few characters: `447`, `1.9k`, `12.3k`, `4.1M`.
 pub fn quantity(number: u64) -> String {
     let (unit, name) = match number {
@@ -136,6 +149,20 @@ pub fn now() -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_apart() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (974_192, "974,192"),
+            (1_234_567, "1,234,567"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+    }
 
     #[test]
     fn three_digits_whatever_the_size() {

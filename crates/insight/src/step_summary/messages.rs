@@ -11,7 +11,7 @@ use crate::value_summary;
 const MAX_JSON_BYTES: usize = 64 * 1024;
 
 /// The last message of the prompt, with its role unless it is the user's.
-pub(crate) fn prompt_summary(prompt: &Value) -> String {
+pub fn prompt_summary(prompt: &Value) -> String {
     let Some(last) = last_prompt_message(prompt) else {
         return value_summary::summarize(prompt);
     };
@@ -22,7 +22,12 @@ pub(crate) fn prompt_summary(prompt: &Value) -> String {
     }
 }
 
-/// What the model decided: its text, else the tools that it calls.
+/// The prompt ends with the result of a tool, which the step of the tool shows.
+pub(super) fn ends_with_result(prompt: &Value) -> bool {
+    last_prompt_message(prompt).is_some_and(|last| last.label() == "tool")
+}
+
+/// The decision of the model: the tools that it calls, else its text.
 pub(super) fn answer_summary(answer: &Value) -> String {
     let messages = answer_messages(answer);
     if messages.is_empty() {
@@ -31,22 +36,22 @@ pub(super) fn answer_summary(answer: &Value) -> String {
     summary(&messages)
 }
 
-/// The first text; without one, what the first other part says.
+/// The tools that are called; without any, the first text, else the first other part.
 fn summary(messages: &[Message]) -> String {
     let parts = || messages.iter().flat_map(|message| &message.parts);
     let text = parts().find_map(|part| match part {
         MessagePart::Text(text) if !text.trim().is_empty() => Some(quoted(text)),
         _ => None,
     });
-    let calls = || {
-        let names: Vec<String> = parts()
-            .filter_map(|part| match part {
-                MessagePart::ToolCall { name, .. } => Some(value_summary::label(name)),
-                _ => None,
-            })
-            .collect();
-        (!names.is_empty()).then(|| format!("calls {}", names.join(", ")))
-    };
+    let calls: Vec<(&str, &Value)> = parts()
+        .filter_map(|part| match part {
+            MessagePart::ToolCall { name, arguments, .. } => Some((name.as_str(), arguments)),
+            _ => None,
+        })
+        .collect();
+    if !calls.is_empty() {
+        return format!("calls {}", calls_summary(&calls));
+    }
     let other = || {
         parts().find_map(|part| match part {
             MessagePart::ToolResult { value, .. } => Some(
@@ -60,9 +65,39 @@ fn summary(messages: &[Message]) -> String {
             part => part_label(part).map(|label| value_summary::label(&label.text)),
         })
     };
-    text.or_else(calls)
-        .or_else(other)
-        .unwrap_or_else(|| value_summary::quoted(""))
+    text.or_else(other).unwrap_or_else(|| value_summary::quoted(""))
+}
+
+/// One call with its arguments, `read_file src/main.rs`; several by their names and numbers, `read_file ×3, search`.
+fn calls_summary(calls: &[(&str, &Value)]) -> String {
+    if let [(name, arguments)] = calls {
+        let call = format!("{} {}", value_summary::label(name), arguments_summary(arguments));
+        return call.trim_end().to_owned();
+    }
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for (name, _) in calls {
+        match names.iter_mut().find(|(known, _)| known == name) {
+            Some((_, count)) => *count += 1,
+            None => names.push((name, 1)),
+        }
+    }
+    let words = names.into_iter().map(|(name, count)| match count {
+        1 => value_summary::label(name),
+        count => format!("{} ×{count}", value_summary::label(name)),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Arguments in one line; an only one, if it is a text, without its name.
+fn arguments_summary(arguments: &Value) -> String {
+    let embedded = arguments.as_str().and_then(embedded_json);
+    let arguments = embedded.as_ref().unwrap_or(arguments);
+    let only = arguments.as_object().filter(|fields| fields.len() == 1);
+    match only.and_then(|fields| fields.values().next()) {
+        Some(text @ Value::String(_)) => value_summary::summarize(text),
+        _ if arguments.as_object().is_some_and(serde_json::Map::is_empty) => String::new(),
+        _ => value_summary::summarize(arguments),
+    }
 }
 
 /// A text in quotes; one that is itself JSON, as the results of tools are, by its fields.
@@ -140,6 +175,18 @@ mod tests {
             (
                 json!({"content": [{"type": "tool_use", "name": "search"}]}),
                 "calls search",
+            ),
+            (
+                json!({"content": [{"type": "text", "text": "I read it."}, {"type": "tool_use", "name": "read_file", "input": {"path": "src/mod_7.rs"}}]}),
+                "calls read_file src/mod_7.rs",
+            ),
+            (
+                json!({"tool_calls": [{"function": {"name": "edit", "arguments": "{\"path\": \"a.rs\", \"line\": 3}"}}]}),
+                "calls edit line=3 path=a.rs",
+            ),
+            (
+                json!({"tool_calls": [{"name": "read"}, {"name": "search"}, {"name": "read"}]}),
+                "calls read ×2, search",
             ),
             (json!({"score": 3}), "score=3"),
             (

@@ -520,7 +520,7 @@ fn tokens_of_services_count_in_the_run() {
             "/embeddings",
             &embed,
             embedding.clone(),
-            "2000000→0 tok  $0.04",
+            "2,000,000→0 tok  $0.04",
             "2000000 tokens (2000000 in, 0 out)",
         ),
         (
@@ -541,7 +541,7 @@ fn tokens_of_services_count_in_the_run() {
             "/images/generations",
             &described,
             image,
-            "10→1000 tok",
+            "10→1,000 tok",
             "1010 tokens (10 in, 1000 out)",
         ),
     ] {

@@ -168,7 +168,7 @@ fn sound_has_a_price_of_its_own() {
     assert!(
         played
             .tracer(&["show", "--step", "1"])
-            .contains("9000 of sound in")
+            .contains("9,000 of sound in")
     );
 
     // Images cost as text does; what was cached is divided as the provider says.
@@ -220,7 +220,7 @@ fn what_is_written_to_the_cache_costs_its_price() {
     );
     // 18011 × $5, 3 × $4, 10 × $20.
     assert_eq!(dollars(&played), "0.090267");
-    assert!(played.tracer(&["show"]).contains("18011 written to the cache"));
+    assert!(played.tracer(&["show"]).contains("18,011 written to the cache"));
 }
 
 #[test]
