@@ -75,7 +75,7 @@ pub struct Args {
     idle: Option<Duration>,
 
     /// With --models: leave the requests of streams as they are, and do not ask for their tokens
-    // Rarely needed, and told in docs/proxy.md.
+    // Rarely needed: documented in docs/proxy.md.
     #[arg(long, hide = true, requires = "models")]
     no_stream_usage: bool,
 
