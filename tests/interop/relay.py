@@ -65,7 +65,7 @@ def relay(tracer, protocol, folder):
     subprocess.run([tracer, "--data-dir", origin, "demo"], capture_output=True, check=True, stdin=subprocess.DEVNULL)
     (run_id,) = [path.name for path in (origin / "runs").iterdir()]
     receiver, listening = start_receiver(tracer, target)
-    collector, base_url = start_collector(protocol, listening[f"{protocol}_endpoint"], folder)
+    collector, base_url = start_collector(protocol, listening[f"{protocol}_endpoint"] or listening["http_endpoint"], folder)
     try:
         os.environ["TRACER_DATA_DIR"] = str(origin)
         pushed = push(tracer, base_url)
