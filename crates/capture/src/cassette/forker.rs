@@ -236,36 +236,34 @@ impl Responder for Forker {
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision {
         let body = self.scrubbing.request(request.body);
         let place = Place::of(request);
+        let normal = self.before.normalise(place, &body);
         if request.api.is_none() {
             // Lists of models, counts of tokens: as recorded, wherever they are asked.
-            return match self.before.take(place, &body) {
+            return match self.before.take(&normal) {
                 Ok(exchange) => RequestDecision::Answer(exchange.answer()),
                 Err(_) => RequestDecision::PassOn,
             };
         }
-        let (has_drifted, is_before) = {
-            let outcome = &self.state.lock().outcome;
-            (outcome.drift.is_some(), outcome.verified < outcome.before)
-        };
+        // Held over both look-ups: of two requests at once, one would be drift because of the other, or be answered after it.
+        let state = &mut *self.state.lock();
+        if let Some(miss) = &state.outcome.drift {
+            return RequestDecision::Answer(miss.answer(COMMAND, request.api));
+        }
         let mut drift = None;
-        if is_before && !has_drifted {
-            match self.before.take(place, &body) {
+        if state.outcome.verified < state.outcome.before {
+            match self.before.take(&normal) {
                 Ok(exchange) => {
-                    let mut state = self.state.lock();
                     state.outcome.verified = state.outcome.before - self.before.unused().len() as u64;
                     return RequestDecision::Answer(exchange.answer());
                 }
                 Err(unanswered) => drift = Some(unanswered),
             }
         }
-        let known = self.behind.take(place, &body).ok();
+        let known = self.behind.take(&normal).ok();
         let known = known.map(|exchange| exchange.number);
         // One that is asked while a call before the fork is not: it is drift, unless calls are made in parallel.
-        let miss = drift
-            .filter(|_| known.is_none())
-            .map(|unanswered| self.before.miss(&unanswered, place, &body));
-        let state = &mut *self.state.lock();
-        if let Some(miss) = state.outcome.drift.clone().or(miss) {
+        if let Some(unanswered) = drift.filter(|_| known.is_none()) {
+            let miss = self.before.miss(&unanswered, &normal, place, &body);
             let answer = miss.answer(COMMAND, request.api);
             state.outcome.drift = Some(miss);
             return RequestDecision::Answer(answer);

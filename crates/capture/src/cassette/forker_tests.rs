@@ -201,6 +201,31 @@ fn changes_that_were_never_asked_are_named() {
 }
 
 #[test]
+fn requests_at_once_are_judged_one_by_one() {
+    let other = json!({"model": "gpt-5", "messages": [{"role": "user", "content": "else"}]});
+    for _ in 0..200 {
+        let forker = fork(plan(2));
+        let start = std::sync::Barrier::new(2);
+        std::thread::scope(|threads| {
+            for request in [&request(1), &other] {
+                let request = request.clone();
+                let (forker, start) = (&forker, &start);
+                threads.spawn(move || {
+                    start.wait();
+                    ask(forker, &request)
+                });
+            }
+        });
+        let outcome = forker.outcome();
+        assert_ne!(
+            outcome.verified == 1,
+            outcome.drift.is_some(),
+            "the other one is asked behind the recorded one, or stops the fork"
+        );
+    }
+}
+
+#[test]
 fn what_was_kept_without_content_is_refused_before() {
     let mut cassette = recorded();
     cassette.exchanges[4].response.is_cut = true;

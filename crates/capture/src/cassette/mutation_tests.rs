@@ -220,6 +220,27 @@ fn cassette(shape: Shape) -> Arc<Cassette> {
     })
 }
 
+#[test]
+fn an_exchange_without_content_hides_no_equal_one() {
+    let shape = SHAPES[0];
+    let mut twice = Arc::unwrap_or_clone(cassette(shape));
+    let mut again = twice.exchanges[0].clone();
+    twice.exchanges[0].response.is_cut = true;
+    again.number = 99;
+    twice.exchanges.push(again);
+    let pool = Pool::new(Arc::new(twice), false);
+    let place = Place {
+        api: Some(shape.api()),
+        method: "POST",
+        path: shape.path(),
+        query: "",
+    };
+    let body = RecordedRequest::Json(shape.request(1));
+    let request = pool.normalise(place, &body);
+    assert_eq!(pool.take(&request).map(|exchange| exchange.number).ok(), Some(99));
+    assert!(pool.take(&request).is_err(), "the other one has no content");
+}
+
 /// The number of the exchange that answers, or the miss.
 fn look_up(shape: Shape, body: Value) -> Result<u64, Box<Miss>> {
     let pool = Pool::new(cassette(shape), false);
@@ -230,9 +251,10 @@ fn look_up(shape: Shape, body: Value) -> Result<u64, Box<Miss>> {
         query: "",
     };
     let body = RecordedRequest::Json(body);
-    pool.take(place, &body)
+    let request = pool.normalise(place, &body);
+    pool.take(&request)
         .map(|exchange| exchange.number)
-        .map_err(|unanswered| Box::new(pool.miss(&unanswered, place, &body)))
+        .map_err(|unanswered| Box::new(pool.miss(&unanswered, &request, place, &body)))
 }
 
 /// A pointer as misses write it: `/messages/5/content` is `messages[5].content`.

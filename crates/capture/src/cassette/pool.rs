@@ -33,19 +33,18 @@ pub(super) struct Pool {
     used: Mutex<Used>,
 }
 
-/// What was asked for so far.
+/// Counts of the requests so far.
 #[derive(Debug)]
 struct Used {
-    /// How often each exchange answered.
+    /// Number of answers of each exchange.
     uses: Vec<u64>,
     /// Calls of models.
     calls: u64,
 }
 
-/// A request that no recorded exchange answers, and what the pool had used when it came.
+/// State of the pool when a request came that no recorded exchange answers.
 #[derive(Debug)]
 pub(super) struct Unanswered {
-    request: NormalRequest,
     reason: MissReason,
     call: u64,
     uses: Vec<u64>,
@@ -136,15 +135,15 @@ impl Pool {
             .collect()
     }
 
-    /// Takes the exchange that answers a request, whose body is redacted as the recorded ones are.
-    pub(super) fn take(
-        &self,
-        place: Place<'_>,
-        body: &RecordedRequest,
-    ) -> Result<&RecordedExchange, Box<Unanswered>> {
-        let request = NormalRequest::new(place, body, &self.cassette.head.rules);
+    /// The form in which a request is compared; its body is redacted as the recorded ones are.
+    pub(super) fn normalise(&self, place: Place<'_>, body: &RecordedRequest) -> NormalRequest {
+        NormalRequest::new(place, body, &self.cassette.head.rules)
+    }
+
+    /// Takes the exchange that answers a request: a look-up.
+    pub(super) fn take(&self, request: &NormalRequest) -> Result<&RecordedExchange, Unanswered> {
         let mut used = self.used.lock();
-        used.calls += u64::from(place.api.is_some());
+        used.calls += u64::from(request.api.is_some());
         match self.free(&used, &request.key) {
             Ok((position, exchange)) => {
                 if let Some(uses) = used.uses.get_mut(position) {
@@ -152,12 +151,11 @@ impl Pool {
                 }
                 Ok(exchange)
             }
-            Err(reason) => Err(Box::new(Unanswered {
-                request,
+            Err(reason) => Err(Unanswered {
                 reason,
                 call: used.calls,
                 uses: used.uses.clone(),
-            })),
+            }),
         }
     }
 
@@ -171,9 +169,12 @@ impl Pool {
             .iter()
             .filter_map(|position| Some((*position, self.cassette.exchanges.get(*position)?)));
         let is_unused = |position: usize| used.uses.get(position) == Some(&0);
-        let (position, exchange) = equal
+        let unused = equal.clone().filter(|(position, _)| is_unused(*position));
+        // One without content hides none that has it.
+        let (position, exchange) = unused
             .clone()
-            .find(|(position, _)| is_unused(*position))
+            .find(|(_, exchange)| !exchange.response.is_cut)
+            .or_else(|| unused.clone().next())
             .or_else(|| equal.rev().find(|(_, exchange)| exchange.repeats))
             .ok_or(MissReason::UsedUp(positions.len() as u64))?;
         if exchange.response.is_cut {
@@ -192,8 +193,14 @@ impl Pool {
         Ok((position, exchange))
     }
 
-    /// What is said of a request without an answer.
-    pub(super) fn miss(&self, unanswered: &Unanswered, place: Place<'_>, body: &RecordedRequest) -> Miss {
+    /// Describes a request without an answer, and compares it with the recorded ones.
+    pub(super) fn miss(
+        &self,
+        unanswered: &Unanswered,
+        request: &NormalRequest,
+        place: Place<'_>,
+        body: &RecordedRequest,
+    ) -> Miss {
         let in_body = match body {
             RecordedRequest::Json(body) => body.get("model").and_then(serde_json::Value::as_str),
             _ => None,
@@ -209,15 +216,14 @@ impl Pool {
             cassette: self.cassette.path.clone(),
             reason: unanswered.reason.clone(),
             nearest: match unanswered.reason {
-                MissReason::NotRecorded => self.nearest(unanswered),
+                MissReason::NotRecorded => self.nearest(unanswered, request),
                 _ => None,
             },
         }
     }
 
     /// Of the same API: with the longest common beginning of messages, then with the fewest differences, then unused.
-    fn nearest(&self, unanswered: &Unanswered) -> Option<Nearest> {
-        let request = &unanswered.request;
+    fn nearest(&self, unanswered: &Unanswered, request: &NormalRequest) -> Option<Nearest> {
         let candidates = self
             .requests
             .iter()

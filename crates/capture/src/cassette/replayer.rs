@@ -52,7 +52,7 @@ pub struct Replayer {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What came of the requests so far.
+    /// Outcome of the requests so far.
     outcome: ReplayOutcome,
     /// Conversations that went on with the provider.
     live: HashSet<String>,
@@ -133,7 +133,8 @@ impl Responder for Replayer {
             return self.pass_on();
         }
         let place = Place::of(request);
-        let unanswered = match self.pool.take(place, &body) {
+        let normal = self.pool.normalise(place, &body);
+        let unanswered = match self.pool.take(&normal) {
             Ok(exchange) => {
                 self.state.lock().outcome.served += u64::from(request.api.is_some());
                 return RequestDecision::Answer(exchange.answer());
@@ -144,7 +145,7 @@ impl Responder for Replayer {
             self.state.lock().live.extend(conversation);
             return self.pass_on();
         }
-        let miss = self.pool.miss(&unanswered, place, &body);
+        let miss = self.pool.miss(&unanswered, &normal, place, &body);
         let answer = miss.answer("tracer replay", request.api);
         let outcome = &mut self.state.lock().outcome;
         outcome.missed += 1;
