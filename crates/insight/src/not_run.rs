@@ -171,7 +171,8 @@ impl NotRunReader {
             match &call.reply {
                 _ if call.has_run => false,
                 Some(reply) => !call.is_runnable || is_recorded || has_tools && says_not_run(reply),
-                None => is_whole && !is_closing_tool(&call.name) && (!call.is_runnable || is_recorded),
+                // One that has run in this run is a tool, whatever its name.
+                None => is_whole && (is_recorded || !call.is_runnable && !is_closing_tool(&call.name)),
             }
         };
         let found = asked.into_iter().filter(is_one).map(|call| NotRun {
@@ -476,6 +477,16 @@ mod tests {
             assert_eq!(ended(closing), Vec::<String>::new(), "{closing}");
         }
         assert_eq!(ended("erase"), ["erase"]);
+    }
+
+    #[test]
+    fn a_closing_name_that_ran_is_a_tool() {
+        let interrupted = || {
+            ask(&[("1", "transfer_to_savings", "{}")], &[]);
+            let _ = tool_call("transfer_to_savings").result("done").record();
+            ask(&[("2", "transfer_to_savings", r#"{"sum": 2}"#)], &[("1", "done")]);
+        };
+        assert_eq!(found(interrupted), ["transfer_to_savings"]);
     }
 
     #[test]

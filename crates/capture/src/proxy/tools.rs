@@ -1,7 +1,7 @@
 //! Tool calls that only messages show: an answer asks for them, a request that continues it brings their results. When they ran
 //! is known from that alone, and so they are marked as derived.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span};
@@ -90,6 +90,8 @@ pub(super) struct OpenTools {
     calls: BTreeMap<(usize, usize), OpenTool>,
     /// Where those are, or were, that are no tools.
     silent: VecDeque<(usize, usize)>,
+    /// The closing tools that brought a result in this run: tools of the program, whatever their names.
+    settled_closing: HashSet<String>,
 }
 
 impl OpenTools {
@@ -191,7 +193,12 @@ impl OpenTools {
 
     /// True while a tool is without a result.
     pub(super) fn waits(&self) -> bool {
-        self.tools().any(|call| !is_closing_tool(&call.name))
+        self.tools().any(|call| !self.is_form(call))
+    }
+
+    /// True of a call that ends the work: without a result it is the form of the answer.
+    fn is_form(&self, call: &OpenTool) -> bool {
+        is_closing_tool(&call.name) && !self.settled_closing.contains(&call.name)
     }
 
     /// Forgets what the call of a model with this number asked for.
@@ -268,6 +275,9 @@ impl OpenTools {
                 if call.kind == OpenKind::NotRun && !in_answer {
                     return false;
                 }
+                if is_closing_tool(&call.name) {
+                    self.settled_closing.insert(call.name.clone());
+                }
                 let mut span = tool_span(context, &call, arrived);
                 if !value.is_null() {
                     let end = span.end_time_unix_nano;
@@ -299,8 +309,7 @@ impl OpenTools {
     /// them and said nothing.
     pub(super) fn unanswered(&mut self, context: &ProxyContext) -> Vec<Span> {
         let open = std::mem::take(self);
-        // One that ends the work is the form of the answer.
-        let tools = open.tools().filter(|call| !is_closing_tool(&call.name));
+        let tools = open.tools().filter(|call| !open.is_form(call));
         tools.map(|call| tool_span(context, call, call.asked)).collect()
     }
 }
@@ -777,6 +786,9 @@ mod tests {
         ask(&mut tools, &closing, 100);
         let request = json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "7 C"}]}]});
         assert_eq!(settle(&mut tools, &request, 100, 250).len(), 1);
+        ask(&mut tools, &closing, 300);
+        assert!(tools.waits());
+        assert_eq!(tools.unanswered(&context()).len(), 1, "its outcome is unknown");
     }
 
     #[test]

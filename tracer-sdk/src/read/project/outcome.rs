@@ -74,8 +74,11 @@ pub(super) fn span_outcome<S: SpanView>(
         // have run.
         EventType::ToolCall => {
             has_result(span, facts)
-                || (span.times().1.is_some() && !facts.has(names::DERIVED.written()))
-                || is_closing_tool(&tool_name(span.name(), facts))
+                || if facts.has(names::DERIVED.written()) {
+                    is_closing_tool(&tool_name(span.name(), facts))
+                } else {
+                    span.times().1.is_some()
+                }
         }
         _ => true,
     };

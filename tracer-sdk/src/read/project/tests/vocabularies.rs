@@ -1092,6 +1092,11 @@ fn a_call_of_which_nothing_was_captured_is_unknown() {
     let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "gen_ai.tool.call.arguments": "{}"});
     // A tool that only messages show may not have run; one whose span ended ran.
     assert_eq!(end(unset(child("search", tool.clone()))).0, Outcome::Ok);
+    // A name that usually ends the work makes no result of a call that never ended.
+    let closing = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "finish"});
+    let mut open = unset(child("finish", closing));
+    (open.end_time, open.duration_ms) = (None, None);
+    assert_eq!(end(open).0, Outcome::Unknown);
     let mut derived = attributes(tool);
     derived.insert("tracer.derived".to_owned(), json!(true));
     assert_eq!(
