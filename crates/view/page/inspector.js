@@ -37,7 +37,7 @@ export class Inspector {
     // Another row was selected meanwhile.
     if (this.row !== row) return;
     this.step = step;
-    this.page.setRoute({ at: step.event_id });
+    if (this.page.isChosen) this.page.setRoute({ at: step.event_id });
     this.render();
   }
 

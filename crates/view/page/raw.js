@@ -42,8 +42,9 @@ export class RawView {
 
   /** @param {object} span */
   #span(span) {
-    // The IDs of the run and its root are those of every line: the name comes first.
-    const text = JSON.stringify({ name: "", ...span }).replace(/"trace_id":"\w+",/, "");
+    // The ID of the run is that of every line: it is left out of the closed one, and the name comes first.
+    const { trace_id: _run, name, ...rest } = /** @type {Record<string, unknown>} */ (span);
+    const text = JSON.stringify(name === undefined ? rest : { name, ...rest });
     const details = make(
       "details.raw-line",
       {

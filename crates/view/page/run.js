@@ -41,6 +41,8 @@ export class RunPage {
     this.selected = -1;
     /** Changes with every way to a step: an answer that was waited for does not lead away from where the reader went meanwhile. */
     this.turn = 0;
+    /** Whether a person, or a link, selected the step: only then the address names it. */
+    this.isChosen = true;
     this.following = false;
     this.lastChange = Date.now();
     this.texts = new Texts(this.id, () => this.steps.list.schedule(true));
@@ -84,7 +86,7 @@ export class RunPage {
     }
     const { run_status: status, first_cause: cause } = this.overview ?? {};
     // A link to a place, and a choice made meanwhile, win.
-    if (status === "failed" && cause && this.selected < 0 && location.search === "") await this.goTo(cause, { open: false });
+    if (status === "failed" && cause && this.#isUntouched()) await this.#openAt(cause);
     this.workspace.showRun();
     this.following = this.overview?.run_status === "running" && this.selected < 0;
     this.tools.showFilters();
@@ -93,6 +95,24 @@ export class RunPage {
       () => follow(this),
       this.overview?.run_status === "running" || this.overview?.run_status === "interrupted" ? 0 : FOLLOW_DELAY_MS,
     );
+  }
+
+  /** Whether nothing was asked for yet: no step, no other view, no part of the steps. */
+  #isUntouched() {
+    const { at, query, range, kinds, view } = this.route;
+    return this.selected < 0 && this.turn === 0 && !at && !query && !range && kinds.length === 0 && view === "steps";
+  }
+
+  /**
+   * Selects a step that the page chose itself: the focus and the address stay as they are.
+   * @param {string} event
+   */
+  async #openAt(event) {
+    const turn = this.turn;
+    const step = await getJson(runPath(this.id, `/steps/${encodeURIComponent(event)}`)).catch(() => null);
+    if (!step || turn !== this.turn) return;
+    this.workspace.putStep(step);
+    this.select(step.row, { focus: document.activeElement === document.body, center: true, isChosen: false });
   }
 
   async loadColumns() {
@@ -195,6 +215,7 @@ export class RunPage {
   /** @param {View} view */
   setView(view) {
     if (view === this.route.view) return;
+    this.turn += 1;
     this.setRoute({ view }, true);
     this.workspace.showView(view);
   }
@@ -203,6 +224,7 @@ export class RunPage {
   refilter() {
     const { outline } = this;
     if (!outline) return;
+    this.turn += 1;
     outline.update();
     this.setRoute({ kinds: [...outline.kinds], range: outline.range, folding: outline.folding });
     this.steps.changed();
@@ -234,11 +256,12 @@ export class RunPage {
   /**
    * Selects a row and shows what it holds.
    * @param {number} row
-   * @param {{ focus?: boolean, center?: boolean, open?: boolean }} [how]
+   * @param {{ focus?: boolean, center?: boolean, open?: boolean, isChosen?: boolean }} [how]
    */
-  select(row, { focus = false, center = false, open = false } = {}) {
+  select(row, { focus = false, center = false, open = false, isChosen = true } = {}) {
     if (!this.columns || row < 0 || row >= this.columns.length) return;
     this.turn += 1;
+    this.isChosen = isChosen;
     this.tools.search.stay();
     this.selected = row;
     this.steps.select(row, { focus: focus && this.route.view === "steps", center });

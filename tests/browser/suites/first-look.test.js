@@ -23,6 +23,41 @@ describe("at first sight", () => {
     });
   }
 
+  test("the cause takes neither the focus nor the view that was chosen meanwhile", async (t) => {
+    const { viewer, ids: [id] } = await viewRuns(t, [longFailed]);
+    for (const viewed of [false, true]) {
+      const page = await openPage(t, { viewport: { width: 1440, height: 900 } });
+      let asked = () => {};
+      const waits = new Promise((resolve) => (asked = resolve));
+      await page.route("**/steps/*", async (route) => {
+        asked();
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        await route.continue();
+      });
+      await page.goto(`${viewer.origin}/r/${id}`);
+      await waits;
+      const find = page.getByRole("searchbox").first();
+      if (viewed) await page.locator("#tab-transcript").click();
+      else await find.pressSequentially("Time", { delay: 200 });
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      if (viewed) assert.match(page.url(), /view=transcript/);
+      else assert.equal(await find.inputValue(), "Time");
+    }
+  });
+
+  test("a narrow page that is loaded again shows the steps", async (t) => {
+    const { page } = await openRun(t, longFailed, { viewport: { width: 390, height: 800 } });
+    const selected = page.locator(`${ROWS}[aria-selected=true]`);
+    await selected.waitFor();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.doesNotMatch(page.url(), /at=/);
+    await page.reload();
+    await selected.waitFor();
+    assert.ok(await page.locator("#verdict").isVisible());
+    const covers = await page.locator(".workspace").evaluate((workspace) => workspace.classList.contains("open"));
+    assert.equal(covers, false);
+  });
+
   test("a link to a step leads there, however the run ended", async (t) => {
     const { page } = await openRun(t, longFailed, { query: "?at=0000000000000005" });
     await eventually(async () => assert.match(await page.locator(`${ROWS}[aria-selected=true]`).innerText(), /page=5/));
