@@ -109,7 +109,12 @@ fn not_read(error: CassetteError) -> CliError {
     let hint = match &error {
         CassetteError::FromTheFuture { .. } => "update tracer, or record the cassette again".to_owned(),
         CassetteError::Io { .. } => "check the path and its permissions".to_owned(),
-        CassetteError::Line { path, .. } | CassetteError::Empty { path } => {
+        CassetteError::Line { .. } => {
+            "correct the line, where it is a cassette, or name one; or record into another file: \
+             tracer record --cassette FILE -- COMMAND"
+                .to_owned()
+        }
+        CassetteError::Empty { path } => {
             format!(
                 "record it again: tracer record --force --cassette {} -- COMMAND",
                 quoted(path)
@@ -158,14 +163,14 @@ pub(crate) fn report(outcome: &ReplayOutcome, session: &mut Session) {
         1 => "; 1 request sent to the provider".to_owned(),
         count => format!("; {count} requests sent to the provider"),
     };
-    let tone = if outcome.is_complete() {
-        Tone::Plain
+    let words = format!("replayed: {}{unused}{went_on}", outcome.coverage());
+    let line = |tone| Line::of("tracer: ", Tone::Muted).with(words, tone);
+    if outcome.is_complete() {
+        session.ui.remark_line(&line(Tone::Plain));
     } else {
-        Tone::Warning
-    };
-    let line = Line::of("tracer: ", Tone::Muted)
-        .with(format!("replayed: {}{unused}{went_on}", outcome.coverage()), tone);
-    session.ui.remark_line(&line);
+        // The reason for the exit code.
+        session.ui.note(&line(Tone::Warning));
+    }
 }
 
 /// Prints a request that `command` had no recorded answer to, and what comes nearest.

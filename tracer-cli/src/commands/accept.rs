@@ -57,7 +57,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let pending =
         Some(pending_file(&args.baseline)).filter(|path| args.sample.is_default() && files::is_there(path));
     let new = match &pending {
-        Some(path) => files::baseline(path)?.baseline,
+        Some(path) => {
+            session
+                .ui
+                .say(format!("from {}, which a failed test wrote", shown(path)));
+            let pending = files::baseline(path).map_err(|error| {
+                CliError::from(error).with_hint("or run the test again, remove that file, or name a run")
+            })?;
+            pending.baseline
+        }
         None => sample::take(&args.sample, demanded, session)?,
     };
     if let Some((baseline_agent, agent)) = old.baseline.agent.as_ref().zip(new.agent.as_ref())

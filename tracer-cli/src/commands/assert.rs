@@ -22,6 +22,7 @@ pub struct Args {
 
 /// Gates on a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    args.gate.output.format.of(session)?;
     let inputs = args.gate.read(&Overrides::default())?;
     let policy = inputs.policy.for_one_run();
     session.use_store()?;

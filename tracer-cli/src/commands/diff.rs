@@ -43,6 +43,7 @@ pub struct Args {
 
 /// Prints the comparison.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let format = args.format.of(session)?;
     session.use_store()?;
     let comparison = if let Some(path) = &args.baseline {
         let input = files::baseline(path)?;
@@ -53,7 +54,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         let after = stored_run::select(args.second.as_deref(), session)?;
         compare_runs(before, after)?
     };
-    show(&comparison, args.format.of(session), session)?;
+    show(&comparison, format, session)?;
     Ok(CommandOutcome::Done)
 }
 

@@ -250,7 +250,12 @@ fn confirmed(
         lines.push(format!("tracer: changed: {}", changes.join(", ")));
     }
     for line in lines {
-        session.ui.say(line);
+        if args.yes {
+            session.ui.say(line);
+        } else {
+            // The question that follows is about them.
+            session.ui.note(&Line::of(line, Tone::Plain));
+        }
     }
     for exchange in origin
         .cassette

@@ -92,9 +92,11 @@ fn source(args: &Args, session: &mut Session) -> Result<ReplaySource, CliError> 
     })
 }
 
-/// Whether the source is a file: it exists, or only a file can have this name.
+/// Whether the source is a file: it is one, or only a file can have this name.
 fn is_file(source: &Path) -> bool {
-    source.exists() || source.components().count() > 1 || source.extension().is_some_and(|end| end == "jsonl")
+    source.is_file()
+        || source.components().count() > 1
+        || source.extension().is_some_and(|end| end == "jsonl")
 }
 
 /// What happens to a request that is not in the cassette.

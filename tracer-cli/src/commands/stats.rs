@@ -74,6 +74,11 @@ pub(crate) struct StatsReport<'a> {
 
 /// Prints statistics over runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    if args.csv && session.is_json() {
+        return Err(
+            CliError::input("`--csv` and `--json` are two formats").with_hint("leave out one of them")
+        );
+    }
     let query = args.query.parse()?;
     session.use_store()?;
     let store = session.facts_store()?;

@@ -34,9 +34,16 @@ pub(crate) enum ResultFormat {
 }
 
 impl ResultFormat {
-    /// The format, which `--json` overrides.
-    pub(crate) fn of(self, session: &Session) -> Self {
-        if session.is_json() { Self::Json } else { self }
+    /// The format: JSON with `--json`, which no other one goes with.
+    pub(crate) fn of(self, session: &Session) -> Result<Self, CliError> {
+        match self {
+            Self::Markdown if session.is_json() => Err(CliError::input(
+                "`--format markdown` and `--json` are two formats",
+            )
+            .with_hint("leave out one of them; --json-out FILE writes JSON as well")),
+            _ if session.is_json() => Ok(Self::Json),
+            format => Ok(format),
+        }
     }
 }
 
@@ -173,7 +180,7 @@ fn internal(error: impl std::fmt::Display) -> CliError {
 }
 
 fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(), CliError> {
-    match args.format.of(session) {
+    match args.format.of(session)? {
         ResultFormat::Json => session.ui.json(report),
         ResultFormat::Markdown => {
             let document = document(report, args);

@@ -39,6 +39,15 @@ fn a_global_option_that_a_command_would_ignore_is_refused() {
         .fails(2, &["`tracer demo` prints no JSON"]);
 }
 
+#[rstest]
+#[case::statistics(&["stats", "--csv", "--json"], "two formats")]
+#[case::comparison(&["diff", "a", "b", "--format", "markdown", "--json"], "two formats")]
+#[case::gate(&["run", "--format", "markdown", "--json", "--", "true"], "two formats")]
+#[case::variables(&["receive", "--models", "--print-env", "--port", "5", "--token", "a", "--json"], "no JSON")]
+fn of_two_formats_none_is_ignored(#[case] arguments: &[&str], #[case] reason: &str) {
+    Sandbox::new().tracer(arguments).fails(2, &[reason]);
+}
+
 #[test]
 fn quiet_leaves_data_and_errors() {
     let sandbox = Sandbox::new();

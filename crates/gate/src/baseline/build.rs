@@ -10,7 +10,7 @@ use tracer_insight::profile::{Metric, RunProfile, agent_of};
 use tracer_insight::signature::Signature;
 use tracer_sdk::format::{RecordedStatus, Timestamp};
 
-/// What a sample needs to make a baseline.
+/// Demands on a sample that becomes a baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demanded {
     /// The gate passed, and no span is missing.

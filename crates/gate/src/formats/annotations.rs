@@ -8,13 +8,13 @@ const MAX_LENGTH: usize = 1_000;
 /// A problem to be shown at a file of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
-    /// Whether it fails the step's check; a warning otherwise.
+    /// True if it fails the step's check; a warning otherwise.
     pub is_error: bool,
     /// The file, relative to the repository, when there is one that the reader would open.
     pub file: Option<String>,
     /// The heading.
     pub title: String,
-    /// What is said.
+    /// The message.
     pub message: String,
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn body(comparison: &Comparison) -> Vec<ReportSection> {
     vec![metrics, calls]
 }
 
-/// What people call a metric; what names a tool of the trace is inert.
+/// The label of a metric; what names a tool of the trace is inert.
 fn label(metric: &str) -> String {
     let label = metric_words::label(metric);
     if label == metric {

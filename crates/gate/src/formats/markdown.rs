@@ -20,7 +20,7 @@ pub const MARKER: &str = "<!-- tracer gate -->";
 
 /// More rows of a section are counted, however short they are.
 const MAX_ROWS: usize = 100;
-/// How many lines of a failed trial's standard error are shown.
+/// Lines of a failed trial's standard error are shown.
 const MAX_OUTPUT_LINES: usize = 10;
 /// Of how many failed trials.
 const MAX_OUTPUTS: usize = 3;
@@ -119,7 +119,7 @@ fn what_changed(report: &Report) -> Option<ReportSection> {
     )
 }
 
-/// What failed processes said last.
+/// Last lines of failed processes.
 fn outputs(report: &Report) -> Option<ReportSection> {
     let mut failed = report.trials.iter().filter(|trial| is_explained_by_output(trial));
     let mut rows = Vec::new();

@@ -1,22 +1,22 @@
-//! What to type next: to look closer, to run the gate again, to accept what changed.
+//! Commands to type next: show a run, run the gate again, accept the change.
 
-use crate::{Report, Verdict};
+use crate::{Report, ReportedTrial, Verdict};
 
 use tracer_insight::text::shell_quoted;
 
-/// Where a report is written to when the user has not said so.
+/// Default file of a report.
 const REPORT_FILE: &str = "report.json";
 
 /// A command and what it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextStep {
-    /// What it is for.
+    /// Its purpose.
     pub what: &'static str,
     /// The arguments of `tracer`.
     pub arguments: String,
 }
 
-/// What the reader of a report may want to do; `report_file` is where it was written to.
+/// Commands that the reader of a report may want; `report_file` is where it was written to.
 pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<NextStep> {
     let mut steps = Vec::new();
     if let Some(run) = telling_trial(report) {
@@ -44,7 +44,7 @@ pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<NextStep>
 fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str) -> Vec<NextStep> {
     let is_gate = !report.gate.command.is_empty();
     let passed = report.verdict == Verdict::Pass;
-    // What is kept is made from the report of a whole sample; without one, the first step writes it.
+    // A baseline is made from the report of a whole sample; without one, the first step writes it.
     let is_whole = report.trials.len() as u64 == u64::from(report.trials_planned);
     let whole_report = report_file.filter(|_| is_whole);
     let mut steps = Vec::new();
@@ -55,13 +55,18 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
         });
     }
     let source = if is_gate {
-        let file = report_file.unwrap_or(REPORT_FILE);
+        let file = whole_report.unwrap_or(REPORT_FILE);
         format!("--from-report {}", shell_quoted(file))
     } else {
         telling_trial(report).unwrap_or_default()
     };
+    // A report is no baseline while one of its trials left no run that counts.
+    let is_sampled = |trial: &ReportedTrial| {
+        trial.trace_id.is_some() && trial.signature.is_some() && trial.failure.is_none()
+    };
+    let can_be_kept = whole_report.is_none() || report.trials.iter().all(is_sampled);
     match &report.gate.baseline {
-        Some(baseline) if !passed => steps.push(NextStep {
+        Some(baseline) if !passed && can_be_kept => steps.push(NextStep {
             what: "accept what changed",
             arguments: format!(
                 "accept --baseline {} {source} --reason 'why this is right'",

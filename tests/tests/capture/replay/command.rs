@@ -193,6 +193,9 @@ fn a_call_that_is_never_asked_fails_the_replay() {
     let replayed = replay(&recorder, &[]);
     assert_eq!(replayed.code, Some(7), "{replayed:#?}");
     replayed.says("1 of 2 recorded calls used; recorded call 2 was never asked");
+    let quiet = replay(&recorder, &["--quiet"]);
+    assert_eq!(quiet.code, Some(7), "{quiet:#?}");
+    quiet.says("recorded call 2 was never asked");
 }
 
 #[test]

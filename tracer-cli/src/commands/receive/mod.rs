@@ -156,6 +156,12 @@ impl Args {
 
 /// Prints the variables of a proxy with a fixed address, without those that already lead to it.
 fn print_environment(args: &Args, inherited: &Inherited, session: &mut Session) -> Result<(), CliError> {
+    if session.is_json() {
+        return Err(
+            CliError::input("`--print-env` prints lines for a shell, and no JSON")
+                .with_hint("leave out --json"),
+        );
+    }
     let base = args.proxy_address().base().ok_or_else(|| {
         CliError::input("--print-env needs a fixed port").with_hint("choose one: --port 4320")
     })?;
@@ -202,6 +208,9 @@ fn announce(
     for export in exports {
         if args.models {
             session.ui.plain(&export)?;
+        } else if receiver.token().is_some() && args.token.is_none() {
+            // A random token is printed nowhere else.
+            session.ui.note(&Line::of(format!("  {export}"), Tone::Plain));
         } else {
             session.ui.say(format!("  {export}"));
         }

@@ -287,7 +287,7 @@ fn not_started(error: ServerError) -> CliError {
         ServerError::PortTaken { .. } => {
             return CliError::input(error.to_string())
                 .with_hint("end that program: another tracer receive, or an OpenTelemetry Collector")
-                .with_hint("or choose another port, 0 for any free one: --port PORT");
+                .with_hint("or choose another port, 0 for any free one: tracer receive --port PORT");
         }
         ServerError::Listen { .. } => CliError::input("the receiver cannot listen")
             .with_hint("choose an address of this machine: --host 127.0.0.1, and a port above 1023"),

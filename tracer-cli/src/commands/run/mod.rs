@@ -36,6 +36,7 @@ const MAX_MISS_NOTICES: usize = 3;
 
 /// Runs the trials and gates on them.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    args.gate.output.format.of(session)?;
     let GateInputs {
         policy,
         policy_file,

@@ -156,7 +156,7 @@ fn a_taken_port_is_an_error_with_a_next_step() {
         2,
         &[
             &format!("error: another program listens on 127.0.0.1:{port} (OTLP/HTTP)\n"),
-            "hint: or choose another port, 0 for any free one: --port PORT",
+            "hint: or choose another port, 0 for any free one: tracer receive --port PORT",
         ],
     );
     sandbox

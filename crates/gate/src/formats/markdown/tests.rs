@@ -32,6 +32,33 @@ fn a_gate_without_a_trace_and_without_a_baseline() {
 }
 
 #[test]
+fn only_a_report_that_can_be_kept_is_offered() {
+    let baseline = usual();
+    let purposes = |report: &Report| {
+        let steps = next::without_runs(report, Some("mine.json"));
+        steps
+            .into_iter()
+            .map(|step| step.arguments)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let crash = report(
+        POLICY,
+        Some(&baseline),
+        &[trial(1, &good()), crashed(2), crashed(3)],
+    );
+    assert!(!purposes(&crash).contains("accept"), "{}", purposes(&crash));
+    let mut stopped = failed();
+    stopped.trials.pop();
+    let steps = purposes(&stopped);
+    assert!(
+        steps.contains("--json-out report.json") && steps.contains("accept"),
+        "{steps}"
+    );
+    assert!(!steps.contains("mine.json"), "{steps}");
+}
+
+#[test]
 fn a_policy_of_standard_input_is_left_to_name() {
     let mut report = failed();
     report.gate.policy.as_mut().unwrap().path = "-".to_owned();
