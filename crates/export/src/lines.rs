@@ -12,7 +12,7 @@ use tracer_insight::json;
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     bytes: Vec<u8>,
-    /// Where each line ends.
+    /// End of each line.
     ends: Vec<usize>,
 }
 

@@ -253,7 +253,7 @@ impl Nodes {
         let mut waiting = std::mem::take(&mut self.bottom);
         waiting.sort_unstable_by(|one, other| name_of(&self.all, *other).cmp(name_of(&self.all, *one)));
         let mut text = String::new();
-        // Where the text of each frame of the current stack ends.
+        // End of the text of each frame of the current stack.
         let mut ends: Vec<usize> = Vec::new();
         while let Some(number) = waiting.pop() {
             let Some(node) = self.all.get_mut(number as usize) else {

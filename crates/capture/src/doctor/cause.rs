@@ -7,9 +7,9 @@ use serde::Serialize;
 pub struct Cause {
     /// A stable word for it, such as `recording_off`.
     pub code: &'static str,
-    /// What was found.
+    /// The finding.
     pub message: String,
-    /// What to do.
+    /// The next step.
     pub remedy: String,
     /// It was concluded from sources, and may be wrong.
     pub is_guess: bool,

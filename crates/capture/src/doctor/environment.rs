@@ -17,10 +17,10 @@ use crate::is_loopback_host;
 /// The space that a data directory needs, in bytes.
 const MIN_FREE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// How long an endpoint on this machine may take to accept a connection.
+/// Time that an endpoint on this machine may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// What a program that is started here would find.
+/// The environment of a program that is started here.
 #[derive(Debug)]
 pub(super) struct Surroundings {
     variables: BTreeMap<String, String>,
@@ -163,7 +163,7 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// What keeps OpenTelemetry exporters from sending, or their content from being sent.
+/// Variables that keep OpenTelemetry exporters from sending, or their content from being sent.
 fn opentelemetry(surroundings: &Surroundings) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut add = |code, message: String, remedy: &str| causes.push(Cause::new(code, message, remedy));

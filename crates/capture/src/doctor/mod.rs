@@ -22,14 +22,14 @@ pub fn examine(config: &Config, program: &[String]) -> Result<Vec<Cause>, NotObs
     let mut causes = environment::causes(&environment::Surroundings::current(config));
     causes.extend(project::causes(Path::new(".")));
     if let Some((program, arguments)) = program.split_first() {
-        // What was observed decides; what the sources suggest is no longer of interest.
+        // An observation decides; the sources no longer matter.
         causes.retain(|cause| !cause.is_guess);
         causes.extend(program::causes(program, arguments)?);
     }
     Ok(causes)
 }
 
-/// Whether an environment variable says yes.
+/// True if an environment variable says yes.
 fn is_yes(value: &str) -> bool {
     matches!(
         value.trim().to_ascii_lowercase().as_str(),

@@ -12,7 +12,7 @@ use super::cause::Cause;
 /// The variable that names the file for the layer.
 const VARIABLE: &str = "TRACER_DOCTOR";
 
-/// What the layer reports, one line each.
+/// Reports of the layer, one line each.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct LayerObservation {

@@ -80,7 +80,7 @@ fn of_project(manifest: &Value, packages: &Packages, sources: &[String]) -> Vec<
     causes
 }
 
-/// Whether the layer is there, as far as the manifest and the sources show.
+/// Presence of the layer by the manifest and the sources.
 fn layer(manifest: &Value, packages: &Packages, sources: &[String], agents: &[&str]) -> Option<Cause> {
     let agents = agents.join(", ");
     if !packages.contains_key("tracer-sdk") {
@@ -119,7 +119,7 @@ fn layer(manifest: &Value, packages: &Packages, sources: &[String], agents: &[&s
     })
 }
 
-/// Whether a filter is added to the subscriber itself: `.with(EnvFilter…)`, `.with(LevelFilter…)`.
+/// True if a filter is added to the subscriber itself: `.with(EnvFilter…)`, `.with(LevelFilter…)`.
 fn has_global_filter(source: &str) -> bool {
     let text: String = source
         .lines()
@@ -190,7 +190,7 @@ fn old_agent_crates(packages: &Packages) -> Vec<Cause> {
     causes
 }
 
-/// Whether a value is, or holds, the text.
+/// True if a value is, or holds, the text.
 fn names(value: &Value, text: &str) -> bool {
     match value {
         Value::String(found) => found == text,
@@ -200,7 +200,7 @@ fn names(value: &Value, text: &str) -> bool {
     }
 }
 
-/// Whether a dependency of the manifest has a feature; a dependency of the workspace is believed.
+/// True if a dependency of the manifest has a feature; a dependency of the workspace is believed.
 fn has_feature(manifest: &Value, package: &str, feature: &str) -> bool {
     let Value::Object(tables) = manifest else {
         return false;

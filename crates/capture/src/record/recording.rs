@@ -62,7 +62,7 @@ pub struct RecordOptions {
     pub directory: PathBuf,
     /// Whether OTLP is received.
     pub receives_otlp: bool,
-    /// Whether calls of model APIs go through the recording proxy.
+    /// Sends calls of model APIs through the recording proxy.
     pub proxies_models: bool,
     /// Whether the calls that go through the proxy are kept beside the run's log, so that it can be replayed.
     pub keeps_exchanges: bool,

@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 32;
 /// The value; nothing is left out.
 pub(super) fn markup(value: &Value) -> Markup {
     match value {
-        // How a record holds what is neither an object nor a string (decisions, section 3).
+        // A record holds so what is neither an object nor a string (decisions, section 3).
         Value::Object(map) if map.len() == 1 => nested(map.get("value").unwrap_or(value), 0),
         value => nested(value, 0),
     }
