@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
-use tracer_sdk::format::TraceId;
 use tracer_sdk::private_files::{private_file, private_folder};
 
 /// The folder in a data directory for what can be computed again.
@@ -203,10 +202,6 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 
 pub(crate) fn damaged() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), None)
-}
-
-pub(crate) fn as_id(blob: &[u8]) -> Option<TraceId> {
-    TraceId::from_u128(u128::from_be_bytes(blob.try_into().ok()?))
 }
 
 #[cfg(test)]

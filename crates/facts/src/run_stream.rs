@@ -14,8 +14,9 @@ use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::CancelToken;
 
+use crate::database::{DatabaseRow, RunDatabase};
 use crate::database_file::DatabaseError;
-use crate::mirror::{MirrorDatabase, MirroredRow, TeamStore};
+use crate::mirror::TeamStore;
 use crate::order::{PlaceInThread, RunOrder};
 use crate::query::{FactsTest, RunMatch, RunQuery, StepTest};
 use crate::run_facts;
@@ -159,7 +160,7 @@ pub struct RunStream {
 struct StreamedBucket {
     team: Arc<TeamStore>,
     /// Nobody changes it until reading ends.
-    mirror: MirrorDatabase,
+    mirror: RunDatabase,
     /// Runs that are read from this machine instead.
     read_here: HashSet<TraceId>,
 }
@@ -209,7 +210,7 @@ impl DetailsReader {
         }
     }
 
-    fn of_bucket(&self, row: &MirroredRow, team: &Arc<TeamStore>) -> Option<ListedRun> {
+    fn of_bucket(&self, row: &DatabaseRow, team: &Arc<TeamStore>) -> Option<ListedRun> {
         let run = ListedRun::of_bucket(row, team)?;
         Some(self.priced(run))
     }
@@ -225,7 +226,7 @@ impl DetailsReader {
 /// Runs that a thread takes at once.
 enum StreamTurn {
     Here(Range<usize>),
-    Bucket(Vec<MirroredRow>),
+    Bucket(Vec<DatabaseRow>),
 }
 
 /// Where a run is whose steps decide.
@@ -290,7 +291,7 @@ impl RunStream {
     /// Lets whoever synchronizes the bucket go on, which waits until then. What is asked from now on may be newer.
     fn end_reading(&self) -> Result<(), DatabaseError> {
         match &self.bucket {
-            Some(bucket) => bucket.mirror.end_reading(),
+            Some(bucket) => bucket.mirror.end(),
             None => Ok(()),
         }
     }

@@ -3,7 +3,8 @@
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::read::{RunDirectory, RunSummary, SelectError, StoreError, steps_before_latest};
 
-use crate::mirror::{FetchError, MirrorDatabase, MirroredRow, RunLease, TeamStore};
+use crate::database::{DatabaseRow, RunDatabase};
+use crate::mirror::{FetchError, RunLease, TeamStore};
 use crate::store::{FactsStore, ListedRun};
 
 /// Characters of a short ID at least.
@@ -117,7 +118,7 @@ impl FactsStore {
         let meta = self
             .team()
             .and_then(|team| team.mirror().database())
-            .and_then(|database| database.text(run.trace_id, true).ok()?);
+            .and_then(|database| database.meta(run.trace_id).ok()?);
         run.summary_of(meta.unwrap_or_default().as_bytes())
     }
 
@@ -130,7 +131,7 @@ impl FactsStore {
             let Some(database) = database.as_ref().filter(|_| self.origin(&run).is_some()) else {
                 return run.read_summary();
             };
-            let meta = database.text(run.trace_id, true).ok().flatten();
+            let meta = database.meta(run.trace_id).ok().flatten();
             run.summary_of(meta.unwrap_or_default().as_bytes())
         };
         runs.into_iter().map(summary).collect()
@@ -163,7 +164,7 @@ impl FactsStore {
 struct Both<'a> {
     store: &'a FactsStore,
     team: &'a std::sync::Arc<TeamStore>,
-    database: MirrorDatabase,
+    database: RunDatabase,
 }
 
 impl Both<'_> {
@@ -178,7 +179,7 @@ impl Both<'_> {
         !is_mirrored || self.team.has_changed_here(run)
     }
 
-    fn listed(&self, rows: &[MirroredRow]) -> Vec<ListedRun> {
+    fn listed(&self, rows: &[DatabaseRow]) -> Vec<ListedRun> {
         rows.iter()
             .filter_map(|row| ListedRun::of_bucket(row, self.team))
             .collect()

@@ -16,10 +16,10 @@ use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
 
-use crate::database::{Database, KeptRun, RunToStore};
+use crate::database::{DatabaseRow, FactsTexts, RunDatabase, RunToStore};
 use crate::database_file::DatabaseError;
 use crate::files_stamp::{FilesStamp, FolderListing};
-use crate::mirror::{FetchError, MirroredRow, RunLease, TeamStore};
+use crate::mirror::{FetchError, RunLease, TeamStore};
 use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
 use crate::run_folder::RunFolder;
 use crate::workers;
@@ -176,7 +176,7 @@ impl ListedRun {
     }
 
     /// A run of a bucket; `None` when it was removed, or what is kept of it is damaged.
-    pub(crate) fn of_bucket(row: &MirroredRow, team: &Arc<TeamStore>) -> Option<Self> {
+    pub(crate) fn of_bucket(row: &DatabaseRow, team: &Arc<TeamStore>) -> Option<Self> {
         let facts: RunFacts = serde_json::from_str(row.facts.as_ref()?).ok()?;
         let details = row
             .details
@@ -293,7 +293,7 @@ pub struct Survey {
     /// The newest first.
     unread: Vec<UnreadRun>,
     gone: Vec<TraceId>,
-    database: Result<Database, Option<DatabaseError>>,
+    database: Result<RunDatabase, Option<DatabaseError>>,
     /// Whether all runs get their details.
     pub(crate) with_details: bool,
     prices: Prices,
@@ -428,7 +428,7 @@ impl FactsStore {
             let has_changed = |team: &Arc<TeamStore>| team.has_changed_here(directory);
             !in_bucket.contains(&directory.trace_id) || self.team.as_ref().is_none_or(has_changed)
         };
-        let items: Vec<(FilesStamp, RunDirectory, Option<KeptRun>)> = looks
+        let items: Vec<(FilesStamp, RunDirectory, Option<DatabaseRow>)> = looks
             .into_iter()
             .filter_map(|(files, directory)| {
                 let kept = kept.remove(&directory.trace_id);
@@ -545,7 +545,7 @@ impl FactsStore {
         known.extend(remote.runs.into_values().map(SurveyedRun::from));
         let is_written = !unread.is_empty() || !gone.is_empty();
         let database = if is_written && self.runs.runs_dir().is_dir() {
-            Database::open(self.runs.data_dir()).map_err(Some)
+            RunDatabase::of_this_machine(self.runs.data_dir()).map_err(Some)
         } else {
             Err(None)
         };
@@ -596,13 +596,13 @@ impl FactsStore {
         };
         let mut after = since;
         loop {
-            let Ok(rows) = database.load(after, with_details) else {
+            let Ok(rows) = database.changes(after, with_details) else {
                 found.up_to = after;
                 break;
             };
             let Some(last) = rows.last() else { break };
             after = last.number;
-            let read = |row: MirroredRow| (row.trace_id, ListedRun::of_bucket(&row, team));
+            let read = |row: DatabaseRow| (row.trace_id, ListedRun::of_bucket(&row, team));
             for (id, run) in workers::map(rows, workers::processors(), read) {
                 match run {
                     Some(run) => drop(found.runs.insert(id, run)),
@@ -616,18 +616,25 @@ impl FactsStore {
     fn load(
         &self,
         with_details: bool,
-    ) -> (Result<Database, Option<DatabaseError>>, HashMap<TraceId, KeptRun>) {
+    ) -> (
+        Result<RunDatabase, Option<DatabaseError>>,
+        HashMap<TraceId, DatabaseRow>,
+    ) {
         if !self.runs.runs_dir().is_dir() {
             return (Err(None), HashMap::new());
         }
         // A file that turns out to be damaged is gone then, and there is a new one the second time.
         let mut failure = None;
         for _ in 0..2 {
-            match Database::open(self.runs.data_dir()) {
-                Ok(database) => match database.load(with_details) {
-                    Ok(kept) => return (Ok(database), kept),
-                    Err(error) => failure = Some(error),
-                },
+            match RunDatabase::of_this_machine(self.runs.data_dir()) {
+                Ok(database) => {
+                    let mut kept = HashMap::new();
+                    let loaded = database.each(with_details, |run| drop(kept.insert(run.trace_id, run)));
+                    match loaded {
+                        Ok(()) => return (Ok(database), kept),
+                        Err(error) => failure = Some(error),
+                    }
+                }
                 Err(error) => return (Err(Some(error)), HashMap::new()),
             }
         }
@@ -655,7 +662,7 @@ impl FactsStore {
                 let mirror = mirror.get_or_insert_with(|| remote.team.mirror().database());
                 let kept = mirror
                     .as_ref()
-                    .and_then(|mirror| mirror.text(run.directory.trace_id, false).ok()?);
+                    .and_then(|mirror| mirror.details(run.directory.trace_id, &[]).ok()?);
                 let mut details: RunDetails = kept
                     .and_then(|text| serde_json::from_str(&text).ok())
                     .unwrap_or_default();
@@ -663,7 +670,8 @@ impl FactsStore {
                 run.details = Some(Box::new(details));
                 continue;
             }
-            let database = database.get_or_insert_with(|| Database::open(self.runs.data_dir()).ok());
+            let database =
+                database.get_or_insert_with(|| RunDatabase::of_this_machine(self.runs.data_dir()).ok());
             let files = FilesStamp::of(&run.directory.path, run.facts.is_open());
             let kept = database
                 .as_ref()
@@ -678,8 +686,9 @@ impl FactsStore {
 
     /// Forgets what is kept of runs that were deleted. What cannot be forgotten now is forgotten by the next listing.
     pub fn forget(&self, runs: &[TraceId]) {
-        if !runs.is_empty() && Database::is_there(self.runs.data_dir()) {
-            let _ = Database::open(self.runs.data_dir()).and_then(|mut database| database.write(&[], runs));
+        if !runs.is_empty() && RunDatabase::is_there(self.runs.data_dir()) {
+            let _ = RunDatabase::of_this_machine(self.runs.data_dir())
+                .and_then(|database| database.write(&[], runs));
         }
     }
 }
@@ -714,7 +723,7 @@ impl Survey {
         known: Vec<SurveyedRun>,
         unread: Vec<UnreadRun>,
         gone: Vec<TraceId>,
-        database: Result<Database, Option<DatabaseError>>,
+        database: Result<RunDatabase, Option<DatabaseError>>,
         with_details: bool,
     ) -> Self {
         Self {
@@ -795,14 +804,14 @@ impl Survey {
 
 /// What waits to be written to the database.
 struct Keeping {
-    database: Result<Database, Option<DatabaseError>>,
-    waiting: Vec<RunToStore>,
+    database: Result<RunDatabase, Option<DatabaseError>>,
+    waiting: Vec<(TraceId, Vec<u8>, FactsTexts)>,
     gone: Vec<TraceId>,
     last_write: Instant,
 }
 
 impl Keeping {
-    fn new(database: Result<Database, Option<DatabaseError>>, gone: Vec<TraceId>) -> Self {
+    fn new(database: Result<RunDatabase, Option<DatabaseError>>, gone: Vec<TraceId>) -> Self {
         Self {
             database,
             waiting: Vec::new(),
@@ -815,17 +824,9 @@ impl Keeping {
         if self.database.is_err() {
             return;
         }
-        let texts = serde_json::to_string(&read.facts)
-            .ok()
-            .zip(serde_json::to_string(&read.details).ok());
-        if let Some((facts, details)) = texts {
-            self.waiting.push(RunToStore {
-                trace_id: directory.trace_id,
-                files: files.bytes().to_vec(),
-                facts,
-                details,
-            });
-        }
+        let state = FactsTexts::of_reading(read);
+        self.waiting
+            .extend(state.map(|state| (directory.trace_id, files.bytes().to_vec(), state)));
         if self.waiting.len() >= RUNS_PER_WRITE || self.last_write.elapsed() >= MAX_UNWRITTEN {
             self.write();
         }
@@ -833,8 +834,15 @@ impl Keeping {
 
     /// Writes what waits. After a failure nothing more is kept: a disk is full, or another process writes.
     fn write(&mut self) {
-        if let Ok(database) = &mut self.database
-            && let Err(error) = database.write(&self.waiting, &self.gone)
+        let runs = self.waiting.iter().map(|(trace_id, files, state)| RunToStore {
+            trace_id: *trace_id,
+            files,
+            generation: 0,
+            partition: "",
+            state: Some(state),
+        });
+        if let Ok(database) = &self.database
+            && let Err(error) = database.write(&runs.collect::<Vec<_>>(), &self.gone)
         {
             self.database = Err(Some(error));
         }
@@ -850,9 +858,14 @@ impl Keeping {
 }
 
 /// A run as it is kept, when its files are still what they were; `files` is the stamp of one that has ended.
-fn look(mut files: FilesStamp, directory: RunDirectory, kept: Option<KeptRun>, with_details: bool) -> Look {
+fn look(
+    mut files: FilesStamp,
+    directory: RunDirectory,
+    kept: Option<DatabaseRow>,
+    with_details: bool,
+) -> Look {
     let known = kept.and_then(|kept| {
-        let facts: RunFacts = serde_json::from_str(&kept.facts).ok()?;
+        let facts: RunFacts = serde_json::from_str(kept.facts.as_ref()?).ok()?;
         if facts.is_open() {
             files.add_live_file(&directory.path);
         }

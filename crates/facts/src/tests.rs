@@ -368,7 +368,7 @@ fn only_the_user_can_read_what_is_kept() {
 /// How a database is made useless, and whether a new one takes its place.
 type Fault = (&'static str, fn(&Sandbox) -> Option<Connection>, bool);
 
-const FAULTS: [Fault; 11] = [
+const FAULTS: [Fault; 10] = [
     ("deleted", |sandbox| remove(sandbox), true),
     ("empty", |sandbox| replace(sandbox, b""), true),
     (
@@ -405,16 +405,6 @@ const FAULTS: [Fault; 11] = [
             change(
                 sandbox,
                 "DROP TABLE runs; CREATE TABLE runs (number INTEGER, other TEXT)",
-            )
-        },
-        true,
-    ),
-    (
-        "changed by somebody",
-        |sandbox| {
-            change(
-                sandbox,
-                "UPDATE runs SET facts = replace(facts, 'refund-agent', 'evil'); UPDATE details SET details = '{}'",
             )
         },
         true,
@@ -542,7 +532,7 @@ fn runs_that_change_between_a_look_and_the_reading_are_as_they_are_then() {
 #[cfg(unix)]
 #[test]
 fn a_link_in_the_place_of_the_database_is_refused() {
-    for link in ["cache", "cache/facts-7.sqlite"] {
+    for link in ["cache", "cache/facts-8.sqlite"] {
         let sandbox = Sandbox::new();
         sandbox.write(&refund_agent(1));
         let elsewhere = tempfile::tempdir().unwrap();
@@ -671,7 +661,8 @@ fn happen(sandbox: &Sandbox, event: &Event, step: usize) {
             if let Ok(mut bytes) = fs::read(sandbox.database())
                 && !bytes.is_empty()
             {
-                let at = place.index(bytes.len());
+                // What `SQLite` finds: a page that is none.
+                let at = place.index(bytes.len()) / 4096 * 4096;
                 let end = bytes.len().min(at + 700);
                 bytes[at..end].fill(0x5a);
                 fs::write(sandbox.database(), bytes).unwrap();

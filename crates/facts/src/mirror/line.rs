@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tracer_insight::status::RunStatus;
 use tracer_sdk::format::TraceId;
 
+use crate::database::FactsTexts;
 use crate::run_facts::{RunDetails, RunFacts};
 
 /// The version of lines that this release writes and understands.
@@ -28,20 +28,7 @@ pub struct MirrorLine {
     pub(crate) trace_id: TraceId,
     pub(crate) generation: i64,
     /// What is known of the run; `None` when it was removed.
-    pub(crate) state: Option<MirroredState>,
-}
-
-/// What a line says of a run.
-#[derive(Debug, Clone)]
-pub(crate) struct MirroredState {
-    pub(crate) name: Option<String>,
-    pub(crate) started_us: Option<i64>,
-    pub(crate) status: RunStatus,
-    pub(crate) is_trial: bool,
-    pub(crate) session: Option<String>,
-    pub(crate) facts: Box<RawValue>,
-    pub(crate) details: Box<RawValue>,
-    pub(crate) meta: Box<RawValue>,
+    pub(crate) state: Option<FactsTexts>,
 }
 
 /// Why a line is not used.
@@ -109,12 +96,8 @@ impl MirrorLine {
             if known.is_open() || !meta.get().starts_with('{') {
                 return None;
             }
-            Some(MirroredState {
-                status: known.recorded_status,
-                is_trial: known.is_trial,
-                started_us: known.started_us,
-                name: known.name,
-                session: known.session,
+            Some(FactsTexts {
+                known,
                 facts,
                 details,
                 meta,

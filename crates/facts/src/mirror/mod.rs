@@ -4,11 +4,10 @@
 //! [`StoreMirror`] is the folder, laid out like a data directory; [`MirrorWriter`] takes over what a bucket lists;
 //! [`TeamStore`] is what a [`FactsStore`](crate::FactsStore) reads besides the runs of this machine.
 
-mod database;
 mod line;
+mod writer;
 
 use std::any::Any;
-use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +17,10 @@ use tracer_sdk::format::{RUNS_FOLDER, Timestamp, TraceId};
 use tracer_sdk::private_files::private_folder;
 use tracer_sdk::read::RunDirectory;
 
+use crate::database::RunDatabase;
 use crate::database_file::DatabaseError;
-pub(crate) use database::{MirrorDatabase, MirroredRow};
 pub use line::{FACTS_LINE_VERSION, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
+pub use writer::MirrorWriter;
 
 /// A mirror of a bucket on this machine.
 ///
@@ -77,18 +77,18 @@ impl StoreMirror {
     /// When it was synchronized; `None` when it never was to the end.
     #[must_use]
     pub fn synced_at(&self) -> Option<Timestamp> {
-        let state = self.database()?.synced().ok()?;
-        state.map(|state| state.at)
+        let at = |row: &rusqlite::Row<'_>| row.get(0).map(Timestamp::from_unix_microseconds);
+        self.database()?.first("SELECT at FROM synced", [], at).ok()?
     }
 
     /// The database, unless nothing was ever synchronized, or it cannot be opened.
-    pub(crate) fn database(&self) -> Option<MirrorDatabase> {
+    pub(crate) fn database(&self) -> Option<RunDatabase> {
         self.open_database().ok().flatten()
     }
 
     /// The database; `None` when nothing was ever synchronized.
-    pub(crate) fn open_database(&self) -> Result<Option<MirrorDatabase>, DatabaseError> {
-        let opened = self.folder.is_dir().then(|| MirrorDatabase::open(&self.folder));
+    pub(crate) fn open_database(&self) -> Result<Option<RunDatabase>, DatabaseError> {
+        let opened = self.folder.is_dir().then(|| RunDatabase::of_bucket(&self.folder));
         opened.transpose()
     }
 
@@ -103,131 +103,7 @@ impl StoreMirror {
             path: self.folder.clone(),
             source,
         })?;
-        Ok(MirrorWriter {
-            database: MirrorDatabase::open(&self.folder)?,
-            is_open: false,
-        })
-    }
-}
-
-/// Takes over what a bucket lists. What was written is kept once it is committed; what is written twice is there once.
-///
-/// ```
-/// use tracer_facts::{MirrorLine, StoreMirror};
-///
-/// let folder = tempfile::tempdir()?;
-/// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
-/// let line = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":1,"removed":true}"#;
-/// let lines = [MirrorLine::parse(line)?];
-/// assert_eq!(writer.apply(&lines, "date=2026-01-01")?, 1);
-/// assert_eq!(writer.apply(&lines, "date=2026-01-02")?, 0); // nothing new
-/// writer.commit()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-pub struct MirrorWriter {
-    database: MirrorDatabase,
-    is_open: bool,
-}
-
-impl MirrorWriter {
-    /// The partition with which the next listing begins; `None` before the first time.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the database cannot be used.
-    pub fn cursor(&self) -> Result<Option<String>, DatabaseError> {
-        Ok(self.database.synced()?.and_then(|state| state.cursor))
-    }
-
-    /// The objects that are here, of those that a listing can name again.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the database cannot be used.
-    pub fn objects(&self) -> Result<HashSet<String>, DatabaseError> {
-        self.database.objects()
-    }
-
-    /// Takes lines of a partition over; how many say something new.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the database cannot be used.
-    pub fn apply(&mut self, lines: &[MirrorLine], partition: &str) -> Result<u64, DatabaseError> {
-        self.begin()?;
-        self.database.apply(lines, partition)
-    }
-
-    /// Forgets the runs that no partition but those lists any more; how many these are.
-    ///
-    /// ```
-    /// use std::collections::BTreeSet;
-    /// use tracer_facts::{MirrorLine, StoreMirror};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
-    /// let line = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":1,
-    ///     "facts":{"st":"ok"},"details":{},"meta":{}}"#;
-    /// let lines = [MirrorLine::parse(line)?];
-    /// assert_eq!(writer.apply(&lines, "date=2026-01-01")?, 1);
-    /// writer.commit()?;
-    /// assert_eq!(writer.keep_partitions(&BTreeSet::from(["date=2026-01-01".to_owned()]))?, 0);
-    /// assert_eq!(writer.keep_partitions(&BTreeSet::new())?, 1);
-    /// assert_eq!(writer.apply(&lines, "date=2026-01-02")?, 1);
-    /// writer.commit()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the database cannot be used.
-    pub fn keep_partitions(&mut self, kept: &BTreeSet<String>) -> Result<u64, DatabaseError> {
-        self.begin()?;
-        let forgotten = self.database.keep_partitions(kept)?;
-        self.commit()?;
-        Ok(forgotten)
-    }
-
-    /// Remembers that all lines of an object are here.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the database cannot be used.
-    pub fn has_applied(&mut self, object: &str) -> Result<(), DatabaseError> {
-        self.begin()?;
-        self.database.has_applied(object)
-    }
-
-    /// Keeps what was written.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the database cannot be used.
-    pub fn commit(&mut self) -> Result<(), DatabaseError> {
-        if std::mem::take(&mut self.is_open) {
-            self.database.commit()?;
-        }
-        Ok(())
-    }
-
-    /// Keeps what was written, and that everything before the partition `cursor` is here.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the database cannot be used.
-    pub fn has_synced(&mut self, at: Timestamp, cursor: Option<&str>) -> Result<(), DatabaseError> {
-        self.begin()?;
-        self.database.has_synced(at, cursor)?;
-        self.commit()
-    }
-
-    fn begin(&mut self) -> Result<(), DatabaseError> {
-        if !self.is_open {
-            self.database.begin()?;
-            self.is_open = true;
-        }
-        Ok(())
+        Ok(MirrorWriter::new(RunDatabase::of_bucket(&self.folder)?))
     }
 }
 
