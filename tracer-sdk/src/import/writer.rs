@@ -79,7 +79,8 @@ pub struct ImportedSpan {
     /// The span. Attributes may hold arrays and objects, which become JSON text. It may be changed: a repetition is known
     /// by what was sent.
     pub record: SpanRecord,
-    fingerprint: u64,
+    /// `None` where it was read back from a log, and its sender is gone.
+    fingerprint: Option<u64>,
 }
 
 impl ImportedSpan {
@@ -96,7 +97,7 @@ impl ImportedSpan {
         let mut hasher = FingerprintHasher::default();
         hash_span(&record, &mut hasher);
         Self {
-            fingerprint: hasher.finish(),
+            fingerprint: Some(hasher.finish()),
             record,
         }
     }
@@ -554,7 +555,8 @@ impl RunWriter {
         let mut line = std::mem::take(&mut self.line);
         for span in spans {
             if let Some(known) = self.known.spans.get(&span.record.span_id) {
-                let is_same = known.fingerprint.is_none_or(|known| known == span.fingerprint);
+                let both = known.fingerprint.zip(span.fingerprint);
+                let is_same = both.is_none_or(|(known, sent)| known == sent);
                 appended.duplicates += u64::from(is_same);
                 appended.differing += u64::from(!is_same);
                 if !is_same {
@@ -577,7 +579,7 @@ impl RunWriter {
             );
             self.imported.shortened_spans += u64::from(is_shortened);
             lost = lost.or(self.log.append(&line).lost);
-            self.known.add(&span.record, Some(span.fingerprint));
+            self.known.add(&span.record, span.fingerprint);
             new.push(span);
             if is_late {
                 add_counts(&mut late, &span.record);
@@ -836,6 +838,37 @@ impl RunWriter {
             work(span.map_err(|error| ImportError::at(&path)(io::Error::other(error.to_string())))?);
         }
         Ok(())
+    }
+
+    /// The spans in the log, to be appended to another run.
+    ///
+    /// ```
+    /// use tracer_sdk::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut staged = importer.stage(span.trace_id)?;
+    /// staged.append(&[ImportedSpan::new(span.clone())])?;
+    /// assert_eq!(staged.spans()?[0].record.span_id, span.span_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What reading the run can fail with.
+    pub fn spans(&self) -> Result<Vec<ImportedSpan>, ImportError> {
+        let mut spans = Vec::with_capacity(self.known.spans.len());
+        self.for_each_span(|record| {
+            let known = self.known.spans.get(&record.span_id);
+            spans.push(ImportedSpan {
+                fingerprint: known.and_then(|known| known.fingerprint),
+                record,
+            });
+        })?;
+        Ok(spans)
     }
 
     /// Writes the log anew, each span as `change` leaves it; one for which it answers `false` is left out. The old log is

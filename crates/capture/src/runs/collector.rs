@@ -1,6 +1,7 @@
 //! [`RunCollector`]: takes what arrives, keeps the traces that are under way, and ends their runs.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -10,18 +11,21 @@ use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId, names};
+use tracer_sdk::format::{SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId, names};
 use tracer_sdk::import::{ImportError, ImportedSpan, Importer, RunPhase, RunWriter, StagingLock};
 
 use super::clock::{Clock, SystemClock};
-use super::conversation::{CodingAgent, remove_personal};
+use super::conversation::CodingAgent;
 use super::convert::convert_spans;
 use super::identity::{RunEnding, RunIdentity};
 use super::ids::synthetic_root;
 use super::join::{join_late, join_logs};
-use super::logs::{EVENT_FOR_PARENT, FROM_LOG, conversation_run, convert_logs};
+use super::logs::convert_logs;
 use super::marks::marks_run;
 use super::options::{CaptureError, CollectorOptions, CollectorSummary, Destination};
+use super::placement::{
+    AgentTraces, ReceivedSpan, SpanGroup, SpanGroups, continues_conversation, join_run, waiting_run,
+};
 use super::roots;
 use super::trace::Trace;
 use crate::otlp::Repairs;
@@ -41,8 +45,6 @@ const LATE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(5);
 /// How many spans are known in memory by their IDs, about 64 bytes each.
 const MAX_KNOWN_SPANS: usize = 4_000_000;
-/// How many traces of coding agents are known to belong to a conversation.
-const MAX_CONVERSATIONS: usize = 100_000;
 /// How many runs the summary lists.
 const MAX_LISTED_RUNS: usize = 10_000;
 /// Attributes of the root of a run that is forked: the other run, and the first of its model calls that was not answered as
@@ -73,7 +75,7 @@ pub struct RunCollector {
     clock: Arc<dyn Clock>,
     state: Mutex<CollectorState>,
     /// The runs of the traces of coding agents.
-    conversations: Mutex<HashMap<TraceId, TraceId>>,
+    agent_traces: AgentTraces,
     waiting: AtomicUsize,
     is_closed: AtomicBool,
     /// Kept for as long as this collector is the one that goes on with what others left.
@@ -83,8 +85,9 @@ pub struct RunCollector {
 #[derive(Debug, Default)]
 struct CollectorState {
     open: HashMap<TraceId, Trace>,
-    /// Traces that are on disk and have not ended, but are not in memory.
-    at_rest: BTreeSet<TraceId>,
+    /// Traces that are on disk and have not ended, but are not in memory; of spans that wait for their conversation, the
+    /// trace that they were sent in.
+    at_rest: BTreeMap<TraceId, Option<TraceId>>,
     /// How many spans the open traces know.
     known_spans: usize,
     /// The run of [`Destination::OneRun`] has ended.
@@ -117,9 +120,6 @@ impl Taken {
         accepted
     }
 }
-
-/// Spans that go to one run.
-type Group = (TraceId, Vec<ImportedSpan>);
 
 impl RunCollector {
     /// Opens a collector, with a thread that ends runs as time goes by.
@@ -157,10 +157,10 @@ impl RunCollector {
             None
         };
         let collector = Arc::new(Self {
+            agent_traces: AgentTraces::open(importer.data_directory()),
             importer,
             clock,
             state: Mutex::default(),
-            conversations: Mutex::default(),
             waiting: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             options,
@@ -188,7 +188,7 @@ impl RunCollector {
         self.note_run(state, identity.trace_id);
         state
             .open
-            .insert(identity.trace_id, Trace::new(run, self.clock.elapsed()));
+            .insert(identity.trace_id, Trace::new(run, self.clock.elapsed())?);
         Ok(())
     }
 
@@ -199,7 +199,10 @@ impl RunCollector {
                 Ok(Some(run)) if run.phase() == RunPhase::Completed => {
                     self.importer.forget_unfinished(left.trace_id);
                 }
-                Ok(Some(run)) => self.insert(state, run),
+                Ok(Some(run)) => {
+                    let inserted = self.insert(state, run);
+                    state.note_error(inserted.err());
+                }
                 Ok(None) => self.importer.forget_unfinished(left.trace_id),
                 // Another process goes on with it; or nobody can.
                 Err(ImportError::RunActive | ImportError::NotImported) => {}
@@ -231,6 +234,15 @@ impl RunCollector {
         }
         let quiet = now.saturating_sub(trace.last_arrival);
         let has_ended = trace.has_root && quiet >= self.options.quiet;
+        if let Some(sent_in) = trace.waiting_for {
+            // Nothing is hidden for longer, though more of it arrives; a process may have died before it moved them.
+            let is_settled = has_ended || self.agent_traces.is_known(sent_in);
+            if is_settled || now.saturating_sub(trace.opened_at) >= self.options.silence {
+                let placed = self.place_waiting(state, sent_in, now);
+                state.note_error(placed.err());
+            }
+            return;
+        }
         match trace.run.phase() {
             RunPhase::Completed if quiet >= LATE => close_trace(state, trace_id),
             RunPhase::Running | RunPhase::Staged if has_ended => Self::end_trace(state, trace_id, now),
@@ -243,7 +255,11 @@ impl RunCollector {
 
     /// Completes a run, or drops what is none.
     fn end_trace(state: &mut CollectorState, trace_id: TraceId, now: Duration) {
-        let Some(trace) = state.open.get_mut(&trace_id) else {
+        let Some(trace) = state
+            .open
+            .get_mut(&trace_id)
+            .filter(|trace| trace.waiting_for.is_none())
+        else {
             return;
         };
         let ended = if trace.run.phase() == RunPhase::Running {
@@ -383,17 +399,24 @@ impl RunCollector {
         }
         let mut state = self.state.lock();
         let now = self.clock.elapsed();
+        let waiting = state.open.values().filter_map(|trace| trace.waiting_for);
+        let waiting: BTreeSet<TraceId> = waiting.chain(state.at_rest.values().copied().flatten()).collect();
+        for sent_in in waiting {
+            let placed = self.place_waiting(&mut state, sent_in, now);
+            state.note_error(placed.err());
+        }
         let mut ids: BTreeSet<TraceId> = state.open.keys().copied().collect();
-        ids.append(&mut std::mem::take(&mut state.at_rest));
+        ids.extend(std::mem::take(&mut state.at_rest).into_keys());
         for trace_id in ids {
             if !state.open.contains_key(&trace_id) {
-                match self.importer.resume(trace_id) {
+                let resumed = match self.importer.resume(trace_id) {
                     Ok(Some(run)) => self.insert(&mut state, run),
                     Ok(None) => continue,
-                    Err(error) => {
-                        state.note_error(Some(error));
-                        continue;
-                    }
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = resumed {
+                    state.note_error(Some(error));
+                    continue;
                 }
             }
             let is_done = |trace: &Trace| trace.run.phase() == RunPhase::Completed;
@@ -421,75 +444,26 @@ impl RunCollector {
 
     // ---- what arrives ----------------------------------------------------------------------------------------------
 
-    /// The runs of spans: a span's own trace, its conversation, or the one run.
-    fn group(&self, mut spans: Vec<ImportedSpan>) -> Vec<Group> {
-        let conversations = self.conversations(&mut spans);
-        let mut groups: Vec<Group> = Vec::new();
-        let mut places: HashMap<TraceId, usize> = HashMap::new();
-        for (mut span, conversation) in spans.into_iter().zip(conversations) {
-            let run = match self.one_run() {
-                Some(one) => {
-                    join_run(&mut span, one.trace_id, one.root_span_id);
-                    one.trace_id
-                }
-                None => match conversation {
-                    Some(run) => {
-                        join_run(&mut span, run, synthetic_root(run));
-                        run
-                    }
-                    None => span.record.trace_id,
-                },
-            };
-            let place = *places.entry(run).or_insert_with(|| {
-                groups.push((run, Vec::new()));
-                groups.len() - 1
-            });
-            if let Some((_, group)) = groups.get_mut(place) {
-                group.push(span);
+    /// Spans by the run that they go to, and the traces whose conversation became known with them.
+    fn group(&self, received: Vec<ReceivedSpan>) -> io::Result<(Vec<SpanGroup>, Vec<TraceId>)> {
+        let mut groups = SpanGroups::default();
+        if let Some(one) = self.one_run() {
+            for mut sent in received {
+                join_run(&mut sent.span, one.trace_id, one.root_span_id);
+                groups.add(one.trace_id, None, sent.span);
             }
+            return Ok((groups.all, Vec::new()));
         }
-        groups
+        let named = self.agent_traces.learn(&received)?;
+        for sent in received {
+            self.agent_traces.place(sent, &mut groups);
+        }
+        Ok((groups.all, named))
     }
 
-    /// The conversation's run of each span that a coding agent sent; those that do not name it follow their trace.
-    fn conversations(&self, spans: &mut [ImportedSpan]) -> Vec<Option<TraceId>> {
-        let mut agents = Vec::with_capacity(spans.len());
-        for span in spans.iter_mut() {
-            let record = &mut span.record;
-            // What an agent logged is in its conversation's run already.
-            let has_run =
-                record.attributes.contains_key(FROM_LOG) && !record.attributes.contains_key(EVENT_FOR_PARENT);
-            let agent = CodingAgent::of_span(&record.name, &record.attributes).filter(|_| !has_run);
-            if agent.is_some() {
-                remove_personal(&mut record.attributes);
-            }
-            agents.push(agent);
-        }
-        if agents.iter().all(Option::is_none) {
-            return vec![None; spans.len()];
-        }
-        let mut known = self.conversations.lock();
-        for (span, agent) in spans.iter().zip(&agents) {
-            let named = agent.and_then(|agent| Some((agent, agent.conversation(&span.record.attributes)?)));
-            if let Some((agent, conversation)) = named
-                && (known.len() < MAX_CONVERSATIONS || known.contains_key(&span.record.trace_id))
-            {
-                known.insert(span.record.trace_id, conversation_run(agent, conversation));
-            }
-        }
-        let run_of = |(span, agent): (&ImportedSpan, &Option<CodingAgent>)| {
-            let agent = (*agent)?;
-            match agent.conversation(&span.record.attributes) {
-                Some(conversation) => Some(conversation_run(agent, conversation)),
-                None => known.get(&span.record.trace_id).copied(),
-            }
-        };
-        spans.iter().zip(&agents).map(run_of).collect()
-    }
-
-    fn take(&self, groups: Vec<Group>) -> Result<Accepted, Refused> {
+    fn take(&self, received: Vec<ReceivedSpan>) -> Result<Accepted, Refused> {
         let mut taken = Taken::default();
-        if groups.is_empty() {
+        if received.is_empty() {
             return Ok(taken.warned());
         }
         let busy = || Refused::Busy {
@@ -503,9 +477,10 @@ impl RunCollector {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         let mut state = locked.ok_or_else(busy)?;
         let now = self.clock.elapsed();
-        for (trace_id, spans) in groups {
-            let count = spans.len() as u64;
-            let taking = self.take_group(&mut state, trace_id, spans, now, &mut taken);
+        let (groups, named) = self.group(received)?;
+        for group in groups {
+            let (trace_id, count) = (group.run, group.spans.len() as u64);
+            let taking = self.take_group(&mut state, group, now, &mut taken);
             let accepted = &mut taken.accepted;
             match taking {
                 Ok(()) => {}
@@ -523,23 +498,84 @@ impl RunCollector {
             }
             self.make_room(&mut state, trace_id);
         }
+        for sent_in in named {
+            let placed = self.place_waiting(&mut state, sent_in, now);
+            state.note_error(placed.err());
+        }
         Ok(taken.warned())
+    }
+
+    /// Moves what waited for the conversation of a trace into the conversation's run; where none was named, into a run of the
+    /// trace. Repeated after a death, it leaves out what was moved before.
+    fn place_waiting(
+        &self,
+        state: &mut CollectorState,
+        sent_in: TraceId,
+        now: Duration,
+    ) -> Result<(), ImportError> {
+        let id = waiting_run(sent_in);
+        if !state.open.contains_key(&id) {
+            match self.importer.resume(id)? {
+                Some(run) => self.insert(state, run)?,
+                None => return Ok(()),
+            }
+        }
+        let Some(mut waiting) = state.open.remove(&id) else {
+            return Ok(());
+        };
+        state.known_spans = state.known_spans.saturating_sub(waiting.run.span_count());
+        let moved = self.move_waiting(state, &waiting, sent_in, now);
+        if let Err(error) = moved {
+            waiting.retry_at = Some(now + RETRY);
+            state.known_spans += waiting.run.span_count();
+            state.open.insert(id, waiting);
+            return Err(error);
+        }
+        waiting.run.discard()
+    }
+
+    fn move_waiting(
+        &self,
+        state: &mut CollectorState,
+        waiting: &Trace,
+        sent_in: TraceId,
+        now: Duration,
+    ) -> Result<(), ImportError> {
+        let spans = waiting.run.spans()?;
+        let count = spans.len() as u64;
+        let at = |source| ImportError::Io {
+            path: self.agent_traces.path().to_owned(),
+            source,
+        };
+        let group = self.agent_traces.settle(sent_in, spans).map_err(at)?;
+        match self.take_group(state, group, now, &mut Taken::default()) {
+            Err(ImportError::NotImported) => {
+                state.summary.recorded_elsewhere += count;
+                Ok(())
+            }
+            taken => taken,
+        }
     }
 
     fn take_group(
         &self,
         state: &mut CollectorState,
-        trace_id: TraceId,
-        mut spans: Vec<ImportedSpan>,
+        group: SpanGroup,
         now: Duration,
         taken: &mut Taken,
     ) -> Result<(), ImportError> {
+        let SpanGroup {
+            run: trace_id,
+            waiting_for,
+            mut spans,
+        } = group;
         if !state.open.contains_key(&trace_id) {
             let run = match self.importer.resume(trace_id)? {
                 Some(run) => run,
+                None if waiting_for.is_some() => self.importer.stage(trace_id)?,
                 None => self.begin(state, trace_id, &spans)?,
             };
-            self.insert(state, run);
+            self.insert(state, run)?;
         }
         let Some(trace) = state.open.get_mut(&trace_id) else {
             return Ok(());
@@ -577,12 +613,15 @@ impl RunCollector {
         if trace.run.phase() == RunPhase::Completed {
             spans = join_late(&mut trace.run, spans)?;
         }
+        trace.waiting_for = waiting_for;
         let without_parent = trace.place(&mut spans);
         let appended = trace.run.append(&spans)?;
         taken.without_parent += without_parent;
         trace.note(&spans, now);
         state.known_spans += usize::try_from(appended.written).unwrap_or(usize::MAX);
-        state.summary.spans += appended.written;
+        if waiting_for.is_none() {
+            state.summary.spans += appended.written;
+        }
         state.summary.duplicates += appended.duplicates;
         state.summary.differing += appended.differing;
         if let Some(id) = appended.first_differing {
@@ -597,7 +636,7 @@ impl RunCollector {
                 appended.differing
             ));
         }
-        if trace.run.phase() == RunPhase::Staged && self.is_run(&spans) {
+        if trace.run.phase() == RunPhase::Staged && waiting_for.is_none() && self.is_run(&spans) {
             trace.run.promote(&first_name(&spans))?;
             self.note_run(state, trace_id);
         }
@@ -625,12 +664,14 @@ impl RunCollector {
         Ok(run)
     }
 
-    fn insert(&self, state: &mut CollectorState, run: RunWriter) {
+    fn insert(&self, state: &mut CollectorState, run: RunWriter) -> Result<(), ImportError> {
         let trace_id = run.trace_id();
-        state.known_spans += run.span_count();
+        let trace = Trace::new(run, self.clock.elapsed())?;
+        state.known_spans += trace.run.span_count();
         state.at_rest.remove(&trace_id);
-        state.open.insert(trace_id, Trace::new(run, self.clock.elapsed()));
+        state.open.insert(trace_id, trace);
         self.make_room(state, trace_id);
+        Ok(())
     }
 
     #[expect(clippy::unused_self, reason = "beside the other steps of a run")]
@@ -652,7 +693,7 @@ impl RunCollector {
                 .iter()
                 .filter(|(id, _)| **id != current && Some(**id) != one)
                 .min_by_key(|(id, trace)| (trace.last_arrival, **id))
-                .map(|(id, trace)| (*id, trace.has_root));
+                .map(|(id, trace)| (*id, trace.has_root && trace.waiting_for.is_none()));
             let Some((oldest, has_root)) = oldest else { return };
             if has_root {
                 // Nobody would come back to it.
@@ -681,7 +722,7 @@ impl CollectorState {
 impl OtlpSink for RunCollector {
     fn accept_spans(&self, spans: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
         let (converted, rejected) = convert_spans(spans);
-        let mut imported = Vec::with_capacity(converted.len());
+        let mut received = Vec::with_capacity(converted.len());
         for span in converted {
             let is_pending = span
                 .record
@@ -692,13 +733,14 @@ impl OtlpSink for RunCollector {
                 // The span itself comes when it has ended.
                 continue;
             }
+            let agent = CodingAgent::of_span(&span.record.name, &span.record.attributes);
             let mut new = ImportedSpan::new(span.record);
             if span.lacks_times {
                 new.record.start_time = self.clock.now().into();
             }
-            imported.push(new);
+            received.push(ReceivedSpan::new(new, agent));
         }
-        let mut accepted = self.take(self.group(imported))?;
+        let mut accepted = self.take(received)?;
         if rejected > 0 {
             self.state.lock().summary.rejected += rejected;
             accepted.also(
@@ -710,10 +752,13 @@ impl OtlpSink for RunCollector {
     }
 
     fn accept_logs(&self, logs: Vec<ResourceLogs>) -> Result<Accepted, Refused> {
-        let (converted, ignored) = convert_logs(logs, self.clock.now());
-        let spans = converted.into_iter().map(ImportedSpan::new).collect();
-        let accepted = self.take(self.group(spans))?;
-        self.state.lock().summary.ignored_logs += ignored;
+        let converted = convert_logs(logs, self.clock.now());
+        let spans = converted.spans.into_iter();
+        let received = spans.map(|(span, agent)| ReceivedSpan::new(ImportedSpan::new(span), agent));
+        let accepted = self.take(received.collect())?;
+        let summary = &mut self.state.lock().summary;
+        summary.ignored_logs += converted.ignored;
+        summary.logs_without_session += converted.without_session;
         Ok(accepted)
     }
 
@@ -722,35 +767,14 @@ impl OtlpSink for RunCollector {
     }
 }
 
-/// Puts a span of another trace into a run: below its root, with the trace that it was sent in.
-fn join_run(span: &mut ImportedSpan, run: TraceId, root: SpanId) {
-    let record = &mut span.record;
-    let is_logged = record.attributes.contains_key(FROM_LOG);
-    let waits_for_parent = record.attributes.contains_key(EVENT_FOR_PARENT);
-    if record.trace_id != run && (waits_for_parent || !is_logged) {
-        let key = names::SOURCE_TRACE.written().to_owned();
-        record.attributes.insert(key, record.trace_id.to_string().into());
-    }
-    if record.parent_span_id.is_none() || is_logged && !waits_for_parent {
-        record.parent_span_id = Some(root);
-    }
-}
-
 /// Forgets a trace: it is on disk, and readers see a run that goes on as interrupted.
 fn close_trace(state: &mut CollectorState, trace_id: TraceId) {
     if let Some(trace) = state.open.remove(&trace_id) {
         state.known_spans = state.known_spans.saturating_sub(trace.run.span_count());
         if trace.run.phase() != RunPhase::Completed {
-            state.at_rest.insert(trace_id);
+            state.at_rest.insert(trace_id, trace.waiting_for);
         }
     }
-}
-
-/// Whether a span belongs to a conversation that is a run of its own, and not to the trace that it was sent in.
-fn continues_conversation(span: &ImportedSpan, run: TraceId) -> bool {
-    let attributes = &span.record.attributes;
-    !attributes.contains_key(EVENT_FOR_PARENT)
-        && (attributes.contains_key(FROM_LOG) || span.record.trace_id != run)
 }
 
 /// What a run is called until its root has come.

@@ -14,6 +14,7 @@ mod join;
 mod logs;
 mod marks;
 mod options;
+mod placement;
 mod roots;
 mod trace;
 

@@ -101,6 +101,8 @@ pub struct CollectorSummary {
     pub repaired: u64,
     /// Log records that say nothing about an agent.
     pub ignored_logs: u64,
+    /// Log records of coding agents that name neither a session nor a trace, which were not kept.
+    pub logs_without_session: u64,
     /// Traces without a model call, a tool call or an agent, which were not kept.
     pub ignored_traces: u64,
     /// Spans that their own program records into this data directory.
@@ -143,6 +145,17 @@ impl CollectorSummary {
             notes.push(format!(
                 "{} received {spans} left out: duplicate IDs of spans that differ from them",
                 self.differing
+            ));
+        }
+        if self.logs_without_session > 0 {
+            let (records, they) = if self.logs_without_session == 1 {
+                ("log record of a coding agent was", "it names")
+            } else {
+                ("log records of coding agents were", "they name")
+            };
+            notes.push(format!(
+                "{} {records} left out: {they} neither a session nor a trace",
+                self.logs_without_session
             ));
         }
         notes

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use tracer_sdk::format::{SpanId, SpanRecord};
-use tracer_sdk::import::{ImportedSpan, RunPhase, RunWriter};
+use tracer_sdk::format::{SpanId, SpanRecord, TraceId};
+use tracer_sdk::import::{ImportError, ImportedSpan, RunPhase, RunWriter};
 
 use super::ids::synthetic_root;
 use super::logs::FROM_LOG;
 use super::marks::is_call;
+use super::placement::waits_for;
 use super::roots::{put_under, run_name};
 
 /// How many names of roots are kept.
@@ -18,7 +19,11 @@ const MAX_ROOT_NAMES: usize = 4;
 #[derive(Debug)]
 pub(super) struct Trace {
     pub(super) run: RunWriter,
-    /// When something of it arrived last, by the collector's clock.
+    /// The trace that its spans were sent in, while they wait for their conversation.
+    pub(super) waiting_for: Option<TraceId>,
+    /// When it was opened, by the collector's clock.
+    pub(super) opened_at: Duration,
+    /// When something of it arrived last.
     pub(super) last_arrival: Duration,
     /// A span without a parent has ended, so that the run may be complete.
     pub(super) has_root: bool,
@@ -31,9 +36,11 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    pub(super) fn new(run: RunWriter, now: Duration) -> Self {
+    pub(super) fn new(run: RunWriter, now: Duration) -> Result<Self, ImportError> {
         let has_root = run.phase() != RunPhase::Completed && !run.shape().parentless.is_empty();
-        Self {
+        Ok(Self {
+            waiting_for: waits_for(&run)?,
+            opened_at: now,
             last_arrival: now,
             has_root,
             // An earlier process may have written them.
@@ -41,12 +48,16 @@ impl Trace {
             root_names: BTreeMap::new(),
             retry_at: None,
             run,
-        }
+        })
     }
 
     /// Gives each span its place in the run as it is now. How many new ones lacked the parent that they need; of a run that
     /// goes on it may come, so that only calls without any are counted.
     pub(super) fn place(&self, spans: &mut [ImportedSpan]) -> u64 {
+        if self.waiting_for.is_some() {
+            // Its place is in another run.
+            return 0;
+        }
         let synthetic = synthetic_root(self.run.trace_id());
         if self.run.phase() == RunPhase::Completed {
             return self.place_late(spans, synthetic);

@@ -304,6 +304,7 @@ fn ended(received: &Received, session: &mut Session) -> Result<(), CliError> {
             "repaired": collected.repaired,
             "ignored_traces": collected.ignored_traces,
             "ignored_logs": collected.ignored_logs,
+            "logs_without_session": collected.logs_without_session,
             "refused_requests": received.served.refused_requests,
         }))?;
         return session.ui.flush();

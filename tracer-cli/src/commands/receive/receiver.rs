@@ -315,7 +315,6 @@ impl Received {
             Some(calls) => format!("recorded {} in {runs}", counted(calls, "model call")),
             None => format!("received {} in {runs}", counted(collected.spans, "span")),
         };
-        let rejected = collected.rejected.max(self.served.rejected_items);
         let more = [
             (
                 collected.ignored_traces,
@@ -323,7 +322,12 @@ impl Received {
                 "without model or tool calls ignored (--all-traces records them)",
             ),
             (collected.ignored_logs, "log record", "about no agent ignored"),
-            (rejected, "span or log record", "rejected"),
+            (
+                collected.logs_without_session,
+                "log record",
+                "of coding agents without a session or a trace left out",
+            ),
+            (collected.rejected, "span or log record", "rejected"),
             (collected.differing, "span", "left out (the ID is a duplicate)"),
             (collected.repaired, "value", "repaired or left out"),
             (self.served.refused_requests, "request", "refused"),
@@ -405,5 +409,21 @@ mod tests {
         );
         received.model_calls = Some(1);
         assert_eq!(received.sentence(), "recorded 1 model call in 1 run");
+    }
+
+    #[test]
+    fn a_duplicate_id_is_counted_once() {
+        let mut received = Received {
+            collected: CollectorSummary::default(),
+            served: ServerStatistics::default(),
+            model_calls: None,
+            notes: Vec::new(),
+        };
+        received.collected.differing = 1;
+        received.served.rejected_items = 1;
+        assert_eq!(
+            received.sentence(),
+            "received 0 spans in 0 runs; 1 span left out (the ID is a duplicate)"
+        );
     }
 }

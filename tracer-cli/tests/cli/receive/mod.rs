@@ -93,6 +93,20 @@ fn ctrl_c_completes_what_is_open_and_sums_up() {
 
 #[cfg(unix)]
 #[test]
+fn two_spans_with_one_id_are_counted_once() {
+    let sandbox = Sandbox::new();
+    let mut receiving = Receiving::start(&sandbox, &[]);
+    for name in ["chat", "another"] {
+        let mut span = chat_span(TRACE, 1, ROOT);
+        span["name"] = json!(name);
+        assert_eq!(receiving.post("/v1/traces", &batch(&[span])), 200);
+    }
+    let ended = receiving.interrupt();
+    assert_eq!((&ended["differing"], &ended["rejected"]), (&json!(1), &json!(0)));
+}
+
+#[cfg(unix)]
+#[test]
 fn all_keeps_traces_without_agents() {
     let sandbox = Sandbox::new();
     let mut receiving = Receiving::start(&sandbox, &["--all-traces"]);

@@ -27,17 +27,21 @@ enum AgentEventKind {
     Noise,
 }
 
-/// The span that an event becomes; `None` for noise, and for an event that names no conversation.
+/// An event that says nothing that others do not, or of how the agent itself was started.
+pub(super) fn is_noise(agent: CodingAgent, event: &LogEvent) -> bool {
+    kind(agent, short_name(&event.name), &event.attributes) == AgentEventKind::Noise
+}
+
+/// The span that an event becomes: in the run of its session, else in its trace. `None` where it names neither.
 pub(super) fn convert(agent: CodingAgent, event: &LogEvent) -> Option<SpanRecord> {
-    let conversation = agent.conversation(&event.attributes)?;
     let name = short_name(&event.name);
     let kind = kind(agent, name, &event.attributes);
-    if kind == AgentEventKind::Noise {
-        return None;
-    }
-    let run = conversation_run(agent, conversation);
+    let session = agent.conversation(&event.attributes);
+    let session = session.map(|session| conversation_run(agent, session));
+    let run = session.or(event.trace_id)?;
+    let parent = session.map(synthetic_root).or(event.span_id);
     let span_id = derived_span_id(&[b"tracer.log", &run.to_hex(), name.as_bytes(), &identity(event)]);
-    let mut span = span_of_event(event, run, span_id, Some(synthetic_root(run)), name);
+    let mut span = span_of_event(event, run, span_id, parent, name);
     span.attributes.extend(event.attributes.clone());
     span.attributes.insert(FROM_LOG.to_owned(), name.into());
     // The name stays in the mark; under its own key readers would take it for the event itself.

@@ -35,23 +35,46 @@ pub(super) const RESPONSE_ID: &str = "gen_ai.response.id";
 /// The request that a record of a coding agent belongs to.
 pub(super) const REQUEST_ID: &str = "request_id";
 
-/// The spans that the records of a request became, and how many records became none.
-pub(super) fn convert_logs(request: Vec<ResourceLogs>, now: Timestamp) -> (Vec<SpanRecord>, u64) {
-    let mut spans = Vec::new();
-    let mut ignored = 0;
+/// What became of the records of a request.
+#[derive(Debug, Default)]
+pub(super) struct ConvertedLogs {
+    /// With the coding agents that logged them.
+    pub(super) spans: Vec<(SpanRecord, Option<CodingAgent>)>,
+    /// Records that say nothing about an agent.
+    pub(super) ignored: u64,
+    /// Records of coding agents that name neither a session nor a trace.
+    pub(super) without_session: u64,
+}
+
+/// The spans that the records of a request become.
+pub(super) fn convert_logs(request: Vec<ResourceLogs>, now: Timestamp) -> ConvertedLogs {
+    let mut converted = ConvertedLogs::default();
     for event in read_events(request, now) {
-        let before = spans.len();
-        if event.name.starts_with("gen_ai.") {
-            spans.extend(event_for_span(&event).or_else(|| call_of_details(&event)));
-            ignored += u64::from(spans.len() == before);
-            continue;
+        let agent = CodingAgent::of_event(&event.name, event.service(), event.scope());
+        let span = if event.name.starts_with("gen_ai.") {
+            let of_span = event_for_span(&event).map(|span| {
+                let agent = CodingAgent::of_span(&span.name, &span.attributes);
+                (span, agent)
+            });
+            of_span.or_else(|| Some((call_of_details(agent?, &event)?, agent)))
+        } else {
+            agent
+                .filter(|agent| !agents::is_noise(*agent, &event))
+                .and_then(|agent| Some((agents::convert(agent, &event)?, Some(agent))))
+        };
+        match (span, agent) {
+            (Some(span), _) => converted.spans.push(span),
+            (None, Some(agent)) if !agents::is_noise(agent, &event) && has_no_session(agent, &event) => {
+                converted.without_session += 1;
+            }
+            _ => converted.ignored += 1,
         }
-        if let Some(agent) = CodingAgent::of_event(&event.name, event.service(), event.scope()) {
-            spans.extend(agents::convert(agent, &event));
-        }
-        ignored += u64::from(spans.len() == before);
     }
-    (spans, ignored)
+    converted
+}
+
+fn has_no_session(agent: CodingAgent, event: &LogEvent) -> bool {
+    event.trace_id.is_none() && agent.conversation(&event.attributes).is_none()
 }
 
 /// An event of a span that is known by its IDs, or in its trace by the response: a child without a length, until it is put into
@@ -90,13 +113,12 @@ fn event_for_span(event: &LogEvent) -> Option<SpanRecord> {
 
 /// The details of an answer that name their conversation alone, as the Gemini CLI's of one that was streamed: the call, unless
 /// another record of it takes them.
-fn call_of_details(event: &LogEvent) -> Option<SpanRecord> {
+fn call_of_details(agent: CodingAgent, event: &LogEvent) -> Option<SpanRecord> {
     const ANSWER: [&str; 3] = [
         "gen_ai.output.messages",
         "gen_ai.response.id",
         "gen_ai.usage.output_tokens",
     ];
-    let agent = CodingAgent::of_event(&event.name, event.service(), event.scope())?;
     let conversation = agent.conversation(&event.attributes)?;
     let is_answer = ANSWER.iter().any(|key| event.attributes.contains_key(*key));
     if event.name != DETAILS || !is_answer {

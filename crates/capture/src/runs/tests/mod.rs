@@ -7,6 +7,7 @@ mod odd;
 mod one_run;
 mod properties;
 mod routes;
+mod sessions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +107,8 @@ impl Bench {
         let entries = std::fs::read_dir(self.folder.path().join("staging"));
         entries.map_or(0, |entries| {
             entries
-                .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.file_name() != ".lock"))
+                .map(|entry| entry.unwrap().file_name())
+                .filter(|name| name != ".lock" && name != "sessions")
                 .count()
         })
     }

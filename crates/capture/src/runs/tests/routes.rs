@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::logs::v1::{ResourceLogs, ScopeLogs};
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
 use proptest::prelude::*;
 use prost::Message as _;
+use serde_json::{Value, json};
+use tracer_insight::digest::hex;
 use tracer_sdk::spans_to_events;
 
 use super::*;
-use crate::otlp::encode::json::write_request;
+use crate::otlp::encode::json::{JsonResource, JsonScope, JsonSpan, write_request};
 use crate::otlp::files::{FileContent, OtlpFile};
 use crate::otlp::packed::gzip;
 use crate::otlp::{Compression, DecompressError, Encoding, decode_logs, decode_spans};
@@ -32,13 +34,58 @@ fn read(document: impl std::io::Read) -> Vec<Payload> {
         .collect()
 }
 
-fn as_json(spans: &[ResourceSpans]) -> Vec<u8> {
+fn as_json(payload: &Payload) -> Vec<u8> {
     let mut json = Vec::new();
-    let request = ExportTraceServiceRequest {
-        resource_spans: spans.to_vec(),
-    };
-    write_request(&request, &mut json).unwrap();
+    match payload {
+        Payload::Spans(spans) => {
+            let request = ExportTraceServiceRequest {
+                resource_spans: spans.clone(),
+            };
+            write_request(&request, &mut json).unwrap();
+        }
+        Payload::Logs(resources) => {
+            let resources: Vec<Value> = resources.iter().map(logs_as_json).collect();
+            serde_json::to_writer(&mut json, &json!({ "resourceLogs": resources })).unwrap();
+        }
+    }
     json
+}
+
+fn logs_as_json(logs: &ResourceLogs) -> Value {
+    let record = |record: &LogRecord| {
+        let mut attributes = record.attributes.clone();
+        attributes.push(KeyValue {
+            value: record.body.clone(),
+            ..KeyValue::default()
+        });
+        // Attributes of a span are written in the same way.
+        let span = Span {
+            attributes,
+            ..Span::default()
+        };
+        let mut span = serde_json::to_value(JsonSpan(&span)).unwrap();
+        let attributes = span["attributes"].as_array_mut().unwrap();
+        let body = attributes.pop().unwrap();
+        json!({
+            "timeUnixNano": record.time_unix_nano.to_string(),
+            "observedTimeUnixNano": record.observed_time_unix_nano.to_string(),
+            "traceId": hex(&record.trace_id),
+            "spanId": hex(&record.span_id),
+            "eventName": record.event_name,
+            "body": body["value"],
+            "attributes": attributes,
+        })
+    };
+    let scopes = logs.scope_logs.iter().map(|scope| {
+        json!({
+            "scope": scope.scope.as_ref().map(|scope| serde_json::to_value(JsonScope(scope)).unwrap()),
+            "logRecords": scope.log_records.iter().map(record).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "resource": logs.resource.as_ref().map(|resource| serde_json::to_value(JsonResource(resource)).unwrap()),
+        "scopeLogs": scopes.collect::<Vec<_>>(),
+    })
 }
 
 fn as_protobuf(payload: &Payload) -> Vec<u8> {
@@ -102,16 +149,25 @@ fn one_by_one(payload: &Payload) -> Vec<Payload> {
 }
 
 /// The runs that the payloads become: what is known of each, then its records.
-fn runs_of(payloads: impl IntoIterator<Item = Payload>) -> Vec<Vec<String>> {
-    let bench = Bench::new();
+pub(super) fn runs_of(payloads: impl IntoIterator<Item = Payload>) -> Vec<Vec<String>> {
+    runs_with_deaths(payloads, false)
+}
+
+/// The same, where the receiver may die after each payload.
+pub(super) fn runs_with_deaths(payloads: impl IntoIterator<Item = Payload>, dies: bool) -> Vec<Vec<String>> {
+    let mut bench = Bench::new();
     for payload in payloads {
         let accepted = match payload {
             Payload::Spans(spans) => bench.collector.accept_spans(spans),
             Payload::Logs(logs) => bench.collector.accept_logs(logs),
         };
         assert_eq!(accepted.unwrap().rejected, 0);
+        if dies {
+            bench.restart();
+        }
     }
     bench.collector.close();
+    assert_eq!(bench.staged(), 0);
     let directories = RunStore::new(bench.directory()).list_directories().unwrap();
     let run_of = |directory: &tracer_sdk::read::RunDirectory| {
         let run = LoadedRun::read(&directory.path).unwrap();
@@ -130,7 +186,7 @@ fn runs_of(payloads: impl IntoIterator<Item = Payload>) -> Vec<Vec<String>> {
 }
 
 /// The same, where those of one instant may be in another order.
-fn sorted(mut runs: Vec<Vec<String>>) -> Vec<Vec<String>> {
+pub(super) fn sorted(mut runs: Vec<Vec<String>>) -> Vec<Vec<String>> {
     for lines in &mut runs {
         lines.sort_unstable();
     }
@@ -164,15 +220,9 @@ pub(super) fn assert_same(payloads: &[Payload], name: &str) {
     let protobuf =
         all().map(|payload| decoded(&payload, Encoding::Protobuf, &unpacked(&as_protobuf(&payload))));
     assert_eq!(runs_of(protobuf), expected, "{name}: protobuf");
-    let json = all().map(|payload| match &payload {
-        Payload::Spans(spans) => decoded(&payload, Encoding::Json, &unpacked(&as_json(spans))),
-        Payload::Logs(_) => payload,
-    });
+    let json = all().map(|payload| decoded(&payload, Encoding::Json, &unpacked(&as_json(&payload))));
     assert_eq!(runs_of(json), expected, "{name}: JSON");
-    let lines = all().flat_map(|payload| match &payload {
-        Payload::Spans(spans) => read(&[as_json(spans), b"\n".to_vec()].concat()[..]),
-        Payload::Logs(_) => vec![payload],
-    });
+    let lines = all().flat_map(|payload| read(&[as_json(&payload), b"\n".to_vec()].concat()[..]));
     assert_eq!(runs_of(lines), expected, "{name}: JSON lines");
     let mut single: Vec<Payload> = all().flat_map(|payload| one_by_one(&payload)).collect();
     assert_eq!(
@@ -180,11 +230,22 @@ pub(super) fn assert_same(payloads: &[Payload], name: &str) {
         expected,
         "{name}: a request per span"
     );
-    single.reverse();
     assert_eq!(
-        sorted(runs_of(single)),
-        sorted(expected),
+        runs_with_deaths(single.iter().cloned(), true),
+        expected,
+        "{name}: a request per span, and a death after each"
+    );
+    single.reverse();
+    let expected = sorted(expected);
+    assert_eq!(
+        sorted(runs_of(single.iter().cloned())),
+        expected,
         "{name}: a request per span, the last one first"
+    );
+    assert_eq!(
+        sorted(runs_with_deaths(single, true)),
+        expected,
+        "{name}: the last one first, and a death after each"
     );
 }
 
@@ -226,11 +287,6 @@ fn any_span() -> impl Strategy<Value = Span> {
                 }
             }
             let name = ["chat gpt-5", "claude_code.tool", "plan"][usize::try_from(id % 3).unwrap()];
-            if name.starts_with("claude_code.") {
-                // Of an agent whose conversations are runs each span names its own here.
-                kept.retain(|(key, _)| *key != "session.id");
-                kept.push(("session.id", "s-1"));
-            }
             let mut span = with(span(trace, id, parent, name, from, from + length), &kept);
             span.status = Some(Status {
                 message: String::new(),
