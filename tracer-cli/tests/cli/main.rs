@@ -17,6 +17,8 @@ mod for_llm;
 mod formats;
 mod gate;
 mod gate_pending;
+mod gate_regressions;
+mod generated_runs;
 mod import;
 mod init;
 mod list;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::sandbox::{FIRST, SECOND, Sandbox, meta, spans};
 
 /// A client that writes a line for each message and reads one for each answer.
-struct Client {
+pub(crate) struct Client {
     server: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -33,7 +33,7 @@ impl Client {
         }
     }
 
-    fn initialized(sandbox: &Sandbox) -> (Self, Value) {
+    pub(crate) fn initialized(sandbox: &Sandbox) -> (Self, Value) {
         let mut client = Self::start(sandbox);
         let hello = client.ask(
             "initialize",
@@ -61,7 +61,7 @@ impl Client {
     }
 
     /// The text that a tool answers, and whether it is an error.
-    fn call(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
         let text = result["content"][0]["text"]
@@ -71,7 +71,7 @@ impl Client {
     }
 
     /// Ends the connection; what was still written, and the exit code.
-    fn end(mut self) -> (String, Option<i32>) {
+    pub(crate) fn end(mut self) -> (String, Option<i32>) {
         drop(self.input);
         let mut rest = String::new();
         std::io::Read::read_to_string(&mut self.output, &mut rest).unwrap();

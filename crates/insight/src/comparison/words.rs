@@ -211,7 +211,7 @@ fn difference_sentence(comparison: &Comparison) -> String {
         CallChange::Repeated,
     ];
     if comparison.is_same {
-        return "Nothing but the time differs.".to_owned();
+        return "The calls are the same; results and answers are not compared.".to_owned();
     }
     let count = |change| {
         let pairs = comparison.calls.pairs();

@@ -34,7 +34,10 @@ fn a_run_beside_a_baseline_says_so() {
 fn runs_that_differ_only_in_time_are_the_same() {
     let comparison = Comparison::of_runs(&metrics(1, &good()), &metrics(9, &good()));
     let lines = terminal::comparison::lines(&comparison, 80);
-    assert_eq!(lines.last().unwrap().text(), "Nothing but the time differs.");
+    assert_eq!(
+        lines.last().unwrap().text(),
+        "The calls are the same; results and answers are not compared."
+    );
 }
 
 /// A run of this many calls, each of a tool of its own.

@@ -2,7 +2,7 @@
 
 #[cfg(unix)]
 mod kills;
-mod process;
+pub(crate) mod process;
 
 use std::net::TcpListener;
 

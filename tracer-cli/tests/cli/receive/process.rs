@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::sandbox::{Outcome, Sandbox};
 
 /// The executable, receiving on free ports. Killed when it is dropped.
-pub(super) struct Receiving {
+pub(crate) struct Receiving {
     child: Child,
     stdout: BufReader<ChildStdout>,
     stderr: BufReader<ChildStderr>,
@@ -26,7 +26,7 @@ impl Drop for Receiving {
 
 impl Receiving {
     /// With JSON lines.
-    pub(super) fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
         let mut receiving = Self::spawned(sandbox, &["receive", "--port", "0", "--json"], arguments);
         let first_line = receiving.line();
         assert_eq!(first_line["event"], "receiving", "{first_line}");
@@ -101,13 +101,12 @@ impl Receiving {
         &self.first_line
     }
 
-    #[cfg(unix)]
-    pub(super) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
     /// Waits for the next line of standard output.
-    pub(super) fn line(&mut self) -> Value {
+    pub(crate) fn line(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| {

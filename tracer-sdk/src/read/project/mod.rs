@@ -31,6 +31,8 @@ pub(crate) use correlate::{
 pub(crate) use marks::is_replayed;
 pub(crate) use marks::service_usage;
 pub use model_name::normal_model_name;
+#[cfg(feature = "prices")]
+pub(crate) use outcome::error_class;
 pub(crate) use outcome::outcome;
 #[cfg(feature = "prices")]
 pub(crate) use payload::{UNKNOWN_PROVIDER, model, provider, response_model};

@@ -107,7 +107,7 @@ fn has_mark(table: &[(Vocabulary, &[Test])], name: &str, attributes: &impl Looku
 }
 
 /// The class of the error that a span names, as its record has it.
-fn error_class<'a, S: SpanView>(
+pub(crate) fn error_class<'a, S: SpanView>(
     span: &'a S,
     facts: &'a SpanFacts<'_, S::Attributes>,
 ) -> Option<Cow<'a, str>> {

@@ -11,7 +11,7 @@ use crate::read::project::{
     text,
 };
 #[cfg(feature = "prices")]
-use crate::read::project::{is_replayed, model, provider, response_model};
+use crate::read::project::{error_class, is_replayed, model, provider, response_model};
 
 /// Sums over the spans that belong to the run. A duplicate of an ID is in it until it is taken out again.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ pub(crate) fn price_key(span: &impl SpanView) -> CallPriceKey {
 /// Whether the provider refused a model call.
 #[cfg(feature = "prices")]
 pub(crate) fn is_refused<A: Lookup>(span: &ParsedSpan<'_, A>, usage: &Usage) -> bool {
-    is_refusal(text(names::ERROR_TYPE, &span.attributes), usage)
+    *usage == Usage::default() && is_refusal(error_class(span, &span.facts()).as_deref(), usage)
 }
 
 /// How a record ended that a root gives besides its own.

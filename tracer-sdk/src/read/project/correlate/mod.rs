@@ -217,9 +217,13 @@ impl Correlation {
         let Some((first, others)) = group.split_first() else {
             return;
         };
-        // What sends spans while the run goes on cannot take back what it has sent, so the first with tokens keeps them.
+        // What sends spans while the run goes on cannot take back what it has sent, so the first with tokens keeps them. Zero is
+        // what libraries say that do not know.
+        let is_zero = |usage: &Usage| usage.parts().into_iter().flatten().all(|tokens| tokens == 0);
         let with_tokens = group.iter().filter(|report| report.usage != Usage::default());
-        let counting = with_tokens.min_by_key(|report| report.place).unwrap_or(first);
+        let counting = with_tokens
+            .min_by_key(|report| (is_zero(&report.usage), report.place))
+            .unwrap_or(first);
         for report in group.iter().filter(|report| report.span_id != counting.span_id) {
             self.counted_in.insert(report.span_id, counting.span_id);
         }

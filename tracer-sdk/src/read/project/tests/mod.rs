@@ -6,6 +6,7 @@ mod libraries;
 mod measured;
 mod order;
 mod payloads;
+mod programs;
 mod same_calls;
 mod types;
 mod vocabularies;
