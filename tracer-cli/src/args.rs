@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anstyle::Style;
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
@@ -124,9 +125,20 @@ const PRINT_JSON: [&str; 14] = [
     "view",
 ];
 
-/// The command line with its help in groups.
+/// The command line with its help in groups; the help of a command leaves out the global options that it refuses.
 pub fn command() -> clap::Command {
-    let command = Cli::command();
+    let mut command = Cli::command();
+    for (option, users) in [("store", &READ_STORE[..]), ("json", &PRINT_JSON)] {
+        let hidden = command
+            .get_arguments()
+            .find(|argument| argument.get_id() == option);
+        let hidden = hidden.cloned().map(|argument| argument.hide(true));
+        for subcommand in command.get_subcommands_mut() {
+            if !users.contains(&subcommand.get_name()) {
+                *subcommand = std::mem::take(subcommand).args(hidden.clone());
+            }
+        }
+    }
     let help = first_screen(&command);
     command.help_template(help)
 }
@@ -155,10 +167,43 @@ fn first_screen(command: &clap::Command) -> String {
     lines.join("\n")
 }
 
+/// Removed commands and options, each with its successor.
+const SUCCESSORS: [(&str, &str); 12] = [
+    ("cassette", "tracer replay FILE --show"),
+    ("proxy", "tracer receive --models"),
+    ("--budget", "--for-llm=TOKENS"),
+    ("--endpoint", "--to URL"),
+    ("--from-run", "tracer export RUN_ID --format cassette"),
+    ("--grpc", "--port PORT"),
+    ("--header", "the variable OTEL_EXPORTER_OTLP_HEADERS"),
+    ("--http", "--port PORT"),
+    ("--listen", "--host HOST"),
+    ("--max-steps", "--policy FILE with step_count"),
+    ("--reverse", "--sort -FIELD"),
+    ("--weight", "--format folded-tokens"),
+];
+
+/// The error with the successor of a removed command or option as its tip.
+fn with_successor(mut error: clap::Error) -> clap::Error {
+    let kinds = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
+    let given = kinds
+        .iter()
+        .find_map(|kind| error.get(*kind))
+        .map(ToString::to_string);
+    let known = SUCCESSORS
+        .iter()
+        .find(|(removed, _)| given.as_deref() == Some(removed));
+    if let Some((removed, successor)) = known {
+        let tip = format!("{removed} is gone: use {successor}").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
+}
+
 impl Cli {
     /// Parses the arguments of the process.
     pub fn parse_process() -> Result<(Self, ArgMatches), clap::Error> {
-        let matches = command().try_get_matches()?;
+        let matches = command().try_get_matches().map_err(with_successor)?;
         Ok((Self::from_arg_matches(&matches)?, matches))
     }
 

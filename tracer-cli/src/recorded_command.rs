@@ -192,7 +192,7 @@ pub(crate) fn report(recorded: &FinishedRecording, session: &mut Session) -> Res
     Ok(())
 }
 
-/// `tracer: ✓ 4bf92f35 ok: 3 model calls, 2 tool calls, 1204 tokens`
+/// `tracer: ✓ 4bf92f35 ok: 3 model calls, 2 tool calls, 1,204 tokens`
 fn summary(recorded: &FinishedRecording, id: Option<&str>) -> Line {
     let status = recorded.status.unwrap_or(RunStatus::Ok);
     let line = Line::of("tracer: ", Tone::Muted);

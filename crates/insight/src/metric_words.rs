@@ -45,20 +45,23 @@ pub fn value(metric: &str, value: Option<f64>) -> String {
     }
 }
 
-/// The number with at most three decimals.
+/// The number in groups of three digits, with at most three decimals.
 ///
 /// ```
 /// use tracer_insight::metric_words::plain;
 ///
-/// assert_eq!([plain(9.0), plain(8.5), plain(1.0 / 3.0)], ["9", "8.5", "0.333"]);
+/// assert_eq!([plain(12_345.0), plain(8.5), plain(1.0 / 3.0)], ["12,345", "8.5", "0.333"]);
 /// ```
 pub fn plain(value: f64) -> String {
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    match text {
-        "-0" => "0".to_owned(),
-        text => text.to_owned(),
-    }
+    let text = format!("{:.3}", value.abs());
+    let (integer, decimals) = text.split_once('.').unwrap_or((&text, ""));
+    let integer = integer
+        .parse()
+        .map_or_else(|_| integer.to_owned(), units::grouped);
+    let number = format!("{integer}.{decimals}");
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    let sign = if value < 0.0 && number != "0" { "-" } else { "" };
+    format!("{sign}{number}")
 }
 
 /// A share as a percentage, with no more decimals than it needs.

@@ -201,7 +201,10 @@ fn without_failure(attributes: &Map<String, Value>) -> Map<String, Value> {
 
 fn token_words(usage: &Usage) -> Option<String> {
     let words = match (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) {
-        (Some(prompt), Some(completion), _) => format!("{prompt} tokens in, {completion} out"),
+        (Some(prompt), Some(completion), _) => {
+            let [prompt, completion] = [prompt, completion].map(units::grouped);
+            format!("{prompt} tokens in, {completion} out")
+        }
         (_, _, total) => text::counted(total?, "token"),
     };
     Some(match step_summary::token_shares(usage) {

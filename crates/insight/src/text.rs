@@ -8,6 +8,8 @@ use std::path::Path;
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::units;
+
 /// Stands for what was cut.
 pub const ELLIPSIS: &str = "…";
 
@@ -179,7 +181,7 @@ pub(crate) fn wrap_as_it_is(text: &str, columns: usize) -> Vec<String> {
 /// A number and its noun, `1 run`, `2 runs`.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
+    format!("{} {noun}{plural}", units::grouped(number))
 }
 
 /// The path with the home directory as `~`.

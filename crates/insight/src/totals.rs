@@ -105,8 +105,7 @@ impl Totals {
             words.push(format!("{} in flight", self.in_flight));
         }
         if let Some(total) = self.tokens.total_tokens {
-            let plural = if total == 1 { "" } else { "s" };
-            let total = format!("{} token{plural}", units::grouped(total));
+            let total = text::counted(total, "token");
             words.push(match (self.tokens.prompt_tokens, self.tokens.completion_tokens) {
                 (Some(prompt), Some(completion)) => {
                     let shares = step_summary::token_shares(&self.tokens);

@@ -36,6 +36,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         inputs.policy_file,
         baseline.as_ref(),
         baseline_file,
+        args.gate
+            .force
+            .then(|| "--force".to_owned())
+            .into_iter()
+            .collect(),
         stored.metrics,
     )?;
     outputs::publish(&report, policy.on_inconclusive, &args.gate.output, session)

@@ -8,6 +8,7 @@ use tracer_insight::conversation::{
 use tracer_insight::cost;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{counted, one_line};
+use tracer_insight::units;
 use tracer_sdk::prices::Prices;
 
 /// Characters of a message that are shown.
@@ -66,6 +67,7 @@ fn exchange_lines(exchange: &RecordedExchange) -> Vec<Line> {
     let answer: Assembled = assemble(api, content_type, &exchange.response.body.bytes());
     let usage = ResponseFacts::from_answer(&answer).usage;
     if let (Some(input), Some(output)) = (usage.prompt_tokens, usage.completion_tokens) {
+        let [input, output] = [input, output].map(units::grouped);
         heading = heading.with(format!("  {input} + {output} tokens"), Tone::Muted);
     }
     let mut lines = vec![heading];

@@ -539,7 +539,7 @@ fn the_demo_shows_a_gate_stopping_a_change() {
         "✗ FAIL  5 checks failed, 2 passed",
         "search_kb ×5",
         "calls a new tool: escalate_to_human",
-        "tokens: 678 → 3390",
+        "tokens: 678 → 3,390",
         "✓ stop_condition_reached",
         "## ❌ Agent gate: FAIL",
     ] {

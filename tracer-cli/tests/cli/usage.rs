@@ -40,6 +40,31 @@ fn a_global_option_that_a_command_would_ignore_is_refused() {
 }
 
 #[rstest]
+#[case::ignored(&["record", "push"], false)]
+#[case::used(&["show", "stats"], true)]
+fn a_help_lists_the_global_options_that_the_command_takes(
+    #[case] commands: &[&str],
+    #[case] are_listed: bool,
+) {
+    for command in commands {
+        let help = Sandbox::new().tracer(&[command, "--help"]).stdout;
+        for option in ["--store <URL>", "--json"] {
+            assert_eq!(help.contains(option), are_listed, "{command} {option}: {help}");
+        }
+        assert!(help.contains("--data-dir <DIR>"), "{command}: {help}");
+    }
+}
+
+#[rstest]
+#[case::command(&["proxy"], "tracer receive --models")]
+#[case::option(&["push", "--endpoint", "http://localhost"], "--to URL")]
+fn what_is_gone_names_its_successor(#[case] arguments: &[&str], #[case] successor: &str) {
+    Sandbox::new()
+        .tracer(arguments)
+        .fails(2, &["is gone: use ", successor]);
+}
+
+#[rstest]
 #[case::statistics(&["stats", "--csv", "--json"], "two formats")]
 #[case::comparison(&["diff", "a", "b", "--format", "markdown", "--json"], "two formats")]
 #[case::gate(&["run", "--format", "markdown", "--json", "--", "true"], "two formats")]

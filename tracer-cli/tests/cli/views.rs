@@ -165,7 +165,7 @@ fn long_runs_show_first_and_last_steps() {
     assert!(
         outcome
             .stdout
-            .contains("  Ended ok after 1500 steps.\n  1500 steps · 0 model calls · 1500 tool calls"),
+            .contains("  Ended ok after 1,500 steps.\n  1,500 steps · 0 model calls · 1,500 tool calls"),
         "{}",
         outcome.stdout
     );
@@ -175,7 +175,7 @@ fn long_runs_show_first_and_last_steps() {
         rows[199].contains("tool_200") && rows[201].contains("tool_1401"),
         "{rows:?}"
     );
-    assert_eq!(rows[200], "  … 1200 steps omitted …");
+    assert_eq!(rows[200], "  … 1,200 steps omitted …");
     assert!(
         outcome.stderr.contains("tracer show aaaa1111 --all"),
         "{}",

@@ -336,6 +336,12 @@ impl ModelProxy {
         &self.base
     }
 
+    /// The token that the paths of its addresses begin with.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        self.base.rsplit('/').next().unwrap_or_default()
+    }
+
     /// The variables that hold no address: their calls go past the proxy.
     #[must_use]
     pub fn unusable(&self) -> &[UnusableBaseUrl] {

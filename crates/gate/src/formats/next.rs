@@ -66,13 +66,17 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
     };
     let can_be_kept = whole_report.is_none() || report.trials.iter().all(is_sampled);
     match &report.gate.baseline {
-        Some(baseline) if !passed && can_be_kept => steps.push(NextStep {
-            what: "accept what changed",
-            arguments: format!(
-                "accept --baseline {} {source} --reason 'why this is right'",
-                shell_quoted(place(&baseline.path))
-            ),
-        }),
+        Some(baseline) if !passed && can_be_kept => {
+            let is_forced = report.gate.options.iter().any(|option| option == "--force");
+            let force = if is_forced { "--force " } else { "" };
+            steps.push(NextStep {
+                what: "accept what changed",
+                arguments: format!(
+                    "accept {force}--baseline {} {source} --reason 'why this is right'",
+                    shell_quoted(place(&baseline.path))
+                ),
+            });
+        }
         None if passed => steps.push(NextStep {
             what: "make it the baseline",
             arguments: format!("baseline {source}"),

@@ -104,7 +104,14 @@ impl ProjectPolicy {
     pub(super) fn judge(self, against: Against<'_>, run: RunProfile) -> PolicyAnswer {
         let judged = self.read.and_then(|(policy, file)| {
             let baseline = against.baseline()?;
-            one_run::judged(&policy.for_one_run(), file, Some(&baseline), None, run)
+            one_run::judged(
+                &policy.for_one_run(),
+                file,
+                Some(&baseline),
+                None,
+                Vec::new(),
+                run,
+            )
         });
         let (judgement, problem) = match judged {
             Ok(report) => (Some(PolicyJudgement::of(&report)), None),

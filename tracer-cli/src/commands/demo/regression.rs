@@ -88,6 +88,7 @@ fn judge(
         file,
         Some(&baseline),
         Some(baseline_file),
+        Vec::new(),
         stored.metrics,
     )?)
 }

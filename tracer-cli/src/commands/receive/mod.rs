@@ -32,6 +32,8 @@ use crate::value_parsers::parse_duration;
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Characters of an ID that distinguish runs.
 const ID_CHARS: usize = 8;
+/// The heading of the options that only a proxy has.
+const WITH_MODELS: &str = "With --models";
 
 /// Options of `tracer receive`.
 #[derive(Debug, clap::Args)]
@@ -70,17 +72,17 @@ pub struct Args {
     #[arg(long)]
     no_content: bool,
 
-    /// With --models: end a run when nothing was called for DURATION [default: 10s]
-    #[arg(long, value_name = "DURATION", requires = "models", value_parser = parse_duration)]
+    /// End a run when nothing was called for DURATION [default: 10s]
+    #[arg(long, value_name = "DURATION", requires = "models", value_parser = parse_duration, help_heading = WITH_MODELS)]
     idle: Option<Duration>,
 
-    /// With --models: leave the requests of streams as they are, and do not ask for their tokens
+    /// Leave the requests of streams as they are, and do not ask for their tokens
     // Rarely needed: documented in docs/proxy.md.
     #[arg(long, hide = true, requires = "models")]
     no_stream_usage: bool,
 
-    /// With --models: print the variables for --port and --token, and run nothing
-    #[arg(long, requires_all = ["models", "port", "token"])]
+    /// Print the variables for --port and --token, and run nothing
+    #[arg(long, requires_all = ["models", "port", "token"], help_heading = WITH_MODELS)]
     print_env: bool,
 }
 
@@ -244,7 +246,7 @@ fn completed(
     session.ui.flush()
 }
 
-/// `✓ ok  4bf92f35  support-agent  5.2s  3 model calls, 2 tool calls, 1204 tokens, $0.0021`
+/// `✓ ok  4bf92f35  support-agent  5.2s  3 model calls, 2 tool calls, 1,204 tokens, $0.0021`
 fn row(run: &RunSummary, prices: &Prices) -> Line {
     let status = run.status();
     let id: String = run

@@ -147,11 +147,11 @@ impl RunningReceiver {
         }
     }
 
-    /// The token that senders of OTLP need.
+    /// The token of a request: a header to an endpoint of OTLP, a part of the addresses of a proxy.
     pub(crate) fn token(&self) -> Option<&str> {
         match &self.server {
             Server::Otlp(server) => server.token(),
-            Server::Models(_) => None,
+            Server::Models(proxy) => Some(proxy.token()),
         }
     }
 

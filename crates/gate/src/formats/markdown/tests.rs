@@ -55,7 +55,13 @@ fn only_a_report_that_can_be_kept_is_offered() {
         steps.contains("--json-out report.json") && steps.contains("accept"),
         "{steps}"
     );
-    assert!(!steps.contains("mine.json"), "{steps}");
+    assert!(
+        !steps.contains("mine.json") && !steps.contains("--force"),
+        "{steps}"
+    );
+    stopped.gate.options = vec!["--force".to_owned()];
+    let steps = purposes(&stopped);
+    assert!(steps.contains("accept --force --baseline"), "{steps}");
 }
 
 #[test]
