@@ -12,7 +12,6 @@
 pub mod args;
 mod cassettes;
 pub mod commands;
-mod confirmation;
 mod demo_agent;
 pub mod error;
 mod gate;
