@@ -1,76 +1,21 @@
-//! Cassettes for the commands: reading them, starting a command that is answered from one, and the words for what came of it.
+//! Cassettes for the commands: reading, errors, and the report of a replay.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-use tracer_capture::cassette::{
-    Cassette, CassetteError, CassetteFile, EXCHANGES_FILE, Miss, OnMiss, ReplayOptions, ReplayOutcome,
-    Replayer, Scrubbing,
-};
-use tracer_capture::record::{Inherited, RecordOptions, Recording, RecordingHooks};
+use tracer_capture::cassette::{Cassette, CassetteError, EXCHANGES_FILE, Miss, ReplayOutcome};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::read::RunDirectory;
 
 use crate::error::CliError;
-use crate::recorded_command::{current_directory, not_begun, run_name};
 use crate::session::{Session, quoted};
-use crate::tags;
 
-/// The exit code of a replay in which a request had no recorded answer, or a recorded call was never asked.
+/// Exit code of a replay with an unanswered request or an unused recorded call.
 pub(crate) const MISS_CODE: u8 = 7;
-
-/// A command whose calls of models are answered from a cassette.
-#[derive(Debug)]
-pub(crate) struct ReplayedCommand<'a> {
-    /// The cassette.
-    pub(crate) cassette: &'a Arc<Cassette>,
-    /// The command.
-    pub(crate) command: Vec<OsString>,
-    /// How requests are matched and answered.
-    pub(crate) options: ReplayOptions,
-    /// Whether answers of the provider are appended to the cassette.
-    pub(crate) appends: bool,
-}
-
-impl ReplayedCommand<'_> {
-    /// Begins its run. No provider is asked unless a miss goes on to one.
-    pub(crate) fn begin(self, session: &Session) -> Result<(Recording, Arc<Replayer>), CliError> {
-        let inherited = Inherited::of_process();
-        let settings = session.settings()?;
-        let directory = current_directory()?;
-        let scrubbing = Scrubbing::of_program(&settings, &directory);
-        let replayer = Arc::new(Replayer::new(Arc::clone(self.cassette), scrubbing, self.options));
-        let mut hooks = RecordingHooks::default();
-        hooks.responder = Some(Arc::clone(&replayer) as _);
-        if self.options.on_miss == OnMiss::Fail {
-            hooks.offline = Some(self.cassette.providers());
-        }
-        if self.appends {
-            hooks.cassette = Some(CassetteFile::append(self.cassette).map_err(not_read)?);
-        }
-        let path = Value::from(self.cassette.path.display().to_string());
-        hooks.attributes = tags::attributes(&tags::of_environment().0);
-        hooks.attributes.insert("tracer.replayed_from".to_owned(), path);
-        let options = RecordOptions {
-            settings,
-            name: run_name(None, &self.command, &inherited, &directory),
-            command: self.command,
-            directory,
-            receives_otlp: true,
-            proxies_models: true,
-            keeps_exchanges: true,
-            no_stream_usage: false,
-        };
-        let recording = Recording::start_with(options, &inherited, hooks).map_err(not_begun)?;
-        Ok((recording, replayer))
-    }
-}
 
 /// Reads a cassette that holds a call.
 pub(crate) fn read(path: &Path) -> Result<Arc<Cassette>, CliError> {
@@ -105,7 +50,7 @@ pub(crate) fn exchanges_of(run: &RunDirectory, short_id: &str) -> Result<Cassett
 }
 
 /// The error of a cassette that cannot be read.
-fn not_read(error: CassetteError) -> CliError {
+pub(crate) fn not_read(error: CassetteError) -> CliError {
     let hint = match &error {
         CassetteError::FromTheFuture { .. } => "update tracer, or record the cassette again".to_owned(),
         CassetteError::Io { .. } => "check the path and its permissions".to_owned(),

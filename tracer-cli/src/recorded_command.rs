@@ -1,17 +1,15 @@
-//! A command that is started and recorded, for every command that does so: what is said before and after.
+//! A command that is started and recorded: errors, notices, and the report.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tracer_capture::cassette::Head;
-use tracer_capture::record::{
-    CommandEnd, FinishedRecording, Inherited, Program, Recording, RunningCommand, Signals, StartError,
-};
+use tracer_capture::record::{FinishedRecording, Inherited, RecordOptions, Recording, Signals, StartError};
 use tracer_facts::FactsStore;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::text::{counted, shell_quoted};
-use tracer_sdk::format::Payload;
+use tracer_sdk::format::{Payload, TAGS_VARIABLE, Tags};
 use tracer_sdk::read::{RunDirectory, RunReader, Strictness};
 
 use crate::error::{CliError, ErrorKind};
@@ -20,43 +18,51 @@ use crate::session::{Session, short_id};
 /// Processes that are named one by one; the rest are counted.
 const MAX_NAMED_PROCESSES: usize = 5;
 
-/// Runs a command whose recording has begun; gives its exit code as shells have it, and what was recorded.
-pub(crate) fn run_recorded(
-    recording: Recording,
-    signals: Signals,
-) -> Result<(u8, FinishedRecording), CliError> {
-    let running = match RunningCommand::start(recording.command(), signals) {
-        Ok(running) => running,
-        Err(error) => {
-            // The run says that nothing came of it.
-            let _ = recording.end(CommandEnd::now(None));
-            return Err(not_started(error));
-        }
-    };
-    let exit = running.wait().map_err(|error| {
-        CliError::new(ErrorKind::NotRun, "failed to wait for the command").with_source(error)
-    })?;
-    let recorded = recording.end(CommandEnd::now(Some(exit)));
-    Ok((exit.shell_code(), recorded))
+/// A command of this shell, to be recorded.
+pub(crate) fn options(command: Vec<OsString>, session: &mut Session) -> Result<RecordOptions, CliError> {
+    let inherited = Inherited::of_process();
+    let (_, problem) = Tags::from_variable(inherited.get(TAGS_VARIABLE).unwrap_or_default());
+    if let Some(problem) = problem {
+        let note = format!("tracer: a tag in {TAGS_VARIABLE} is not recorded: {problem}");
+        session.ui.warn(note);
+    }
+    let settings = session.settings()?;
+    Ok(RecordOptions::new(
+        settings,
+        command,
+        &current_directory()?,
+        &inherited,
+    ))
 }
 
-/// Where this process was started.
+/// Begins the recording.
+pub(crate) fn begin(options: RecordOptions) -> Result<Recording, CliError> {
+    Recording::start(options, &Inherited::of_process()).map_err(|error| {
+        CliError::new(
+            ErrorKind::NotRun,
+            "the command was not started: its recording cannot begin",
+        )
+        .with_source(error)
+        .with_hint("check the data directory: --data-dir DIR, or TRACER_DATA_DIR")
+    })
+}
+
+/// Runs a command whose recording has begun, and reports the recording. Gives the exit code as shells have it.
+pub(crate) fn run(
+    recording: Recording,
+    signals: Signals,
+    session: &mut Session,
+) -> Result<(u8, FinishedRecording), CliError> {
+    announce(&recording, session);
+    let (code, recorded) = recording.run(signals).map_err(not_started)?;
+    report(&recorded, session)?;
+    Ok((code, recorded))
+}
+
+/// The working directory of this process.
 pub(crate) fn current_directory() -> Result<PathBuf, CliError> {
     std::env::current_dir()
         .map_err(|error| CliError::input("failed to read the current directory").with_source(error))
-}
-
-/// The name of the run of a command: the one that is given, that of the environment, or what it runs.
-pub(crate) fn run_name(
-    given: Option<&str>,
-    command: &[OsString],
-    inherited: &Inherited,
-    directory: &Path,
-) -> String {
-    match given.or_else(|| inherited.get("TRACER_RUN_NAME")) {
-        Some(name) => name.to_owned(),
-        None => Program::of_command(command, directory).run_name(command),
-    }
 }
 
 /// An error that kept a command from being started, as that of a command that was not run.
@@ -106,16 +112,6 @@ pub(crate) fn recorded_words(
 /// What secrets are replaced by.
 const REDACTED: &str = "__REDACTED__";
 
-/// The error of a recording that could not begin.
-pub(crate) fn not_begun(error: tracer_capture::record::RecordingError) -> CliError {
-    CliError::new(
-        ErrorKind::NotRun,
-        "the command was not started: its recording cannot begin",
-    )
-    .with_source(error)
-    .with_hint("check the data directory: --data-dir DIR, or TRACER_DATA_DIR")
-}
-
 /// The error of a command that was not started.
 pub(crate) fn not_started(error: StartError) -> CliError {
     let kind = match error {
@@ -130,7 +126,7 @@ pub(crate) fn not_started(error: StartError) -> CliError {
 }
 
 /// Prints what is changed for the command beyond its environment.
-pub(crate) fn announce(recording: &Recording, session: &mut Session) {
+fn announce(recording: &Recording, session: &mut Session) {
     if !recording.added_options().is_empty() {
         let options = quoted_words(recording.added_options());
         let note = format!("tracer: added {options} (--no-otel and --no-proxy leave the command as it is)");
@@ -147,15 +143,15 @@ pub(crate) fn quoted_words(words: &[OsString]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// Prints to standard error what was recorded, what may be missing, and how to look at it.
+/// Prints to standard error what was recorded, what may be missing, and the command that shows it.
 pub(crate) fn report(recorded: &FinishedRecording, session: &mut Session) -> Result<(), CliError> {
     if let Some(error) = &recorded.error {
         let line = Line::of("tracer: ", Tone::Muted).with("the recording is incomplete: ", Tone::Bad);
         session.ui.note(&line.with(error, Tone::Plain));
     }
     let store = FactsStore::new(session.data_dir()?);
-    let only = recorded.runs.first().filter(|_| recorded.run_count == 1);
-    let id = only
+    let id = recorded
+        .run
         .and_then(|trace_id| store.select(Some(&trace_id.to_string())).ok())
         .map(|directory| short_id(&store, &directory));
     session.ui.remark_line(&summary(recorded, id.as_deref()));
@@ -182,11 +178,8 @@ pub(crate) fn report(recorded: &FinishedRecording, session: &mut Session) -> Res
     for line in frameworks(recorded) {
         session.ui.remark(line);
     }
-    let show = match &id {
-        Some(id) => session.command(&format!("show {id}")),
-        None => session.command("list"),
-    };
-    if recorded.run_count > 0 {
+    if let Some(id) = id {
+        let show = session.command(&format!("show {id}"));
         session.ui.hint(&show);
     }
     Ok(())
@@ -195,14 +188,10 @@ pub(crate) fn report(recorded: &FinishedRecording, session: &mut Session) -> Res
 /// `tracer: ✓ 4bf92f35 ok: 3 model calls, 2 tool calls, 1,204 tokens`
 fn summary(recorded: &FinishedRecording, id: Option<&str>) -> Line {
     let status = recorded.status.unwrap_or(RunStatus::Ok);
-    let line = Line::of("tracer: ", Tone::Muted);
-    let line = match id {
-        Some(id) => line
-            .with(status.glyph(), status.tone())
-            .with(format!(" {id} "), Tone::Strong)
-            .with(status.as_str(), status.tone()),
-        None => line.with(counted(recorded.run_count, "run"), Tone::Strong),
-    };
+    let line = Line::of("tracer: ", Tone::Muted)
+        .with(status.glyph(), status.tone())
+        .with(format!(" {} ", id.unwrap_or("–")), Tone::Strong)
+        .with(status.as_str(), status.tone());
     let seen = if recorded.model_calls == 0 { " seen" } else { "" };
     let mut words = vec![
         counted(recorded.model_calls, "model call") + seen,

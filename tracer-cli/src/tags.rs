@@ -1,10 +1,9 @@
-//! The tags of runs that are recorded from outside: `--tag`, and `TRACER_TAGS`.
+//! The option `--tag` of recorded runs.
 
-use serde_json::{Map, Value};
-use tracer_sdk::format::{InvalidTag, MAX_TAGS, TAGS_VARIABLE, Tags, names};
+use tracer_capture::record::RecordOptions;
+use tracer_sdk::format::{InvalidTag, MAX_TAGS, TAGS_VARIABLE, Tags};
 
 use crate::error::CliError;
-use crate::session::Session;
 
 /// The option that tags runs.
 #[derive(Debug, clap::Args)]
@@ -22,42 +21,15 @@ fn parse_tag(text: &str) -> Result<Tags, InvalidTag> {
 }
 
 impl TagArgs {
-    /// The tags of the environment, and those that are given, which win over them.
-    pub(crate) fn with_environment(&self, session: &mut Session) -> Result<Tags, CliError> {
-        let (mut tags, problem) = of_environment();
-        if let Some(problem) = problem {
-            let note = format!("tracer: a tag in {TAGS_VARIABLE} is not recorded: {problem}");
-            session.ui.warn(note);
-        }
+    /// Tags a run; these tags win over those of the environment.
+    pub(crate) fn tag(&self, options: &mut RecordOptions) -> Result<(), CliError> {
         for tag in &self.tags {
-            for (key, value) in tag.iter() {
-                tags.set(key, value).map_err(|problem| {
-                    CliError::input(problem.to_string()).with_hint(format!(
-                        "give at most {MAX_TAGS} tags, those of {TAGS_VARIABLE} included"
-                    ))
-                })?;
-            }
+            options.tag(tag);
         }
-        Ok(tags)
+        if options.attributes.len() > MAX_TAGS {
+            return Err(CliError::input(format!("a run has at most {MAX_TAGS} tags"))
+                .with_hint(format!("give fewer, those of {TAGS_VARIABLE} included")));
+        }
+        Ok(())
     }
-}
-
-/// The tags of `TRACER_TAGS`, and what is wrong with the first that is not one.
-pub(crate) fn of_environment() -> (Tags, Option<InvalidTag>) {
-    match std::env::var_os(TAGS_VARIABLE) {
-        None => (Tags::default(), None),
-        Some(value) => match value.to_str() {
-            Some(text) => Tags::from_variable(text),
-            None => (Tags::default(), Some(InvalidTag::NotUnicode)),
-        },
-    }
-}
-
-/// The attributes of a root that hold tags.
-pub(crate) fn attributes(tags: &Tags) -> Map<String, Value> {
-    let attribute = |(key, value): (&str, &str)| {
-        let name = format!("{}{key}", names::TAG_PREFIXES[0]);
-        (name, Value::from(value))
-    };
-    tags.iter().map(attribute).collect()
 }

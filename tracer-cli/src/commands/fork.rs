@@ -7,23 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tracer_capture::cassette::{CallFault, Cassette, ForkError, ForkOutcome, ForkPlan, Forker, Scrubbing};
-use tracer_capture::record::{
-    FinishedRecording, Inherited, RecordOptions, Recording, RecordingHooks, Signals, check_program,
-};
+use tracer_capture::record::{FinishedRecording, Inherited, Recording, Signals, check_program};
 use tracer_insight::comparison::{Comparison, words};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
-use tracer_sdk::format::ForkOrigin;
 use tracer_sdk::read::{RunDirectory, read_input};
 
 use crate::cassettes::{self, MISS_CODE};
 use crate::error::CliError;
 use crate::gate::stored_run;
 use crate::outcome::CommandOutcome;
-use crate::recorded_command::{
-    announce, current_directory, not_begun, not_run, not_started, quoted_words, recorded_words, report,
-    run_name, run_recorded,
-};
+use crate::recorded_command::{self, current_directory, not_run, not_started, quoted_words, recorded_words};
 use crate::session::Session;
 
 /// The longest answer or system prompt.
@@ -133,9 +127,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let signals = Signals::keep();
     let forker = Arc::new(forker);
     let recording = begin(&plan, &origin, &forker, command, session).map_err(not_run)?;
-    announce(&recording, session);
-    let (code, recorded) = run_recorded(recording, signals)?;
-    report(&recorded, session)?;
+    let (code, recorded) = recorded_command::run(recording, signals, session)?;
     let outcome = forker.outcome();
     report_fork(&outcome, &origin, session);
     compare_with_origin(&recorded, &origin, session)?;
@@ -282,33 +274,16 @@ fn begin(
     origin: &ForkedRun,
     forker: &Arc<Forker>,
     command: Vec<OsString>,
-    session: &Session,
+    session: &mut Session,
 ) -> Result<Recording, CliError> {
-    let inherited = Inherited::of_process();
-    let directory = current_directory()?;
+    let mut options = recorded_command::options(command, session)?;
+    options.fork(forker, plan, origin.directory.trace_id);
     let meta = origin.directory.clone().read_summary().meta.ok();
-    let name = match inherited.get("TRACER_RUN_NAME") {
-        Some(name) => Some(name.to_owned()),
-        None => meta.and_then(|meta| meta.run_name),
-    };
-    let mut hooks = RecordingHooks::default();
-    hooks.responder = Some(Arc::clone(forker) as _);
-    hooks.fork = Some(ForkOrigin {
-        run: origin.directory.trace_id,
-        at: plan.at,
-        changes: plan.changes(),
-    });
-    let options = RecordOptions {
-        settings: session.settings()?,
-        name: run_name(name.as_deref(), &command, &inherited, &directory),
-        command,
-        directory,
-        receives_otlp: true,
-        proxies_models: true,
-        keeps_exchanges: true,
-        no_stream_usage: false,
-    };
-    Recording::start_with(options, &inherited, hooks).map_err(not_begun)
+    let is_named = Inherited::of_process().get("TRACER_RUN_NAME").is_some();
+    if let Some(name) = meta.and_then(|meta| meta.run_name).filter(|_| !is_named) {
+        options.name = name;
+    }
+    recorded_command::begin(options)
 }
 
 /// Prints what came of the fork.
@@ -364,7 +339,7 @@ fn compare_with_origin(
     origin: &ForkedRun,
     session: &mut Session,
 ) -> Result<(), CliError> {
-    let Some(new) = recorded.runs.first() else {
+    let Some(new) = recorded.run else {
         return Ok(());
     };
     let select = |id: String, session: &mut Session| stored_run::select(Some(&id), session);

@@ -3,21 +3,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use tracer_capture::cassette::{CassetteError, CassetteFile, Scrubbing};
+use tracer_capture::cassette::CassetteError;
 use tracer_capture::record::{
-    ChildEnvironment, FinishedRecording, Inherited, OtlpEndpoints, Program, RecordOptions, Recording,
-    RecordingHooks, Signals, check_program, codex_options, model_base_urls,
+    ChildEnvironment, FinishedRecording, Inherited, OtlpEndpoints, Program, Recording, Signals,
+    check_program, codex_options, model_base_urls,
 };
 use tracer_insight::text::counted;
 
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
-use crate::recorded_command::{
-    announce, current_directory, not_begun, not_run, not_started, quoted_words, report, run_name,
-    run_recorded,
-};
+use crate::recorded_command::{self, current_directory, not_run, not_started, quoted_words};
 use crate::session::{Session, quoted};
-use crate::tags::{self, TagArgs};
+use crate::tags::TagArgs;
 
 /// Options of `tracer record`.
 #[derive(Debug, clap::Args)]
@@ -80,9 +77,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     // Before any thread is there.
     let signals = Signals::keep();
     let recording = begin(args, session).map_err(not_run)?;
-    announce(&recording, session);
-    let (code, recorded) = run_recorded(recording, signals)?;
-    report(&recorded, session)?;
+    let (code, recorded) = recorded_command::run(recording, signals, session)?;
     if let Some(path) = &args.cassette {
         report_cassette(path, &recorded, session);
     }
@@ -96,32 +91,20 @@ fn begin(args: &Args, session: &mut Session) -> Result<Recording, CliError> {
         .first()
         .ok_or_else(|| CliError::input("there is no command to record"))?;
     check_program(program).map_err(not_started)?;
-    let settings = session.settings()?;
-    let directory = current_directory()?;
-    let inherited = Inherited::of_process();
-    let mut hooks = RecordingHooks::default();
-    hooks.attributes = tags::attributes(&args.tags.with_environment(session)?);
-    if let Some(path) = &args.cassette {
-        let words = args
-            .command
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned());
-        let head = Scrubbing::of_program(&settings, &directory).head(words);
-        let file = CassetteFile::create(path, &head, args.force).map_err(not_written)?;
-        hooks.cassette = Some(file);
+    let mut options = recorded_command::options(args.command.clone(), session)?;
+    args.tags.tag(&mut options)?;
+    if let Some(name) = &args.name {
+        options.name.clone_from(name);
     }
-    let options = RecordOptions {
-        settings,
-        name: run_name(args.name.as_deref(), &args.command, &inherited, &directory),
-        command: args.command.clone(),
-        directory,
-        receives_otlp: !args.no_otel,
-        proxies_models: !args.no_proxy,
-        keeps_exchanges: !args.no_exchanges,
-        no_stream_usage: args.no_stream_usage,
-    };
-    Recording::start_with(options, &inherited, hooks)
-        .map_err(|error| not_begun(error).with_hint("or run the command without tracer record"))
+    options.receives_otlp = !args.no_otel;
+    options.proxies_models = !args.no_proxy;
+    options.keeps_exchanges = !args.no_exchanges;
+    options.no_stream_usage = args.no_stream_usage;
+    if let Some(path) = &args.cassette {
+        options.write_cassette(path, args.force).map_err(not_written)?;
+    }
+    recorded_command::begin(options)
+        .map_err(|error| error.with_hint("or run the command without tracer record"))
 }
 
 /// Prints what the cassette holds, and what it had to lose.

@@ -8,12 +8,10 @@ use tracer_capture::cassette::{Cassette, OnMiss, ReplayOptions, ReplayOutcome, R
 use tracer_capture::record::{CommandEnd, Exit, Inherited, Recording, Signals, check_program};
 use tracer_insight::text::shell_quoted;
 
-use crate::cassettes::{self, MISS_CODE, ReplayedCommand};
+use crate::cassettes::{self, MISS_CODE};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
-use crate::recorded_command::{
-    announce, current_directory, not_run, not_started, recorded_words, report, run_recorded,
-};
+use crate::recorded_command::{self, current_directory, not_run, not_started, recorded_words};
 use crate::runtime;
 use crate::session::Session;
 use crate::terminal;
@@ -141,16 +139,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         None => {}
     }
     let (recording, replayer) = begin(args, &cassette, command, session).map_err(not_run)?;
-    if !args.serve {
-        announce(&recording, session);
-    }
-    let (code, recorded) = if let Some(signals) = signals {
-        run_recorded(recording, signals)?
+    let code = if let Some(signals) = signals {
+        recorded_command::run(recording, signals, session)?.0
     } else {
         let ended = serve(&recording, session)?;
-        (0, recording.end(ended))
+        recorded_command::report(&recording.end(ended), session)?;
+        0
     };
-    report(&recorded, session)?;
     let outcome = replayer.outcome();
     cassettes::report(&outcome, session);
     hints(args, is_run, &outcome, session);
@@ -172,10 +167,9 @@ fn begin(
     args: &Args,
     cassette: &Arc<Cassette>,
     command: Vec<OsString>,
-    session: &Session,
+    session: &mut Session,
 ) -> Result<(Recording, Arc<Replayer>), CliError> {
-    let records = args.on_miss == MissAction::Record;
-    if records && Inherited::of_process().get("CI").is_some() {
+    if args.on_miss == MissAction::Record && Inherited::of_process().get("CI").is_some() {
         return Err(
             CliError::input("--on-miss record asks providers, and the variable CI is set")
                 .with_hint("record on your machine, and commit the cassette"),
@@ -193,13 +187,13 @@ fn begin(
     } else {
         command
     };
-    ReplayedCommand {
-        cassette,
-        command,
-        options,
-        appends: records,
-    }
-    .begin(session)
+    let mut recorded = recorded_command::options(command, session)?;
+    let replayer = recorded.replay(cassette, options).map_err(cassettes::not_read)?;
+    let path = cassette.path.display().to_string();
+    recorded
+        .attributes
+        .insert("tracer.replayed_from".to_owned(), path.into());
+    Ok((recorded_command::begin(recorded)?, replayer))
 }
 
 /// Prints the variables, and waits for Ctrl-C.

@@ -16,6 +16,7 @@ mod environment;
 mod findings;
 mod frameworks;
 mod model_source;
+mod options;
 mod otlp_source;
 mod program;
 mod reasons;
@@ -29,8 +30,7 @@ pub use environment::{ChildEnvironment, Inherited, OtlpEndpoints, Variable};
 pub use findings::EnvironmentFindings;
 pub use frameworks::{Framework, frameworks_of};
 pub use model_source::model_base_urls;
+pub use options::RecordOptions;
 pub use program::{Program, ProgramKind};
 pub use reasons::{Observation, likely_reasons};
-pub use recording::{
-    CommandEnd, FinishedRecording, RecordOptions, Recording, RecordingError, RecordingHooks,
-};
+pub use recording::{CommandEnd, FinishedRecording, Recording, RecordingError};

@@ -2,36 +2,29 @@
 
 use std::cmp::Ordering;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::{text, units};
-use tracer_sdk::format::{
-    ErrorPayload, EventType, ForkOrigin, Payload, RUNS_FOLDER, Timestamp, TraceId, error_type,
-};
+use tracer_sdk::format::{ErrorPayload, EventType, Payload, RUNS_FOLDER, Timestamp, TraceId, error_type};
 use tracer_sdk::read::{RunReader, RunStatus, RunStore, Strictness};
-use tracer_sdk::settings::Settings;
 
-use super::child::{Exit, Survivor, survivors};
+use super::child::{Exit, RunningCommand, Signals, StartError, Survivor, survivors};
 use super::codex::codex_options;
 use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, RUN_PARENT, Variable};
 use super::findings::EnvironmentFindings;
 use super::frameworks::{Framework, frameworks_of};
 use super::model_source::ModelSource;
+use super::options::RecordOptions;
 use super::otlp_source::OtlpSource;
 use super::program::Program;
 use super::reasons::{Observation, likely_reasons};
-use crate::cassette::{CassetteFile, ExchangeKeeper, Head, KeptHandle, KeptSummary, Scrubbing};
-use crate::exchange::Responder;
+use crate::cassette::{CassetteFile, ExchangeKeeper, KeptHandle, KeptSummary};
 use crate::proxy::{ProxyContext, ProxyError, ProxyHooks};
-use crate::runs::{
-    CaptureError, CollectorOptions, CollectorSummary, Destination, RunCollector, RunEnding, RunIdentity,
-};
+use crate::runs::{CaptureError, CollectorOptions, Destination, RunCollector, RunEnding, RunIdentity};
 use crate::server::ServerError;
 use crate::sink::OtlpSink;
 
@@ -42,62 +35,6 @@ const MAX_FLUSH: Duration = Duration::from_secs(5);
 const SETTLED: Duration = Duration::from_millis(100);
 /// Poll interval of open connections.
 const POLL: Duration = Duration::from_millis(5);
-/// Runs of which a summary is read, where each trace is a run.
-const MAX_SUMMARIES: usize = 1000;
-
-/// What to record, and how.
-#[derive(Debug, Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a choice of its own, and any combination has a meaning"
-)]
-pub struct RecordOptions {
-    /// The data directory, redaction and limits.
-    pub settings: Settings,
-    /// The name of the run.
-    pub name: String,
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
-    /// Where it runs.
-    pub directory: PathBuf,
-    /// Whether OTLP is received.
-    pub receives_otlp: bool,
-    /// Sends calls of model APIs through the recording proxy.
-    pub proxies_models: bool,
-    /// Whether the calls that go through the proxy are kept beside the run's log, so that it can be replayed.
-    pub keeps_exchanges: bool,
-    /// Whether the proxy leaves requests for streams as they are, also where they then bring no tokens.
-    pub no_stream_usage: bool,
-}
-
-/// What takes part in a recording beside the run.
-#[derive(Default)]
-#[non_exhaustive]
-pub struct RecordingHooks {
-    /// A cassette that the calls of models are written to.
-    pub cassette: Option<CassetteFile>,
-    /// What answers calls of models instead of the provider.
-    pub responder: Option<Arc<dyn Responder>>,
-    /// No provider is asked: the command gets placeholders for keys, and nothing is forwarded. These are the providers that
-    /// the recorded calls are of.
-    pub offline: Option<Vec<String>>,
-    /// What else the root of the run says.
-    pub attributes: Map<String, Value>,
-    /// The run that it is forked from.
-    pub fork: Option<ForkOrigin>,
-}
-
-impl std::fmt::Debug for RecordingHooks {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("RecordingHooks")
-            .field("cassette", &self.cassette)
-            .field("responder", &self.responder.is_some())
-            .field("offline", &self.offline)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Why a recording could not begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -122,22 +59,13 @@ pub enum RecordingError {
 /// use tracer_sdk::settings::Settings;
 ///
 /// let folder = tempfile::tempdir()?;
-/// let recording = Recording::start(
-///     RecordOptions {
-///         settings: Settings::with_data_dir(folder.path()),
-///         name: "agent".to_owned(),
-///         command: vec!["true".into()],
-///         directory: std::env::current_dir()?,
-///         receives_otlp: true,
-///         proxies_models: true,
-///         keeps_exchanges: true,
-///         no_stream_usage: false,
-///     },
-///     &Inherited::default(),
-/// )?;
+/// let inherited = Inherited::default();
+/// let settings = Settings::with_data_dir(folder.path());
+/// let options = RecordOptions::new(settings, vec!["true".into()], &std::env::current_dir()?, &inherited);
+/// let recording = Recording::start(options, &inherited)?;
 /// assert!(recording.command().status()?.success());
 /// let recorded = recording.end(CommandEnd::now(Some(Exit::Code(0))));
-/// assert_eq!((recorded.runs.len(), recorded.model_calls), (1, 0));
+/// assert_eq!((recorded.run.is_some(), recorded.model_calls), (true, 0));
 /// assert!(!recorded.reasons.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -188,21 +116,19 @@ impl CommandEnd {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct FinishedRecording {
-    /// The runs, in the order of their beginning: one, unless each trace is one.
-    pub runs: Vec<TraceId>,
-    /// How many runs there are.
-    pub run_count: u64,
-    /// The status of the run; `None` when there are several, or when it cannot be read.
+    /// The run.
+    pub run: Option<TraceId>,
+    /// Its status; `None` when it cannot be read.
     pub status: Option<RunStatus>,
-    /// Model calls of all runs.
+    /// Number of model calls.
     pub model_calls: u64,
-    /// Tool calls of all runs.
+    /// Number of tool calls.
     pub tool_calls: u64,
     /// Their tokens; `None` when no model call says.
     pub tokens: Option<u64>,
-    /// Whether there may be more tokens: not the whole of every run was read.
+    /// A part of a long run was not read: `tokens` and `steps` are lower bounds.
     pub has_more_tokens: bool,
-    /// Steps of all runs; of a long run at least those of its beginning.
+    /// Number of steps.
     pub steps: u64,
     /// The likely reasons why there is no model call; empty when there is one.
     pub reasons: Vec<String>,
@@ -233,24 +159,11 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// [`RecordingError`] when the data directory cannot be written, or the receiver cannot be started.
-    pub fn start(options: RecordOptions, inherited: &Inherited) -> Result<Self, RecordingError> {
-        Self::start_with(options, inherited, RecordingHooks::default())
-    }
-
-    /// As [`Recording::start`], with what takes part in it.
-    ///
-    /// # Errors
-    ///
     /// [`RecordingError`] when the data directory cannot be written, or the receiver or the proxy cannot be started.
-    pub fn start_with(
-        options: RecordOptions,
-        inherited: &Inherited,
-        hooks: RecordingHooks,
-    ) -> Result<Self, RecordingError> {
+    pub fn start(mut options: RecordOptions, inherited: &Inherited) -> Result<Self, RecordingError> {
         let program = Program::of_command(&options.command, &options.directory);
         let findings = EnvironmentFindings::of_command(inherited, &options.directory);
-        let identity = identity(&options, &hooks);
+        let identity = identity(&options);
         let mut into_options = CollectorOptions::new(&options.settings);
         into_options.into = Destination::OneRun(identity.clone());
         let collector = RunCollector::open(into_options)?;
@@ -258,7 +171,7 @@ impl Recording {
         let proxy_token = uuid::Uuid::new_v4().simple().to_string();
         let mut receiver = None;
         if options.receives_otlp {
-            let upstreams = if hooks.offline.is_some() {
+            let upstreams = if options.offline.is_some() {
                 &Inherited::default()
             } else {
                 inherited
@@ -268,31 +181,30 @@ impl Recording {
         let (mut models, mut kept) = (None, None);
         let data_dir = &options.settings.data_dir;
         let mut environment = ChildEnvironment::default();
-        if let Some(providers) = &hooks.offline {
+        if let Some(providers) = &options.offline {
             environment.extend(ChildEnvironment::of_replay(inherited, providers));
         }
         if options.proxies_models {
-            let mut files: Vec<CassetteFile> = hooks.cassette.into_iter().collect();
+            let mut files: Vec<CassetteFile> = options.cassette.take().into_iter().collect();
             if options.keeps_exchanges {
                 let run = data_dir.join(RUNS_FOLDER).join(identity.trace_id.to_string());
-                files.push(CassetteFile::beside_run(&run, head_of_command(&options)));
+                files.push(CassetteFile::beside_run(&run, options.head()));
             }
             let mut proxy_hooks = ProxyHooks::default();
             if !files.is_empty() {
-                let scrubbing = Scrubbing::of_program(&options.settings, &options.directory);
-                let (keeper, handle) = ExchangeKeeper::new(scrubbing, files);
+                let (keeper, handle) = ExchangeKeeper::new(options.scrubbing(), files);
                 proxy_hooks.exchanges = Some(Box::new(keeper));
                 kept = Some(handle);
             }
-            proxy_hooks.responder = hooks.responder;
-            proxy_hooks.is_offline = hooks.offline.is_some();
+            proxy_hooks.responder = options.responder.take();
+            proxy_hooks.is_offline = options.offline.is_some();
             proxy_hooks.no_stream_usage = options.no_stream_usage;
             proxy_hooks.token = Some(proxy_token);
             let context = ProxyContext {
                 trace_id: identity.trace_id,
                 root_span_id: identity.root_span_id,
             };
-            let providers = hooks.offline.as_deref();
+            let providers = options.offline.as_deref();
             let source = ModelSource::start(context, sink(), inherited, &program, proxy_hooks, providers)?;
             models = Some(source);
         }
@@ -378,6 +290,25 @@ impl Recording {
         command
     }
 
+    /// Runs the command to its end. Gives its exit code as shells have it, and what was recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`]; the run says that the command was not started.
+    pub fn run(self, signals: Signals) -> Result<(u8, FinishedRecording), StartError> {
+        match RunningCommand::start(self.command(), signals) {
+            Ok(running) => {
+                let exit = running.wait()?;
+                let recorded = self.end(CommandEnd::now(Some(exit)));
+                Ok((exit.shell_code(), recorded))
+            }
+            Err(error) => {
+                let _ = self.end(CommandEnd::now(None));
+                Err(error)
+            }
+        }
+    }
+
     /// Waits until the exporters of a command that has ended have sent everything, and ends its run.
     #[must_use]
     pub fn end(mut self, end: CommandEnd) -> FinishedRecording {
@@ -400,7 +331,7 @@ impl Recording {
         let went_through = self.models.take().map(ModelSource::stop).unwrap_or_default();
         let ended = self.collector.end_run(&self.ending(end));
         let summary = self.collector.close();
-        let mut recorded = self.read_back(&summary);
+        let mut recorded = self.read_back();
         recorded.error = match ended {
             Err(error) => Some(error.to_string()),
             Ok(()) => summary.last_error.clone(),
@@ -488,33 +419,26 @@ impl Recording {
         })
     }
 
-    /// What the runs hold, as readers see them.
-    fn read_back(&self, summary: &CollectorSummary) -> FinishedRecording {
+    /// The run as readers see it.
+    fn read_back(&self) -> FinishedRecording {
         let store = RunStore::new(&self.options.settings.data_dir);
         let mut recorded = FinishedRecording {
-            runs: summary.runs.clone(),
-            run_count: summary.started_runs,
+            run: Some(self.trace_id()),
             ..FinishedRecording::default()
         };
-        for trace_id in summary.runs.iter().take(MAX_SUMMARIES) {
-            let Ok(directory) = store.select(&trace_id.to_string()) else {
-                continue;
-            };
-            let run = directory.read_summary();
-            if let Ok(meta) = &run.meta {
-                recorded.model_calls += meta.counts.llm_calls;
-                recorded.tool_calls += meta.counts.tool_calls;
-            }
-            if summary.started_runs == 1 {
-                recorded.status = Some(run.status());
-            }
-            let preview = RunPreview::read(&run);
-            recorded.has_more_tokens |= preview.as_ref().is_none_or(|preview| !preview.is_whole);
-            recorded.steps += preview.as_ref().map_or(0, |preview| preview.steps);
-            if let Some(tokens) = preview.and_then(|preview| preview.tokens) {
-                recorded.tokens = Some(recorded.tokens.unwrap_or(0).saturating_add(tokens));
-            }
+        let Ok(directory) = store.select(&self.trace_id().to_string()) else {
+            return recorded;
+        };
+        let run = directory.read_summary();
+        if let Ok(meta) = &run.meta {
+            recorded.model_calls = meta.counts.llm_calls;
+            recorded.tool_calls = meta.counts.tool_calls;
         }
+        recorded.status = Some(run.status());
+        let preview = RunPreview::read(&run);
+        recorded.has_more_tokens = preview.as_ref().is_none_or(|preview| !preview.is_whole);
+        recorded.steps = preview.as_ref().map_or(0, |preview| preview.steps);
+        recorded.tokens = preview.and_then(|preview| preview.tokens);
         recorded
     }
 
@@ -546,25 +470,13 @@ fn difference(on_the_wire: u64, counted: u64) -> Option<String> {
     ))
 }
 
-fn identity(options: &RecordOptions, hooks: &RecordingHooks) -> RunIdentity {
+fn identity(options: &RecordOptions) -> RunIdentity {
     let mut identity = RunIdentity::new(&options.name, units::now());
-    identity.attributes.clone_from(&hooks.attributes);
-    identity.fork.clone_from(&hooks.fork);
-    let words = options.command.iter();
-    identity.arguments = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    identity.attributes.clone_from(&options.attributes);
+    identity.fork.clone_from(&options.fork);
+    identity.arguments = options.words().collect();
     identity.working_directory = options.directory.display().to_string();
     identity
-}
-
-/// The head of the file of exchanges, with the command as the run has it.
-fn head_of_command(options: &RecordOptions) -> Head {
-    let scrubbing = Scrubbing::of_program(&options.settings, &options.directory);
-    scrubbing.head(
-        options
-            .command
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned()),
-    )
 }
 
 fn ending(end: CommandEnd) -> RunEnding {

@@ -7,25 +7,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
-use tracer_capture::cassette::{Cassette, ReplayOptions, ReplayOutcome, Replayer, Scrubbing};
-use tracer_capture::record::{
-    CommandEnd, Exit, Inherited, Program, RecordOptions, Recording, RecordingHooks,
-};
+use tracer_capture::cassette::{Cassette, ReplayOptions, ReplayOutcome, Replayer};
+use tracer_capture::record::{CommandEnd, Exit, Inherited, RecordOptions, Recording};
 use tracer_gate::ProcessExit;
 use tracer_gate::trials::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp};
 use tracer_sdk::settings::Settings;
-
-use crate::tags;
 
 /// Trials that are recorded from outside.
 #[derive(Debug)]
 pub(super) struct CapturedEnvironment {
     settings: Settings,
     replay: Option<TrialReplay>,
-    /// The attributes of each root that hold its tags.
-    tags: Map<String, Value>,
 }
 
 /// The cassette that every trial is answered from, each with all of it.
@@ -52,11 +45,7 @@ impl TrialReplay {
 impl CapturedEnvironment {
     /// With the redaction and limits of these settings.
     pub(super) fn new(settings: Settings, replay: Option<TrialReplay>) -> Self {
-        Self {
-            settings,
-            replay,
-            tags: tags::attributes(&tags::of_environment().0),
-        }
+        Self { settings, replay }
     }
 }
 
@@ -69,29 +58,17 @@ impl TrialEnvironment for CapturedEnvironment {
             .collect();
         let mut settings = self.settings.clone();
         settings.data_dir = trial.data_dir.into();
-        let mut hooks = RecordingHooks::default();
-        hooks.attributes.clone_from(&self.tags);
-        let replayer = self.replay.as_ref().map(|replay| {
-            let scrubbing = Scrubbing::of_program(&self.settings, trial.directory);
-            let cassette = Arc::clone(&replay.cassette);
-            hooks.offline = Some(cassette.providers());
-            Arc::new(Replayer::new(cassette, scrubbing, ReplayOptions::default()))
-        });
-        if let Some(replayer) = &replayer {
-            hooks.responder = Some(Arc::clone(replayer) as _);
-        }
-        let options = RecordOptions {
-            name: Program::of_command(&command, trial.directory).run_name(&command),
-            settings,
-            command,
-            directory: trial.directory.to_owned(),
-            receives_otlp: true,
-            proxies_models: true,
-            keeps_exchanges: true,
-            no_stream_usage: false,
+        let inherited = Inherited::of_process();
+        let mut options = RecordOptions::new(settings, command, trial.directory, &inherited);
+        let replayer = match &self.replay {
+            Some(replay) => Some(
+                options
+                    .replay(&replay.cassette, ReplayOptions::default())
+                    .map_err(io::Error::other)?,
+            ),
+            None => None,
         };
-        let recording =
-            Recording::start_with(options, &Inherited::of_process(), hooks).map_err(io::Error::other)?;
+        let recording = Recording::start(options, &inherited).map_err(io::Error::other)?;
         Ok(Box::new(CapturedTrial {
             // The run takes as long as its process, however long it takes to prepare the recording.
             started_at: recording.started_at(),
@@ -153,7 +130,7 @@ impl PreparedTrial for CapturedTrial {
             return remarks;
         }
         // A run of which nothing was seen but that it ran is no evidence: the trial left no trace.
-        for trace_id in &recorded.runs {
+        if let Some(trace_id) = recorded.run {
             // What stays is a run without a step, and fails the policy as one.
             let _ = std::fs::remove_dir_all(self.runs_directory.join(trace_id.to_string()));
         }

@@ -50,6 +50,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// It was started, and cannot be waited for.
+    #[error("failed to wait for the command")]
+    Lost(#[from] io::Error),
 }
 
 impl StartError {
@@ -73,7 +76,7 @@ impl StartError {
         match self {
             Self::NotFound { .. } => Some(NOT_FOUND),
             Self::NotExecutable { .. } => Some(NOT_EXECUTABLE),
-            Self::Failed { .. } => None,
+            Self::Failed { .. } | Self::Lost(_) => None,
         }
     }
 
@@ -90,7 +93,7 @@ impl StartError {
                 let shown = shell_quoted(&name.display().to_string());
                 format!("allow it with chmod +x {shown}, or name the program that runs it: python3, node, sh")
             }
-            Self::Failed { .. } => "close other programs, and try again".to_owned(),
+            Self::Failed { .. } | Self::Lost(_) => "close other programs, and try again".to_owned(),
         }
     }
 }
