@@ -20,6 +20,7 @@ pub mod files;
 pub mod formats;
 mod independence;
 pub mod one_run;
+pub mod phrase;
 pub mod policy;
 mod report;
 #[cfg(feature = "schema")]

@@ -1,12 +1,17 @@
 //! The trials' values against the extremes of the baseline's sample (gate-contract, section 7.3).
 
-use super::outcome::{Decision, count};
-use crate::policy::Distributional;
-use crate::statistics::{
-    IntervalMethod, RateInterval, RateTarget, chance_of_exceeding, minimum_baseline_trials,
-};
-use crate::{ConfidenceBounds, Direction, DistributionalEvidence, Evidence, StatisticalEvidence, Verdict};
+use tracer_insight::metric_words::{self, percent};
 use tracer_insight::profile::Bounds;
+use tracer_insight::text::counted;
+
+use super::plan::{Planner, refused};
+use super::rule::{Decision, Describe, Judge, JudgedTrials, Words, count, words};
+use super::statistical;
+use crate::policy::{Check, Distributional, PolicyMistake};
+use crate::statistics::{
+    IntervalMethod, RateInterval, RateTarget, chance_of_exceeding, minimum_baseline_trials, minimum_trials,
+};
+use crate::{CheckMode, CheckResult, Direction, DistributionalEvidence, Evidence, Report, Verdict};
 
 /// The most extreme value of a baseline; `None` of no values.
 fn bound(rule: &Distributional, sample: &[f64]) -> Option<f64> {
@@ -28,7 +33,7 @@ fn is_beyond(rule: &Distributional, bound: f64, value: f64) -> bool {
 }
 
 /// The allowed share of trials beyond the bound.
-pub(super) fn target(rule: &Distributional) -> RateTarget {
+fn target(rule: &Distributional) -> RateTarget {
     RateTarget::AtMost(1.0 - rule.coverage)
 }
 
@@ -39,19 +44,15 @@ fn verdict(
     beyond: u32,
     trials: u32,
     baseline_trials: u32,
-) -> (Verdict, RateInterval) {
-    let everything = RateInterval {
-        lower: 0.0,
-        upper: 1.0,
-    };
-    let interval = RateInterval::of(method, beyond, trials, rule.confidence).unwrap_or(everything);
-    let verdict = interval.verdict(target(rule));
+) -> Verdict {
+    let interval = RateInterval::of(method, beyond, trials, rule.confidence);
+    let verdict = interval.map_or(Verdict::Inconclusive, |interval| interval.verdict(target(rule)));
     // The bound is itself a draw: an unchanged agent exceeds a low one often. The exact rule takes that into account.
     let is_chance = chance_of_exceeding(beyond, trials, baseline_trials) > 1.0 - rule.confidence;
     if verdict == Verdict::Fail && method == IntervalMethod::Exact && is_chance {
-        return (Verdict::Inconclusive, interval);
+        return Verdict::Inconclusive;
     }
-    (verdict, interval)
+    verdict
 }
 
 /// Checks if a value lies beyond the bound for certain; `None` when its bounds leave it open.
@@ -60,85 +61,130 @@ fn certainly_beyond(rule: &Distributional, bound: f64, value: Bounds) -> Option<
     (least == most).then_some(least)
 }
 
-/// Checks if the check fails for all possible values, in `trials` trials.
-pub(super) fn must_fail(
-    rule: &Distributional,
-    method: IntervalMethod,
-    sample: &[f64],
-    possible: &[Bounds],
-    trials: u32,
-) -> bool {
-    let Some(bound) = bound(rule, sample) else {
-        return false;
-    };
-    let is_certain = |value: &&Bounds| certainly_beyond(rule, bound, **value) == Some(true);
-    let beyond = count(possible.iter().filter(is_certain).count());
-    verdict(rule, method, beyond, trials, count(sample.len())).0 == Verdict::Fail
+impl Judge for Distributional {
+    fn plan(
+        &self,
+        check: &Check,
+        sample: Option<&[f64]>,
+        planner: &mut Planner<'_>,
+    ) -> Result<Option<CheckMode>, PolicyMistake> {
+        let Some(sample) = sample else {
+            return if check.ignored {
+                Ok(None)
+            } else {
+                Err(planner.needs_sample(check, "is distributional"))
+            };
+        };
+        let needed = minimum_baseline_trials(self.coverage);
+        let is_large_enough = usize::try_from(needed).is_ok_and(|needed| sample.len() >= needed);
+        if self.mode.is_none() && !is_large_enough {
+            let has = counted(sample.len() as u64, "run");
+            let notice = format!("reported only, because the baseline has {has} and {needed} are needed");
+            planner.notice(check, notice);
+        }
+        if check.ignored || self.mode == Some(CheckMode::ReportOnly) {
+            return Ok(Some(CheckMode::ReportOnly));
+        }
+        if !is_large_enough {
+            if self.mode.is_none() {
+                return Ok(Some(CheckMode::ReportOnly));
+            }
+            let has = sample.len();
+            return Err(refused(
+                check,
+                format!("needs a baseline of {needed} runs, and this one has {has}"),
+            )
+            .hint("make a larger baseline, demand less coverage, or set mode: report_only"));
+        }
+        // One trial is judged by the bound itself; several by how many of them lie beyond.
+        if planner.policy.trials > 1 {
+            let least = minimum_trials(planner.policy.decision, target(self), self.confidence);
+            planner.refuse_unreachable(check, least, "or a single trial, ")?;
+        }
+        Ok(Some(CheckMode::Gating))
+    }
+
+    fn decide(&self, trials: &JudgedTrials<'_>) -> Option<Decision> {
+        let sample = trials.sample?;
+        let bound = bound(self, sample)?;
+        let values = trials.values.iter();
+        let are_beyond: Vec<Option<bool>> = values
+            .map(|value| value.and_then(|value| certainly_beyond(self, bound, value)))
+            .collect();
+        let count_of = |wanted| count(are_beyond.iter().filter(|found| **found == wanted).count());
+        let [beyond, within] = [Some(true), Some(false)].map(count_of);
+        let (all, baseline_trials) = (count(are_beyond.len()), count(sample.len()));
+        let verdict = match *are_beyond {
+            [None] => Verdict::Inconclusive,
+            [Some(true)] => Verdict::Fail,
+            [Some(false)] => Verdict::Pass,
+            _ => match verdict(self, trials.method, beyond, all, baseline_trials) {
+                Verdict::Pass if beyond + within < all => Verdict::Inconclusive,
+                verdict => verdict,
+            },
+        };
+        let rate = || {
+            statistical::evidence(
+                trials.method,
+                [beyond, within],
+                all,
+                target(self),
+                self.confidence,
+            )
+        };
+        Some(Decision {
+            verdict,
+            outcomes: are_beyond.iter().map(|found| *found == Some(false)).collect(),
+            evidence: Evidence::Distributional(DistributionalEvidence {
+                coverage: self.coverage,
+                baseline_trials,
+                min_baseline_trials: minimum_baseline_trials(self.coverage),
+                bound,
+                values: trials.exact().collect(),
+                rate: (all != 1).then(rate),
+            }),
+            unknown: trials.inexact(),
+        })
+    }
+
+    fn must_fail(&self, trials: &JudgedTrials<'_>, left: u32) -> bool {
+        let Some((bound, sample)) = trials
+            .sample
+            .and_then(|sample| Some((bound(self, sample)?, sample)))
+        else {
+            return false;
+        };
+        let possible = trials.possible(left);
+        let is_certain = |value: &&Bounds| certainly_beyond(self, bound, **value) == Some(true);
+        let beyond = count(possible.iter().filter(is_certain).count());
+        let all = count(possible.len());
+        verdict(self, trials.method, beyond, all, count(sample.len())) == Verdict::Fail
+    }
 }
 
-/// Decides on the trials' values; `None` without a baseline's sample.
-pub(super) fn decide(
-    rule: &Distributional,
-    method: IntervalMethod,
-    values: &[Option<Bounds>],
-    sample: &[f64],
-) -> Option<Decision> {
-    let bound = bound(rule, sample)?;
-    let outcome = |value: &Option<Bounds>| value.and_then(|value| certainly_beyond(rule, bound, value));
-    let are_beyond: Vec<Option<bool>> = values.iter().map(outcome).collect();
-    let outcomes = are_beyond
-        .iter()
-        .map(|is_beyond| *is_beyond == Some(false))
-        .collect();
-    let exact = |value: &Option<Bounds>| value.and_then(Bounds::exact);
-    let baseline_trials = count(sample.len());
-    let evidence = |rate| {
-        Evidence::Distributional(DistributionalEvidence {
-            coverage: rule.coverage,
-            baseline_trials,
-            min_baseline_trials: minimum_baseline_trials(rule.coverage),
-            bound,
-            values: values.iter().map(exact).collect(),
-            rate,
-        })
-    };
-    if let [is_beyond] = *are_beyond {
-        return Some(Decision {
-            verdict: match is_beyond {
-                None => Verdict::Inconclusive,
-                Some(true) => Verdict::Fail,
-                Some(false) => Verdict::Pass,
-            },
-            outcomes,
-            evidence: evidence(None),
-        });
+impl Describe for DistributionalEvidence {
+    fn describe(&self, check: &CheckResult, _: &Report) -> Words {
+        let value = |number| metric_words::value(&check.name, number);
+        let side = if check.direction == Some(Direction::Lower) {
+            "at least"
+        } else {
+            "at most"
+        };
+        let bound = format!("{side} {}", value(Some(self.bound)));
+        let Some(rate) = &self.rate else {
+            let trials = counted(self.baseline_trials.into(), "trial");
+            let observed = self.values.first().copied().flatten();
+            return words(
+                check,
+                format!("{bound} (of {trials} in the baseline)"),
+                value(observed),
+            );
+        };
+        let allowed = format!(
+            "{bound} in at least {} of trials (baseline of {})",
+            percent(self.coverage),
+            self.baseline_trials
+        );
+        words(check, allowed, rate.seen("beyond"))
     }
-
-    let count_of = |wanted| {
-        count(
-            are_beyond
-                .iter()
-                .filter(|is_beyond| **is_beyond == Some(wanted))
-                .count(),
-        )
-    };
-    let (beyond, within, trials) = (count_of(true), count_of(false), count(values.len()));
-    let (mut verdict, interval) = verdict(rule, method, beyond, trials, baseline_trials);
-    if verdict != Verdict::Fail && beyond + within < trials {
-        verdict = Verdict::Inconclusive;
-    }
-    Some(Decision {
-        verdict,
-        outcomes,
-        evidence: evidence(Some(StatisticalEvidence {
-            successes: beyond,
-            failures: within,
-            allowed: super::statistical::allowed(target(rule)),
-            confidence: rule.confidence,
-            confidence_bounds: ConfidenceBounds {
-                lower: interval.lower,
-                upper: interval.upper,
-            },
-        })),
-    })
 }

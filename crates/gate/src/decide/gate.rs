@@ -1,16 +1,13 @@
 //! A policy and a baseline that go together, and what they decide about trials.
 
-use std::collections::BTreeMap;
+use tracer_insight::profile::{Metric, MetricUnit};
 
-use super::outcome::{TrialOutcome, count, count_of, is_excused, values};
-use super::outcomes::Outcomes;
+use super::invariant;
+use super::outcomes::{Outcomes, counts_at_all, judged_run};
 use super::plan::{Planned, plan};
-use super::rows::CheckRows;
-use super::{distributional, measured, statistical};
+use super::rule::{JudgedTrials, count};
 use crate::policy::{Policy, PolicyError, Rule};
-use crate::statistics::IntervalMethod;
-use crate::{Baseline, Judgement, StopReason, Trial, Verdict};
-use tracer_insight::profile::Bounds;
+use crate::{Baseline, CheckKind, CheckMode, CheckResult, Judgement, StopReason, Trial, Verdict};
 
 /// A policy and a baseline, checked against each other before the first trial is paid for (gate, section 1).
 ///
@@ -106,24 +103,29 @@ impl<'a> Gate<'a> {
         if !self.policy.fail_fast || trials.is_empty() {
             return None;
         }
-        if trials
-            .iter()
-            .any(|trial| !trial.is_sound() && !is_excused(self.policy, trial))
-        {
+        let is_failed = |trial: &Trial| counts_at_all(self.policy, trial) == Some(false);
+        if trials.iter().any(is_failed) {
             return Some(StopReason::AgentProcessFailure);
         }
         let outcomes = self.outcomes(trials);
-        let violated = |planned: &Planned<'_>| {
-            planned.is_gating() && outcomes.of(planned).contains(&TrialOutcome::Broken)
+        let left = self.policy.trials.saturating_sub(count(trials.len()));
+        let gating = || self.checks.iter().filter(|planned| planned.is_gating());
+        // A violated invariant stops a gate whatever is left.
+        let is_violated = |planned: &Planned<'_>| {
+            planned.check.rule.kind() == CheckKind::Invariant
+                && self.must_fail(planned, trials, &outcomes, left)
         };
-        let is_invariant = |planned: &&Planned<'_>| matches!(planned.check.rule, Rule::Invariant(_));
-        if self.checks.iter().filter(is_invariant).any(violated) {
+        if gating().any(is_violated) {
             return Some(StopReason::InvariantViolation);
         }
-        let left = self.policy.trials.saturating_sub(count(trials.len()));
-        let mut gating = self.checks.iter().filter(|planned| planned.is_gating());
-        let decided = gating.any(|planned| must_fail(planned, self.policy.decision, trials, &outcomes, left));
-        (left > 0 && decided).then_some(StopReason::VerdictDecided)
+        // FAIL is the only verdict that can be known early: any trial that is left could crash.
+        let is_decided = left > 0 && gating().any(|planned| self.must_fail(planned, trials, &outcomes, left));
+        is_decided.then_some(StopReason::VerdictDecided)
+    }
+
+    fn must_fail(&self, planned: &Planned<'_>, trials: &[Trial], outcomes: &Outcomes, left: u32) -> bool {
+        let rule = planned.check.rule.judge();
+        rule.must_fail(&self.judged(planned, trials, outcomes), left)
     }
 
     /// Decides about these trials.
@@ -143,14 +145,12 @@ impl<'a> Gate<'a> {
     #[must_use]
     pub fn judge(&self, trials: &[Trial]) -> Judgement {
         let outcomes = self.outcomes(trials);
-        let rows = CheckRows {
-            policy: self.policy,
-            baseline: self.baseline,
-            trials,
-            outcomes: &outcomes,
-        };
-        let mut checks = vec![rows.agent_process()];
-        checks.extend(self.checks.iter().filter_map(|planned| rows.of(planned)));
+        let mut checks = vec![self.agent_process(trials)];
+        checks.extend(
+            self.checks
+                .iter()
+                .filter_map(|planned| self.row(planned, trials, &outcomes)),
+        );
 
         let is_short = count(trials.len()) < self.policy.trials;
         let stopped = self.stop_reason(trials).filter(|_| is_short);
@@ -162,7 +162,7 @@ impl<'a> Gate<'a> {
         Judgement {
             verdict,
             checks,
-            invariants: outcomes.by_trial.into_iter().map(known).collect(),
+            invariants: outcomes.by_trial,
             trials_planned: self.policy.trials,
             stop_reason: stopped.or(interrupted.then_some(StopReason::Interrupted)),
         }
@@ -171,52 +171,81 @@ impl<'a> Gate<'a> {
     fn outcomes(&self, trials: &[Trial]) -> Outcomes {
         Outcomes::new(self.policy, self.baseline, &self.checks, trials)
     }
-}
 
-/// The outcomes of one trial as a judgement has them.
-fn known(outcomes: BTreeMap<String, TrialOutcome>) -> BTreeMap<String, Option<bool>> {
-    outcomes
-        .into_iter()
-        .map(|(name, outcome)| (name, outcome.known()))
-        .collect()
-}
-
-/// Checks if a gating check fails whatever the `left` trials show.
-///
-/// FAIL is the only verdict that can be known early: any trial that is left could crash.
-fn must_fail(
-    planned: &Planned<'_>,
-    method: IntervalMethod,
-    trials: &[Trial],
-    outcomes: &Outcomes,
-    left: u32,
-) -> bool {
-    let all = count(trials.len()).saturating_add(left);
-    // Those of which nothing is known yet are among them.
-    let possible = || -> Vec<Bounds> {
-        let metric = planned.metric.as_ref();
-        let values = metric.map(|metric| values(trials, metric)).unwrap_or_default();
-        let known = values.into_iter().map(|value| value.unwrap_or(Bounds::ANYTHING));
-        known.chain((0..left).map(|_| Bounds::ANYTHING)).collect()
-    };
-    match &planned.check.rule {
-        // A violated invariant stops a gate by itself.
-        Rule::Invariant(_) => false,
-        Rule::Measured(rule) => {
-            let allowed = measured::allowed(rule, planned.sample.as_deref());
-            measured::must_fail(rule, allowed, &possible())
+    /// The trials as the rule of a check sees them.
+    fn judged<'b>(
+        &self,
+        planned: &'b Planned<'_>,
+        trials: &[Trial],
+        outcomes: &Outcomes,
+    ) -> JudgedTrials<'b> {
+        let values = |metric: &Metric| {
+            let value = |trial: &Trial| judged_run(trial).and_then(|_| trial.bounds(metric));
+            trials.iter().map(value).collect()
+        };
+        let mut judged = JudgedTrials {
+            numbers: trials.iter().map(|trial| trial.number).collect(),
+            method: self.policy.decision,
+            values: planned.metric.as_ref().map(values).unwrap_or_default(),
+            sample: planned.sample.as_deref(),
+            outcomes: outcomes.successes.clone(),
+            tools: Vec::new(),
+            is_rate_free: !self.policy.judged_by_rate.is_empty(),
+        };
+        if let Rule::Invariant(rule) = &planned.check.rule {
+            judged.outcomes = outcomes.of(planned.name());
+            judged.tools = trials
+                .iter()
+                .filter_map(|trial| rule.tools_against_trial(trial, self.baseline))
+                .collect();
         }
-        Rule::Distributional(rule) => planned
-            .sample
-            .as_deref()
-            .is_some_and(|sample| distributional::must_fail(rule, method, sample, &possible(), all)),
-        Rule::Statistical(rule) => {
-            let successes = count_of(&outcomes.successes, TrialOutcome::Kept);
-            let open = left + count_of(&outcomes.successes, TrialOutcome::Unknown);
-            // A trial that does not succeed fails the gate by itself, unless what it violates is left to the rate.
-            let least_more = if outcomes.is_rate_free { 0 } else { open };
-            let successes = successes + least_more..=successes + open;
-            statistical::verdict_between(rule, method, successes, all) == Verdict::Fail
+        judged
+    }
+
+    /// The row of one check; `None` when it lacks the sample that it needs.
+    fn row(&self, planned: &Planned<'_>, trials: &[Trial], outcomes: &Outcomes) -> Option<CheckResult> {
+        let rule = &planned.check.rule;
+        let judged = self.judged(planned, trials, outcomes);
+        let mut decision = rule.judge().decide(&judged)?;
+        // The known part of a cost may be too much already; it never shows that the cost is low enough.
+        let is_cost = planned
+            .metric
+            .as_ref()
+            .is_some_and(|metric| metric.unit() == MetricUnit::Dollars);
+        let is_unpriced = |trial: &Trial| judged_run(trial).is_some_and(|run| run.cost.unpriced > 0);
+        if decision.verdict == Verdict::Pass && is_cost && trials.iter().any(is_unpriced) {
+            decision.verdict = Verdict::Inconclusive;
+        }
+        Some(CheckResult {
+            name: planned.name().to_owned(),
+            kind: rule.kind(),
+            direction: rule.direction(),
+            mode: planned.mode,
+            verdict: planned.is_gating().then_some(decision.verdict),
+            outcomes: decision.outcomes,
+            evidence: decision.evidence,
+            unknown_trials: decision.unknown,
+        })
+    }
+
+    /// The row that every gate has: each trial counts.
+    fn agent_process(&self, trials: &[Trial]) -> CheckResult {
+        let outcomes = trials.iter().map(|trial| counts_at_all(self.policy, trial));
+        let judged = JudgedTrials {
+            outcomes: outcomes.collect(),
+            ..JudgedTrials::default()
+        };
+        let description = "the process ends well and leaves exactly one completed trace";
+        let decision = invariant::decision(&judged, description.to_owned());
+        CheckResult {
+            name: "agent_process".to_owned(),
+            kind: CheckKind::Invariant,
+            direction: None,
+            mode: CheckMode::Gating,
+            verdict: Some(decision.verdict),
+            outcomes: decision.outcomes,
+            evidence: decision.evidence,
+            unknown_trials: Vec::new(),
         }
     }
 }

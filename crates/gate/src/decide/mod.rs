@@ -1,14 +1,15 @@
 //! From trials to a verdict: one row for each check, and one verdict over them (gate-contract, sections 7
 //! and 8; gate, section 1).
+//!
+//! Each kind of rule is one file, an implementation of `Judge`: plan, decision, early failure; and its evidence in words.
 
 mod distributional;
 mod gate;
 mod invariant;
 mod measured;
-mod outcome;
 mod outcomes;
 mod plan;
-mod rows;
+mod rule;
 mod statistical;
 
 #[cfg(test)]

@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::invariant;
-use super::outcome::{TrialOutcome, is_excused, judged_run};
+use tracer_insight::profile::RunProfile;
+
 use super::plan::Planned;
-use crate::policy::{Invariant, Policy, Rule};
+use crate::policy::{Invariant, OnReplayMiss, Policy, Rule};
 use crate::{Baseline, Trial};
 
-/// The outcomes of the invariants, trial by trial.
+/// The outcomes of the invariants; `None` where a trial does not hold enough evidence.
 pub(super) struct Outcomes {
     /// For each trial, each invariant's outcome by the name of its check.
-    pub(super) by_trial: Vec<BTreeMap<String, TrialOutcome>>,
+    pub(super) by_trial: Vec<BTreeMap<String, Option<bool>>>,
     /// For each trial, whether it counts and keeps every invariant that is not ignored.
-    pub(super) successes: Vec<TrialOutcome>,
-    /// A trial can fail without failing the gate.
-    pub(super) is_rate_free: bool,
+    pub(super) successes: Vec<Option<bool>>,
 }
 
 impl Outcomes {
@@ -25,57 +23,74 @@ impl Outcomes {
         checks: &[Planned<'_>],
         trials: &[Trial],
     ) -> Self {
-        let outcomes = |trial: &Trial| {
-            let run = judged_run(trial);
-            let outcome = |planned: &Planned<'_>| match &planned.check.rule {
-                // How it would have ended is not known.
-                Rule::Invariant(Invariant::StopConditionReached(_)) if is_excused(policy, trial) => {
-                    Some(TrialOutcome::Unknown)
+        let of_trial = |trial: &Trial| {
+            let outcomes = checks.iter().filter_map(|planned| match &planned.check.rule {
+                Rule::Invariant(rule) => {
+                    Some((planned.name().to_owned(), outcome(rule, policy, baseline, trial)))
                 }
-                Rule::Invariant(_) if run.is_none() && is_excused(policy, trial) => {
-                    Some(TrialOutcome::Unknown)
-                }
-                // A trial without a run that can be judged keeps nothing.
-                Rule::Invariant(rule) => Some(run.map_or(TrialOutcome::Broken, |run| {
-                    invariant::outcome(rule, run, baseline)
-                })),
                 _ => None,
-            };
-            let named = |planned| Some((Planned::name(planned).to_owned(), outcome(planned)?));
-            checks.iter().filter_map(named).collect()
+            });
+            outcomes.collect()
         };
-        let by_trial: Vec<BTreeMap<String, TrialOutcome>> = trials.iter().map(outcomes).collect();
+        let by_trial: Vec<BTreeMap<String, Option<bool>>> = trials.iter().map(of_trial).collect();
         let counts = |name: &str| policy.check(name).is_some_and(|check| !check.ignored);
         let successes = trials.iter().zip(&by_trial).map(|(trial, outcomes)| {
-            let mut counting = outcomes
-                .iter()
-                .filter(|(name, _)| counts(name))
-                .map(|(_, outcome)| *outcome);
-            let start = match (trial.is_sound(), is_excused(policy, trial)) {
-                (true, _) => TrialOutcome::Kept,
-                (false, true) => TrialOutcome::Unknown,
-                (false, false) => return TrialOutcome::Broken,
-            };
+            let counting = outcomes.iter().filter(|(name, _)| counts(name));
             counting
-                .try_fold(start, |all, outcome| match outcome {
-                    TrialOutcome::Kept => Ok(all),
-                    TrialOutcome::Unknown => Ok(TrialOutcome::Unknown),
-                    TrialOutcome::Broken => Err(TrialOutcome::Broken),
-                })
-                .unwrap_or_else(|broken| broken)
+                .map(|(_, outcome)| *outcome)
+                .chain([counts_at_all(policy, trial)])
+                .reduce(both)
+                .flatten()
         });
         Self {
             successes: successes.collect(),
-            is_rate_free: !policy.judged_by_rate.is_empty(),
             by_trial,
         }
     }
 
     /// The outcomes of one invariant, one for each trial; an outcome that is missing is a violation.
-    pub(super) fn of(&self, planned: &Planned<'_>) -> Vec<TrialOutcome> {
-        let outcome = |trial: &BTreeMap<String, TrialOutcome>| {
-            trial.get(planned.name()).copied().unwrap_or(TrialOutcome::Broken)
-        };
+    pub(super) fn of(&self, name: &str) -> Vec<Option<bool>> {
+        let outcome =
+            |trial: &BTreeMap<String, Option<bool>>| trial.get(name).copied().unwrap_or(Some(false));
         self.by_trial.iter().map(outcome).collect()
     }
+}
+
+fn outcome(rule: &Invariant, policy: &Policy, baseline: Option<&Baseline>, trial: &Trial) -> Option<bool> {
+    let is_excused = is_excused(policy, trial);
+    match judged_run(trial) {
+        // How it would have ended is not known.
+        _ if is_excused && matches!(rule, Invariant::StopConditionReached(_)) => None,
+        None if is_excused => None,
+        // A trial without a run that can be judged keeps nothing.
+        None => Some(false),
+        Some(run) => rule.outcome(run, baseline),
+    }
+}
+
+/// Checks if a trial counts; `None` where it was cut short.
+pub(super) fn counts_at_all(policy: &Policy, trial: &Trial) -> Option<bool> {
+    (!is_excused(policy, trial)).then(|| trial.is_sound())
+}
+
+/// Both outcomes together: a violation outweighs what is not known.
+fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    match (one, other) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), other) => other,
+        (None, _) => None,
+    }
+}
+
+/// Checks if a truncated trial counts for its violations only.
+pub(super) fn is_excused(policy: &Policy, trial: &Trial) -> bool {
+    trial.is_cut_short() && policy.on_replay_miss == OnReplayMiss::Inconclusive
+}
+
+/// The run of a trial, if it can be judged: one without an end cannot be judged.
+pub(super) fn judged_run(trial: &Trial) -> Option<&RunProfile> {
+    trial
+        .metrics
+        .as_ref()
+        .filter(|metrics| metrics.status.is_completed())
 }

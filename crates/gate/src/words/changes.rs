@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::phrase::Phrase;
 use crate::statistics::{Aggregate, aggregate};
-use crate::words::phrase::Phrase;
 use crate::{Baseline, BaselineChanges, Report, ReportedTrial, Verdict};
 use tracer_insight::comparison::words as comparison;
 use tracer_insight::metric_words;

@@ -2,7 +2,6 @@
 
 pub mod changes;
 pub mod checks;
-pub mod phrase;
 pub mod trials;
 pub mod verdict;
 

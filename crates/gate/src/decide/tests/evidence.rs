@@ -1,6 +1,6 @@
 //! A verdict is never better than its evidence (gate, section 1).
 
-use super::{baseline_of_steps, calling, crashed, exactly, of_steps, policy, run, trial, trials, with_keys};
+use super::{baseline_of_steps, calling, crashed, of_steps, policy, run, trial, trials, verdict, with_keys};
 use crate::policy::{Aggregate, Distributional, Measured, OnInconclusive, Overrides, Policy};
 use crate::statistics::{IntervalMethod, chance_of_exceeding};
 use crate::{Baseline, CheckResult, Direction, Evidence, Gate, Judgement, Trial, Verdict};
@@ -8,8 +8,6 @@ use tracer_sdk::format::{RecordedStatus, Usd};
 
 use serde_json::{Value, json};
 use tracer_insight::testing::{metrics, run_of, run_with};
-
-use super::super::{distributional, measured};
 
 const TOKENS: &str = "cost_tokens: {kind: measured, direction: upper, limit: 200}";
 
@@ -171,8 +169,7 @@ fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
                 aggregate: Aggregate::Median,
             };
             let on_the_bound = f64::from(baseline + baseline * percent / 100);
-            let decide =
-                |value: f64| measured::decide(&rule, &exactly([value]), Some(&[f64::from(baseline)])).0;
+            let decide = |value: f64| verdict(&rule, IntervalMethod::Wilson, [value], &[f64::from(baseline)]);
             assert_eq!(decide(on_the_bound), Verdict::Pass, "{baseline} and {percent} %");
             assert_eq!(
                 decide(on_the_bound + 1.0),
@@ -196,11 +193,7 @@ fn the_exact_rule_takes_into_account_that_the_baselines_bound_is_a_draw() {
         let fails = |beyond: &u32| {
             let sample: Vec<f64> = (1..=19).map(f64::from).collect();
             let value = |trial| if trial < *beyond { 99.0 } else { 1.0 };
-            let values = exactly((0..trials).map(value));
-            distributional::decide(&rule, method, &values, &sample)
-                .unwrap()
-                .verdict
-                == Verdict::Fail
+            verdict(&rule, method, (0..trials).map(value), &sample) == Verdict::Fail
         };
         (1..=trials)
             .find(fails)

@@ -10,8 +10,10 @@ mod promises;
 mod stopping;
 mod vectors;
 
+use super::rule::{Judge, JudgedTrials};
 use crate::policy::{Overrides, Policy};
-use crate::{Baseline, FailureReason, ProcessExit, Trial, TrialFailure};
+use crate::statistics::IntervalMethod;
+use crate::{Baseline, FailureReason, ProcessExit, Trial, TrialFailure, Verdict};
 use tracer_insight::profile::{Bounds, RunProfile};
 use tracer_insight::testing::recorded;
 
@@ -61,6 +63,22 @@ fn exactly(values: impl IntoIterator<Item = f64>) -> Vec<Option<Bounds>> {
         .into_iter()
         .map(|value| Some(Bounds::exactly(value)))
         .collect()
+}
+
+/// The verdict of a rule on these values of the trials and of the baseline.
+fn verdict(
+    rule: &impl Judge,
+    method: IntervalMethod,
+    values: impl IntoIterator<Item = f64>,
+    sample: &[f64],
+) -> Verdict {
+    let judged = JudgedTrials {
+        method,
+        values: exactly(values),
+        sample: Some(sample),
+        ..JudgedTrials::default()
+    };
+    rule.decide(&judged).unwrap().verdict
 }
 
 /// A policy with this many trials and these metrics.

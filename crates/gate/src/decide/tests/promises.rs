@@ -4,15 +4,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::decide::{distributional, measured};
+use crate::decide::measured;
 use crate::policy::{Aggregate, Distributional, Measured, Tolerance};
 use crate::statistics::{
     IntervalMethod, RateTarget, chance_of_exceeding, min_sample_size, minimum_trials, noise,
     operating_characteristic,
 };
 use crate::{Direction, Verdict};
-
-use super::exactly;
 
 const CONFIDENCE: f64 = 0.95;
 const METHODS: [IntervalMethod; 2] = [IntervalMethod::Wilson, IntervalMethod::Exact];
@@ -132,10 +130,7 @@ fn of_an_unchanged_agent(method: IntervalMethod, trials: u32, baseline: u32) -> 
                 1.0
             }
         };
-        let values = exactly((0..trials).map(value));
-        distributional::decide(&rule, method, &values, &sample)
-            .unwrap()
-            .verdict
+        super::verdict(&rule, method, (0..trials).map(value), &sample)
     };
     let at_least = |beyond| chance_of_exceeding(beyond, trials, baseline);
     let first = |wanted: fn(Verdict) -> bool| (0..=trials).find(|beyond| wanted(verdict(*beyond)));

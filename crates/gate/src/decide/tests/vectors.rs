@@ -3,11 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{baseline_of_steps, exactly, policy, run};
-use crate::decide::outcome::TrialOutcome;
 use crate::decide::plan::plan;
-use crate::decide::{distributional, invariant, measured, statistical};
+use crate::decide::rule::{Judge as _, JudgedTrials};
 use crate::policy::{Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance, ToolGlobs};
-use crate::statistics::{IntervalMethod, RateTarget};
+use crate::statistics::RateTarget;
 use crate::{Baseline, CheckMode, Direction, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_insight::testing::metrics_of_vector;
@@ -94,11 +93,24 @@ fn measured_checks_decide_as_the_contract_has_it() {
                 _ => Aggregate::P90,
             },
         };
-        let values: Vec<_> = exactly(numbers(&input["values"]));
         let baseline = input["baseline"].as_array().map(|_| numbers(&input["baseline"]));
-        let (verdict, evidence) = measured::decide(&rule, &values, baseline.as_deref());
-        assert_eq!(vector.expected["verdict"], verdict.as_str(), "{}", vector.name);
-        assert_holds(&json!(evidence), &vector.expected["evidence"], &vector.name);
+        let decided = rule.decide(&JudgedTrials {
+            values: exactly(numbers(&input["values"])),
+            sample: baseline.as_deref(),
+            ..JudgedTrials::default()
+        });
+        let decided = decided.unwrap();
+        assert_eq!(
+            vector.expected["verdict"],
+            decided.verdict.as_str(),
+            "{}",
+            vector.name
+        );
+        assert_holds(
+            &json!(decided.evidence),
+            &vector.expected["evidence"],
+            &vector.name,
+        );
     }
 }
 
@@ -124,15 +136,20 @@ fn statistical_checks_decide_as_the_contract_has_it() {
             input["successes"].as_u64().unwrap(),
             input["trials"].as_u64().unwrap(),
         );
-        let outcomes: Vec<_> = (0..trials)
-            .map(|trial| TrialOutcome::of(trial < successes))
-            .collect();
-        let (verdict, evidence) = statistical::decide(&rule, IntervalMethod::Wilson, &outcomes);
+        let decided = rule.decide(&JudgedTrials {
+            outcomes: (0..trials).map(|trial| Some(trial < successes)).collect(),
+            ..JudgedTrials::default()
+        });
+        let decided = decided.unwrap();
         // What a check in the mode `report_only` would have decided is not reported: its row has no verdict.
         if let Some(expected) = vector.expected["verdict"].as_str() {
-            assert_eq!(verdict.as_str(), expected, "{}", vector.name);
+            assert_eq!(decided.verdict.as_str(), expected, "{}", vector.name);
         }
-        assert_holds(&json!(evidence), &vector.expected["evidence"], &vector.name);
+        assert_holds(
+            &json!(decided.evidence),
+            &vector.expected["evidence"],
+            &vector.name,
+        );
     }
 }
 
@@ -152,7 +169,12 @@ fn distributional_checks_decide_as_the_contract_has_it() {
         };
         let values: Vec<_> = exactly(numbers(&input["values"]));
         let sample = numbers(&input["baseline"]);
-        let decided = distributional::decide(&rule, IntervalMethod::Wilson, &values, &sample).unwrap();
+        let decided = rule.decide(&JudgedTrials {
+            values: values.clone(),
+            sample: Some(&sample),
+            ..JudgedTrials::default()
+        });
+        let decided = decided.unwrap();
         let expected = &vector.expected;
         if let Some(verdict) = expected["verdict"].as_str() {
             assert_eq!(decided.verdict.as_str(), verdict, "{}", vector.name);
@@ -231,16 +253,16 @@ fn invariants_hold_as_the_contract_has_it() {
                 // Difference: the contract counts loop warnings, which this gate does on request. Its own rule looks at
                 // what the calls asked (gate-2, section 1), of which one of these runs recorded nothing.
                 "no_loops" => {
-                    let own = invariant::outcome(&Invariant::NoLoops { shape: false }, &run, None);
+                    let own = Invariant::NoLoops { shape: false }.outcome(&run, None);
                     let is_known = vector.name != "regressed";
                     let expected = expected.as_bool().filter(|_| is_known);
-                    assert_eq!(own.known(), expected, "{}", vector.name);
+                    assert_eq!(own, expected, "{}", vector.name);
                     Invariant::NoLoops { shape: true }
                 }
                 _ => Invariant::NoGuardrails,
             };
-            let found = invariant::outcome(&rule, &run, baseline.as_ref());
-            assert_eq!(expected.as_bool(), found.known(), "{}: {name}", vector.name);
+            let found = rule.outcome(&run, baseline.as_ref());
+            assert_eq!(expected.as_bool(), found, "{}: {name}", vector.name);
         }
     }
 }
@@ -248,8 +270,8 @@ fn invariants_hold_as_the_contract_has_it() {
 /// Difference: `require: false` means something for `stop_condition_reached` alone; for `no_loops` and `no_guardrails`
 /// the policy is refused (gate, section 1; gate-contract, section 15.2, F5).
 fn assert_require_false(vector: &Vector, run: &RunProfile) {
-    let found = invariant::outcome(&Invariant::StopConditionReached(false), run, None);
-    assert_eq!(vector.expected["stop_condition_reached"].as_bool(), found.known());
+    let found = Invariant::StopConditionReached(false).outcome(run, None);
+    assert_eq!(vector.expected["stop_condition_reached"].as_bool(), found);
 }
 
 #[test]
