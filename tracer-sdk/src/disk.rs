@@ -8,18 +8,18 @@ use std::path::Path;
 #[cfg(feature = "tracing")]
 use serde_json::{Map, Value};
 
+#[cfg(feature = "prices")]
+use crate::read::CallToPrice;
+use crate::read::{RunDirectory, RunReader, RunStore, Strictness};
+use crate::write::losses::LostParent;
 #[cfg(feature = "tracing")]
-use crate::format::EventType;
-use crate::format::{
+use tracer_format::EventType;
+#[cfg(feature = "tracing")]
+use tracer_format::project::child_type;
+use tracer_format::{
     Counts, Dropped, Problem, ProblemCode, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, StoredTime,
     Timestamp, TraceId, names,
 };
-#[cfg(feature = "prices")]
-use crate::read::CallToPrice;
-#[cfg(feature = "tracing")]
-use crate::read::child_type;
-use crate::read::{RunDirectory, RunReader, RunStore, Strictness};
-use crate::write::losses::LostParent;
 
 /// The name of what stands in for a span whose process died before it ended.
 const INTERRUPTED: &str = "interrupted child process";

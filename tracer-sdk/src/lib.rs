@@ -2,14 +2,10 @@
 
 mod disk;
 mod emit;
-pub mod format;
 pub mod guardrails;
 #[cfg(feature = "import")]
 pub mod import;
 mod input;
-// For `tracer-insight`, which judges loops by the same comparison; no promise to anybody else.
-#[doc(hidden)]
-pub mod loops;
 #[doc(hidden)]
 pub mod macro_support;
 pub mod maintenance;
@@ -24,9 +20,19 @@ mod redact;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-#[cfg(test)]
-mod vectors;
 mod write;
+
+/// What a run is on disk, in types: spans, metadata, projected records, names, IDs, times, versions, problems.
+pub mod format {
+    pub use tracer_format::{
+        Counts, Dropped, ErrorPayload, EventType, ForkOrigin, GateTrial, InvalidId, InvalidTag, InvalidTime,
+        InvalidUsd, LIVE_FILE, LOCK_FILE, MAX_TAG_KEY_BYTES, MAX_TAG_VALUE_BYTES, MAX_TAGS, META_FILE,
+        OtherMarks, Outcome, Payload, Problem, ProblemCode, RUNS_FOLDER, Record, RecordedStatus, RunMeta,
+        SPANS_FILE, SPEC_VERSION, ServiceCall, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode,
+        StoredTime, Support, TAGS_VARIABLE, Tags, Timestamp, TraceId, Usage, UsageGap, Usd, error_type,
+        may_hold_content, names, support,
+    };
+}
 
 /// Secrets in texts and values, replaced by the rules that recording follows (decisions, section 6).
 ///
@@ -52,10 +58,12 @@ pub use emit::{
     agent, check, embedding, llm_call, record_error, retrieval, span, state, tool_call, traced_run,
     unattached_records,
 };
-pub use format::Usage;
 pub use guardrails::{Guardrail, GuardrailExceeded, Guardrails};
-pub use read::spans_to_events;
 pub use settings::Config;
+// For the libraries of the command, which judge loops by the same comparison; no promise to anybody else.
+pub use tracer_format::{Usage, spans_to_events};
+#[doc(hidden)]
+pub use tracer_format::{loops, words};
 #[cfg(feature = "macros")]
 pub use tracer_macros::trace;
 

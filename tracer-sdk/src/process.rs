@@ -10,8 +10,6 @@
     reason = "this is where the locks of the standard library are made safe"
 )]
 
-use std::fmt;
-use std::ops::Deref;
 use std::sync::{MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -293,36 +291,6 @@ fn read_clock(clock: rustix::time::ClockId) -> Duration {
     Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), nanoseconds)
 }
 
-/// A constant that takes work to make. Threads that need it first together both make it, so that none waits.
-pub(crate) struct Computed<T> {
-    value: OnceBox<T>,
-    make: fn() -> T,
-}
-
-impl<T> Computed<T> {
-    pub(crate) const fn new(make: fn() -> T) -> Self {
-        Self {
-            value: OnceBox::new(),
-            make,
-        }
-    }
-}
-
-impl<T> Deref for Computed<T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        self.value.get_or_init(|| Box::new((self.make)()))
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Computed<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value.get().fmt(formatter)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -367,12 +335,9 @@ mod tests {
     }
 
     #[test]
-    fn the_value_of_a_process_is_made_once_and_the_computed_too() {
+    fn the_value_of_a_process_is_made_once() {
         static VALUE: PerProcess<OwnLock<u32>> = PerProcess::new(|process| OwnLock::new(process, 1));
-        static COMPUTED: Computed<String> = Computed::new(|| "a".repeat(3));
         *VALUE.get().lock().unwrap() += 1;
         assert_eq!(*VALUE.get().lock().unwrap(), 2);
-        assert!(std::ptr::eq(&raw const *COMPUTED, &raw const *COMPUTED));
-        assert_eq!(COMPUTED.as_str(), "aaa");
     }
 }

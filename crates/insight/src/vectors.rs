@@ -11,7 +11,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-const TEXT: &str = include_str!("../../../tracer-sdk/tests/gate/gate-vectors.json");
+const TEXT: &str = include_str!("../../format/tests/gate/gate-vectors.json");
 
 /// All cases.
 #[derive(Deserialize)]

@@ -13,7 +13,7 @@ use crate::receive::process::Receiving;
 use crate::sandbox::Sandbox;
 use crate::view::client::Viewer;
 
-#[path = "../../../tracer-sdk/src/read/project/tests/programs.rs"]
+#[path = "../../../crates/format/src/project/tests/programs.rs"]
 mod programs;
 
 fn time(text: &str) -> StoredTime {

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::format::Timestamp;
+use tracer_format::Timestamp;
 
 /// Where a run gets its times from.
 #[derive(Debug)]

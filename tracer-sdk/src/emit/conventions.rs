@@ -2,10 +2,10 @@
 //! names that structure must not use.
 
 use super::error::ErrorInfo;
-use crate::format::EventType;
-use crate::format::names::{self, events, span_names};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime};
+use tracer_format::EventType;
+use tracer_format::names::{self, events, span_names};
 
 /// `tracer.status` of a call that went well and of one that did not.
 pub(crate) const STATUS_OK: &str = "ok";

@@ -4,10 +4,10 @@ use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::recording::RecordingGuard;
-use crate::format::MAX_LINE_BYTES;
-use crate::format::names::markers;
 use crate::redact::SEEN_PAST_THE_CUT;
 use crate::write::limited_text::LimitedText;
+use tracer_format::MAX_LINE_BYTES;
+use tracer_format::names::markers;
 
 /// What went wrong: the three things that the format keeps of an error (specification, `ERROR`).
 ///

@@ -16,10 +16,10 @@ use super::run_state::registry;
 use super::scope::Scope;
 use super::site::Site;
 use super::{Context, LlmSpan, Span, ToolSpan, TraceFutureExt};
-use crate::format::Usage;
 use crate::guardrails::Guardrails;
 use crate::settings::Config;
 use crate::{Guardrail, llm_call, record_error, span, state, tool_call, unattached_records};
+use tracer_format::Usage;
 
 /// How long a child may take that must not wait.
 const DEADLINE: Duration = Duration::from_secs(20);

@@ -1,7 +1,7 @@
 //! [`GivenTags`]: the tags of a run that is being described, and those that the environment gives every run.
 
 use super::warning::warn_once;
-use crate::format::{InvalidTag, TAGS_VARIABLE, Tags};
+use tracer_format::{InvalidTag, TAGS_VARIABLE, Tags};
 
 /// Tags given in code, kept until their run begins.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::format::{SpanId, TraceId};
+use tracer_format::{SpanId, TraceId};
 
 /// A random trace ID (UUID version 4). The randomness is the system's own: seeding a generator in the program does not
 /// repeat IDs.

@@ -19,16 +19,16 @@ use super::recording::RecordingGuard;
 use super::run_state::{CallRefusal, RecordOutcome, registry};
 use super::streamed::{self, StreamedAnswer, ToolCallChunk};
 use super::unattached;
-use crate::format::names::{self, Name, event_keys, events};
-use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, GuardrailExceeded};
-use crate::loops::{self, Asked, StepSignature, TrailKind};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
 use crate::write::open_entries::OpenEntry;
 use crate::write::run_files::EndedSpan;
+use tracer_format::loops::{self, Asked, StepSignature, TrailKind};
+use tracer_format::names::{self, Name, event_keys, events};
+use tracer_format::{EventType, SpanId, SpanKind, Timestamp, Usage};
 
 /// A span in progress; empty where nothing is recorded. Owns everything it needs, so it may move between threads.
 ///

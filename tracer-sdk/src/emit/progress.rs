@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::error::ErrorInfo;
-use crate::format::{EventType, SpanId, Timestamp};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, GuardrailExceeded, Monitor};
-use crate::loops::{Asked, LoopDetector, LoopWarning, StepSignature, WarnedPatterns};
 use crate::settings::Settings;
+use tracer_format::loops::{Asked, LoopDetector, LoopWarning, StepSignature, WarnedPatterns};
+use tracer_format::{EventType, SpanId, Timestamp};
 
 /// How many errors of its own a run keeps.
 const MAX_EXCEPTIONS: usize = 16;

@@ -17,10 +17,10 @@ use super::run_state::RunStats;
 use super::scope::{Scope, ScopeGuard};
 use super::site::Site;
 use super::traced::Traced;
-use crate::format::TraceId;
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::settings::Config;
 use crate::write::files::FileSystem;
+use tracer_format::TraceId;
 
 /// Starts a run on this thread and returns its guard: the run lasts until the guard is dropped.
 ///

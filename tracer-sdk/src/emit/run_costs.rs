@@ -2,10 +2,10 @@
 
 use super::warning;
 use crate::disk::LoggedCall;
-use crate::format::{SpanId, TraceId};
 use crate::guardrails::CallSpend;
 use crate::prices::{CallCost, Prices};
 use crate::process::{OwnLock, OwnProcess};
+use tracer_format::{SpanId, TraceId};
 
 /// How many spans that report a call again wait for the one that it counts at.
 const MAX_WAITING: usize = 256;

@@ -16,12 +16,12 @@ use super::recording::{self, RecordingGuard};
 use super::run_state::RunState;
 use super::site::Site;
 use super::start::{Started, start_run};
-use crate::format::names::{self, Name};
-use crate::format::{EventType, Tags, Usage};
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::process::OwnLock;
 use crate::settings::Config;
 use crate::write::files::{Disk, FileSystem};
+use tracer_format::names::{self, Name};
+use tracer_format::{EventType, Tags, Usage};
 
 /// An open run or span; clones are the same one. Outside of a run, or with recording off, it is inert.
 #[derive(Debug, Clone, Default)]

@@ -16,7 +16,6 @@ use super::site::Site;
 use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
 use crate::disk;
-use crate::format::{SpanId, Tags};
 #[cfg(feature = "prices")]
 use crate::prices::Prices;
 use crate::redact::Redactor;
@@ -26,6 +25,7 @@ use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings
 use crate::write::files::FileSystem;
 use crate::write::log::Batch;
 use crate::write::run_files::{RunConstants, RunFiles};
+use tracer_format::{SpanId, Tags};
 
 /// The environment variable whose name for the run wins over any name in code (specification, `RUN_START`).
 const RUN_NAME_VARIABLE: &str = "TRACER_RUN_NAME";

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::format::{InvalidId, SpanId, TraceId};
+use tracer_format::{InvalidId, SpanId, TraceId};
 
 /// The environment variable that names the run which a child process works for.
 pub(crate) const TRACE_PARENT_VARIABLE: &str = "TRACER_TRACEPARENT";

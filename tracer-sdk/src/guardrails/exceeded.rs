@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use crate::format::{Usd, error_type};
+use tracer_format::{Usd, error_type};
 
-crate::words! {
+tracer_format::words! {
     growing
     /// Which limit stopped a run.
     ///

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 #[cfg(feature = "prices")]
-use crate::format::Usd;
+use tracer_format::Usd;
 
 /// How many repetitions stop a run when `stop_on_loop` is on and nothing else is said.
 pub const DEFAULT_MIN_REPETITIONS: u64 = 3;

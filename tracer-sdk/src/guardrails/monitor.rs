@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::format::EventType;
+use tracer_format::EventType;
 #[cfg(feature = "prices")]
-use crate::format::Usd;
+use tracer_format::Usd;
 
 use super::{Amount, Guardrail, GuardrailExceeded, Guardrails, StopOnLoop};
 

@@ -1,9 +1,9 @@
 //! A span of another program as one line of the log: redacted, cut, and never longer than a line may be.
 
-use crate::format::{MAX_LINE_BYTES, SpanRecord, StoredTime, TraceId, names};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, ForeignLimits, ScalarValue, cut_to};
 use crate::write::line::{SpanHead, write_line};
+use tracer_format::{MAX_LINE_BYTES, SpanRecord, StoredTime, TraceId, names};
 
 /// More attributes than this of one span, or of one of its events, are not kept.
 const MAX_ATTRIBUTES: usize = 4096;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::format::Problem;
+use tracer_format::Problem;
 
 /// Why spans of another program could not be stored.
 ///

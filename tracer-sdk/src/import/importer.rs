@@ -8,13 +8,13 @@ use std::sync::Arc;
 use super::error::ImportError;
 use super::rules::{IMPORTED, ImportRules, UNFINISHED_ENDING};
 use super::writer::{RunPhase, RunWriter};
-use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, Timestamp, TraceId};
 use crate::read::{Liveness, probe_liveness};
 use crate::redact::Redactor;
 use crate::settings::Settings;
 use crate::write::draft::ForeignLimits;
 use crate::write::files::{Disk, FileSystem, OpenFile, OpenMode};
 use crate::write::meta_text::MetaText;
+use tracer_format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, Timestamp, TraceId};
 
 /// Where runs of other programs go, and by which rules.
 ///

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::ImportError;
-use crate::format::{RUNS_FOLDER, TraceId};
 use crate::redact::Redactor;
 use crate::write::draft::ForeignLimits;
 use crate::write::files::{FileSystem, OpenMode};
+use tracer_format::{RUNS_FOLDER, TraceId};
 
 /// The folder of what may become a run, beside the folder of the runs.
 const STAGING_FOLDER: &str = "staging";

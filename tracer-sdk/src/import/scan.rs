@@ -6,8 +6,8 @@ use std::path::Path;
 use super::error::ImportError;
 use serde_json::Value;
 
-use crate::format::{SPANS_FILE, SpanId, SpanRecord, StatusCode, StoredTime, Timestamp, names};
 use crate::read::{RunReader, Strictness};
+use tracer_format::{SPANS_FILE, SpanId, SpanRecord, StatusCode, StoredTime, Timestamp, names};
 
 /// What is remembered of a span in the log.
 #[derive(Debug, Clone, Copy)]

@@ -13,11 +13,6 @@ use super::encoder::{encode, run_name};
 use super::error::ImportError;
 use super::rules::{IMPORTED, ImportRules};
 use super::scan::{KnownSpan, KnownSpans, LogShape};
-use crate::format::fork_origin::FORK_KEY;
-use crate::format::{
-    Counts, ForkOrigin, LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, SPANS_FILE, SpanId, SpanRecord,
-    Timestamp, TraceId, is_default,
-};
 use crate::process::process_identity;
 use crate::read::{RunReader, Strictness, count_records, spans_to_events};
 use crate::write::draft::Draft;
@@ -27,6 +22,11 @@ use crate::write::live_file::{LiveFileWriter, LiveHeader};
 use crate::write::log::{Batch, SpanLog};
 use crate::write::meta_file::{MetaFile, replace_text, write_unread};
 use crate::write::meta_text::MetaText;
+use tracer_format::FORK_KEY;
+use tracer_format::{
+    Counts, ForkOrigin, LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, SPANS_FILE, SpanId, SpanRecord,
+    Timestamp, TraceId, is_default,
+};
 
 /// So long before the root may a span begin until the clocks are said to differ, in microseconds.
 const CLOCK_TOLERANCE_US: i64 = 1_000_000;
@@ -135,7 +135,7 @@ fn hash_span(span: &SpanRecord, hasher: &mut FingerprintHasher) {
     span.start_time.instant().hash(hasher);
     span.end_time
         .as_ref()
-        .map(crate::format::StoredTime::instant)
+        .map(tracer_format::StoredTime::instant)
         .hash(hasher);
     (span.status_code, &span.status_description).hash(hasher);
     span.attributes.hash(hasher);

@@ -31,13 +31,13 @@ pub trait Dollars {}
 )]
 pub trait Dollars {
     /// The amount.
-    fn usd(self) -> crate::format::Usd;
+    fn usd(self) -> tracer_format::Usd;
 }
 
 #[cfg(feature = "prices")]
 mod numbers {
     use super::Dollars;
-    use crate::format::Usd;
+    use tracer_format::Usd;
 
     impl Dollars for Usd {
         fn usd(self) -> Usd {
@@ -74,7 +74,7 @@ mod numbers {
 #[cfg(all(test, feature = "prices"))]
 mod tests {
     use super::*;
-    use crate::format::Usd;
+    use tracer_format::Usd;
 
     fn dollars(value: impl Dollars) -> Option<Usd> {
         max_cost_usd(Guardrails::new(), value).max_cost_usd

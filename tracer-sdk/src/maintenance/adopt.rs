@@ -6,12 +6,13 @@ use std::path::Path;
 
 use super::error::MaintenanceError;
 use super::remove::{hidden, remove_tree};
-use crate::format::gate_trial::GATE_KEY;
-use crate::format::{GateTrial, META_FILE, TraceId};
 use crate::input::read_input;
-use crate::read::{MAX_META_BYTES, RunDirectory, RunStore, open_run_file};
+use crate::read::{RunDirectory, RunStore, open_run_file};
 use crate::write::files::{Disk, FileSystem, OpenMode, write_all};
 use crate::write::meta_text::MetaText;
+use tracer_format::GATE_KEY;
+use tracer_format::parse::MAX_META_BYTES;
+use tracer_format::{GateTrial, META_FILE, TraceId};
 
 /// Copies a run into a store, with the mark of the trial in its `meta.json`, and gives its place. The run need not be
 /// complete: what a process left that died is evidence too.

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::format::names::{self, Name, events};
-use crate::format::{
+use crate::read::{StartedSpan, count_records, spans_to_events};
+use tracer_format::names::{self, Name, events};
+use tracer_format::{
     Counts, EventType, RecordedStatus, RunMeta, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode,
     StoredTime, Tags, Timestamp, TraceId,
 };
-use crate::read::{StartedSpan, count_records, spans_to_events};
 
 /// The `error_type` of what the death of its process ended.
 pub const INTERRUPTED: &str = "Interrupted";

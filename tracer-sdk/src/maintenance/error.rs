@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::format::Problem;
+use tracer_format::Problem;
 
 /// Why a run was not changed, or not to the end.
 ///

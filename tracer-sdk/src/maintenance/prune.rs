@@ -5,8 +5,8 @@ use std::fmt;
 
 use super::error::MaintenanceError;
 use super::remove::{directory_bytes, remove_leftovers, remove_run};
-use crate::format::Timestamp;
 use crate::read::{Liveness, RunDirectory, RunStatus, RunStore, RunSummary};
+use tracer_format::Timestamp;
 
 /// The runs to remove. At least one rule must be set for any run to be removed.
 ///

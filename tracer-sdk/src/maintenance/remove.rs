@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::MaintenanceError;
-use crate::format::{LIVE_FILE, META_FILE, SPANS_FILE, TraceId};
 use crate::read::RunDirectory;
 use crate::write::files::{Disk, FileSystem};
+use tracer_format::{LIVE_FILE, META_FILE, SPANS_FILE, TraceId};
 
 /// How the name of a directory ends that is being removed. It begins with a dot and is no trace ID, so that no reader
 /// takes it for a run.

@@ -3,14 +3,15 @@
 use std::io;
 
 use super::error::MaintenanceError;
-use crate::format::META_FILE;
 use crate::input::read_input;
-use crate::read::{Liveness, MAX_META_BYTES, RunDirectory};
+use crate::read::{Liveness, RunDirectory};
 use crate::redact::Redactor;
 use crate::settings::Settings;
 use crate::write::files::{Disk, FileSystem};
 use crate::write::meta_file::replace_text;
 use crate::write::meta_text::MetaText;
+use tracer_format::META_FILE;
+use tracer_format::parse::MAX_META_BYTES;
 
 /// Renames a run and gives the name as it was written: a run name goes through redaction, whoever gives it.
 ///

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::completion::{Completion, LogSummary, complete};
 use super::error::MaintenanceError;
-use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
 use crate::input::read_input;
-use crate::read::{self, Liveness, MAX_META_BYTES, RunReader, Strictness, open_run_file, probe_liveness};
+use crate::read::{self, Liveness, RunReader, Strictness, open_run_file, probe_liveness};
 use crate::write::files::{Disk, FileSystem, OpenFile, OpenMode, write_all};
 use crate::write::meta_file::replace_text;
 use crate::write::meta_text::MetaText;
+use tracer_format::parse::MAX_META_BYTES;
+use tracer_format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
 
 /// Where the log is kept as it was found.
 const BROKEN_FILE: &str = "spans.jsonl.broken";

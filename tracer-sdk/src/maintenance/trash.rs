@@ -11,10 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::error::MaintenanceError;
 use super::remove::{remove_run, remove_tree};
-use crate::format::TraceId;
 use crate::process::Mutex;
 use crate::read::{Liveness, RunDirectory, RunStore};
 use crate::write::files::{Disk, FileSystem, OpenFile, OpenMode};
+use tracer_format::TraceId;
 
 /// The folder, beside that of the runs.
 const FOLDER: &str = "trash";

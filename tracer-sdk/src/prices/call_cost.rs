@@ -2,7 +2,7 @@
 
 use super::NoPrice;
 use super::rates::Charge;
-use crate::format::Usd;
+use tracer_format::Usd;
 
 /// What a model call costs, as far as that is known.
 ///

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::rates::{CallCount, CallTokens, Charge, TokenKinds};
 use super::refused::{asked_model, is_refused};
 use super::{CallCost, CostSum, NoPrice, Price, Prices};
-use crate::format::{Record, StoredTime, Timestamp, Usage, Usd, is_default};
+use tracer_format::{Record, StoredTime, Timestamp, Usage, Usd, is_default};
 
 /// Above how many tokens of a prompt some price of the release's table is another. A test compares.
 const PROMPT_LENGTHS: [u64; 9] = [
@@ -377,7 +377,7 @@ mod tests {
 
     use super::super::table::PriceTable;
     use super::*;
-    use crate::format::UsageGap;
+    use tracer_format::UsageGap;
 
     /// Whoever changes these changes what caches of groups mean: the version of the facts' database must grow.
     #[test]
@@ -482,9 +482,10 @@ mod tests {
                             reasoning.map(|reasoning| reasoning / 100),
                         ]);
                         parts[6..].copy_from_slice(&others);
-                        Usage {
-                            gap,
-                            ..Usage::from_parts(parts)
+                        {
+                            let mut usage = Usage::from_parts(parts);
+                            usage.gap = gap;
+                            usage
                         }
                     },
                 }

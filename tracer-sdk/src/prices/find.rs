@@ -8,7 +8,7 @@ use super::rates::{CallTokens, Charge, TokenKinds};
 use super::refused::{asked_model, is_refused};
 use super::table::{Model, PriceTable, PricedProvider, Release};
 use super::{CallCost, Day, NoPrice, Rates};
-use crate::format::{Record, StoredTime, Timestamp, Usage, Usd};
+use tracer_format::{Record, StoredTime, Timestamp, Usage, Usd};
 
 /// A name that is longer is no name of the table's.
 const MAX_NAME_BYTES: usize = 256;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use chrono::{Datelike, NaiveDate};
 
-use crate::format::Timestamp;
+use tracer_format::Timestamp;
 
 const SECONDS_A_DAY: i64 = 86_400;
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::NoPrice;
-use crate::format::{Usage, UsageGap, Usd, is_default};
+use tracer_format::{Usage, UsageGap, Usd, is_default};
 
 /// How many tokens a price is for.
 const MILLION: u128 = 1_000_000;
@@ -729,9 +729,10 @@ mod tests {
             ("3.23", true),
             "0.6 + 1 + 0.1 + 0.5 + 1 + 0.03: all that was cached may be sound"
         );
-        let known = Usage {
-            cache_read_audio_tokens: Some(100_000),
-            ..cached
+        let known = {
+            let mut usage = cached;
+            usage.cache_read_audio_tokens = Some(100_000);
+            usage
         };
         assert_eq!(
             cost(&rates, &known).unwrap(),
@@ -754,37 +755,43 @@ mod tests {
         total.total_tokens = Some(1_100_001);
         for usage in [
             total,
-            Usage {
-                gap: Some(UsageGap::Parts),
-                ..usage
+            {
+                let mut usage = usage;
+                usage.gap = Some(UsageGap::Parts);
+                usage
             },
-            Usage {
-                input_image_tokens: Some(1),
-                ..usage
+            {
+                let mut usage = usage;
+                usage.input_image_tokens = Some(1);
+                usage
             },
-            Usage {
-                output_audio_tokens: Some(1),
-                ..usage
+            {
+                let mut usage = usage;
+                usage.output_audio_tokens = Some(1);
+                usage
             },
-            Usage {
-                web_searches: Some(1),
-                ..usage
+            {
+                let mut usage = usage;
+                usage.web_searches = Some(1);
+                usage
             },
         ] {
             assert!(least(usage), "{usage:?}");
             assert_eq!(cost(&rates, &usage), Err(NoPrice::InPart));
         }
-        let image = Usage {
-            input_image_tokens: Some(1),
-            ..usage
+        let image = {
+            let mut usage = usage;
+            usage.input_image_tokens = Some(1);
+            usage
         };
         assert!(
             !rates.charge(&image, true).unwrap().is_least,
             "text and images cost the same"
         );
-        let flexible = Usage {
-            gap: Some(UsageGap::ServiceTier),
-            ..usage
+        let flexible = {
+            let mut usage = usage;
+            usage.gap = Some(UsageGap::ServiceTier);
+            usage
         };
         assert_eq!(rates.charge(&flexible, true), Err(NoPrice::ServiceTier));
     }
@@ -795,10 +802,11 @@ mod tests {
         assert_eq!(cost(&rates, &Usage::new(1, 0)).unwrap(), "0.000001");
         assert_eq!(cost(&rates, &Usage::new(1, 1)), Err(NoPrice::NoRate));
         assert_eq!(cost(&Rates::default(), &Usage::new(0, 0)), Err(NoPrice::NoRate));
-        let half = Usage {
-            prompt_tokens: Some(3),
-            total_tokens: Some(3),
-            ..Usage::default()
+        let half = {
+            let mut usage = Usage::default();
+            usage.prompt_tokens = Some(3);
+            usage.total_tokens = Some(3);
+            usage
         };
         assert_eq!(cost(&rates, &half), Err(NoPrice::NoUsage));
         assert_eq!(cost(&rates, &Usage::default()), Err(NoPrice::NoUsage));

@@ -1,7 +1,7 @@
 //! What has a price: what was asked of a model, but for calls that the provider refused, which are free.
 
-use crate::format::error_type;
-use crate::format::{Payload, Record, Usage};
+use tracer_format::error_type;
+use tracer_format::{Payload, Record, Usage};
 
 /// Whether the provider refused a model call, so that it cost nothing: its error says so, and it reports no tokens.
 pub(crate) fn is_refusal(error_type: Option<&str>, usage: &Usage) -> bool {

@@ -10,8 +10,8 @@ use super::Day;
 use super::clause::Clause;
 use super::period::Hours;
 use super::rates::{Rates, WrittenRates};
-use crate::format::Timestamp;
-use crate::process::Computed;
+use tracer_format::Computed;
+use tracer_format::Timestamp;
 
 static TABLE: Computed<PriceTable> = Computed::new(|| PriceTable::read(include_str!("table.jsonl")));
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::*;
-use crate::format::{Timestamp, Usage, Usd};
 use crate::settings::{SettingsFile, Sources, read_prices};
+use tracer_format::{Timestamp, Usage, Usd};
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::parse::parse_span;
 use super::*;
-use crate::format::{EventType, Payload, Record, RecordedStatus, Usage};
 use crate::read::tests::meta;
+use tracer_format::parse::parse_span;
+use tracer_format::{EventType, Payload, Record, RecordedStatus, Usage};
 
 /// One line of a log, out of small ranges, so that spans meet: their IDs, their parents and their times.
 #[derive(Debug, Clone)]

@@ -114,12 +114,13 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::format::SPANS_FILE;
-    use crate::read::log::{LinePlace, RecordHeader, ScanOptions, SpanVisitor, scan};
-    use crate::read::parse::{KeyAttributes, ParsedSpan};
+    use crate::read::log::{ScanOptions, SpanVisitor, scan};
     use crate::read::run::span_header;
     use crate::read::tests::{directory, meta, span};
     use crate::read::{LoadedRun, LogIndex, RunReader, Strictness, read_log_part, validate};
+    use tracer_format::SPANS_FILE;
+    use tracer_format::parse::{KeyAttributes, ParsedSpan};
+    use tracer_format::project::{LinePlace, RecordHeader};
 
     #[derive(Default)]
     struct Nothing;

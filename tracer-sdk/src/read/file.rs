@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use super::cancel;
-use crate::format::{Problem, ProblemCode};
 pub(super) use crate::input::OpenError;
 use crate::input::{self, LinkPolicy};
+use tracer_format::{Problem, ProblemCode};
 
 /// Opens a file of a run for reading.
 pub(super) fn open(path: &Path) -> Result<File, OpenError> {

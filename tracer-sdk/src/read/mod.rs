@@ -11,11 +11,8 @@ mod index;
 mod log;
 #[cfg(feature = "prices")]
 mod model_call;
-mod parse;
-mod project;
 mod run;
 mod store;
-mod vocabulary;
 
 #[cfg(test)]
 mod any_run_tests;
@@ -26,16 +23,9 @@ pub use crate::input::{open_input, read_input};
 pub use cancel::CancelToken;
 pub(crate) use file::open_run_file;
 pub use index::{IndexedSpan, LogIndex, PromotedRecord, TokenShares};
-pub use log::{LogPart, RecordHeader, read_log_part};
+pub use log::{LogPart, read_log_part};
 #[cfg(feature = "prices")]
 pub(crate) use model_call::CallToPrice;
-pub(crate) use parse::MAX_META_BYTES;
-#[cfg(feature = "tracing")]
-pub(crate) use project::child_type;
-pub use project::{
-    UsageObject, count_records, is_closing_tool, is_foreign_call, normal_model_name, remove_usage,
-    spans_to_events,
-};
 pub use run::{
     InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordError, RecordStream, RunReader,
     SpanOutline, SpanStream, SpanSums, StartedSpan, Strictness, SummedSpans, ValidationReport,
@@ -47,4 +37,8 @@ pub use store::steps_before_latest;
 pub use store::{
     Likeness, NamePattern, RunDirectory, RunFilter, RunStatus, RunStore, RunSummary, SelectError, StoreError,
     branches, compare_repetitions, first_loop, has_loop, has_looped, is_attempt, matches_glob,
+};
+pub use tracer_format::{
+    RecordHeader, UsageObject, count_records, is_closing_tool, is_foreign_call, normal_model_name,
+    remove_usage, spans_to_events,
 };

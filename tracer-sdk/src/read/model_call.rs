@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::parse::{KeyAttributes, ParsedSpan, read_span};
-use super::project::{
+use crate::prices::{CallCost, CallPriceKey, Prices};
+use tracer_format::parse::{KeyAttributes, ParsedSpan, read_span};
+use tracer_format::project::{
     SpanView, UNKNOWN_PROVIDER, call_usage, is_replayed, model, outcome, provider, response_model,
 };
-use crate::format::{EventType, Timestamp, Usage};
-use crate::prices::{CallCost, CallPriceKey, Prices};
+use tracer_format::{EventType, Timestamp, Usage};
 
 /// A model call by what decides its cost. Of a call that several spans record, each may know a part.
 #[derive(Debug, Clone, PartialEq, Eq)]

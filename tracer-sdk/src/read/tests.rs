@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{InvalidRun, LoadedRun, RunReader, RunStore, SpanStream, Strictness};
-use crate::format::{EventType, RecordedStatus};
+use tracer_format::{EventType, RecordedStatus};
 
 const RUN: &str = "10000000000000000000000000000001";
 

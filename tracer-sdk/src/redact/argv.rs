@@ -2,7 +2,7 @@
 
 use super::Redactor;
 use super::keys::{Confidence, NameMeaning};
-use crate::format::names::markers::REDACTED;
+use tracer_format::names::markers::REDACTED;
 
 pub(super) fn clean(redactor: &Redactor, argv: impl IntoIterator<Item = String>) -> Vec<String> {
     let class = |option: &str| {

@@ -3,8 +3,8 @@
 //! A key matches when its last words spell a redact key, alone or followed by `value`, `key`, `hash` or `header`. Separators are
 //! skipped, so `api_key`, `X-Api-Key`, `apiKey` and `apikey` are one key, and a match begins where a word begins, so `compass` is not `pass`.
 
-use crate::process::Computed;
 use crate::settings::DEFAULT_REDACT_KEYS;
+use tracer_format::Computed;
 
 use super::fold::FoldedName;
 use super::value::{is_code_number, is_number, is_placeholder, is_plausible, looks_random, looks_secret};

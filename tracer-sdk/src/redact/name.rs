@@ -6,7 +6,7 @@ use memchr::memmem;
 
 use super::rules::is_url_safe;
 use super::text::{BACK, Text, count};
-use crate::format::names::markers::REDACTED;
+use tracer_format::names::markers::REDACTED;
 
 /// A name that may be that of a secret.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::format::names::markers::REDACTED;
+use tracer_format::names::markers::REDACTED;
 
 /// A secret in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

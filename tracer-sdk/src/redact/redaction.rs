@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::{Confidence, KeyVerdict, NameMeaning, Neighbours, RedactionSettings, Redactor};
-use crate::format::names::markers::REDACTED;
 use crate::settings::Settings;
+use tracer_format::names::markers::REDACTED;
 
 /// Replaces secrets by `__REDACTED__`; nothing is cut.
 ///

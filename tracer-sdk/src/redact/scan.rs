@@ -17,8 +17,8 @@ use super::rules::{AnchorRule, anchors};
 use super::text::{AHEAD, BACK, Text};
 use super::truncate::cut;
 use super::{anchored, assignment, commands};
-use crate::format::names::markers::REDACTED;
-use crate::process::Computed;
+use tracer_format::Computed;
+use tracer_format::names::markers::REDACTED;
 
 /// The automaton of the anchors.
 #[derive(Debug)]

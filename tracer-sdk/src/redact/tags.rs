@@ -1,8 +1,8 @@
 //! The tags of a run as they are recorded.
 
 use super::{Confidence, KeyVerdict, Redactor};
-use crate::format::Tags;
-use crate::format::names::markers;
+use tracer_format::Tags;
+use tracer_format::names::markers;
 
 impl Redactor {
     /// Tags without secrets: what looks like one goes, and so does the value of a key that names one.

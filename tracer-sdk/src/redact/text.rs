@@ -4,7 +4,7 @@
 //! accepted secret, and the scan continues behind that.
 
 use super::value::MAX_JUDGED;
-use crate::format::names::markers::{REDACTED, TRUNCATED};
+use tracer_format::names::markers::{REDACTED, TRUNCATED};
 
 /// Most bytes that a rule examines ahead of an anchor, and back.
 pub(super) const AHEAD: usize = 512;

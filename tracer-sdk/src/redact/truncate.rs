@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::format::names::markers::{REDACTED, TRUNCATED};
+use tracer_format::names::markers::{REDACTED, TRUNCATED};
 
 /// `text`, or as much of it as fits into `max_bytes` together with the truncation marker.
 ///

@@ -7,9 +7,9 @@ use std::time::Duration;
 use toml::de::{DeInteger, DeValue};
 
 use super::{Flush, table};
-#[cfg(feature = "prices")]
-use crate::format::Usd;
 use crate::guardrails::StopOnLoop;
+#[cfg(feature = "prices")]
+use tracer_format::Usd;
 
 /// A value that is not understood yet. Each reading gives `None` when the value is not of its kind.
 #[derive(Debug, Clone, Copy)]

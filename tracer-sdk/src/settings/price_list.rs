@@ -9,8 +9,8 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::files::Sources;
 use super::problem::{Position, SettingProblem, SettingSource};
 use super::toml_file::PRICES_TABLE;
-use crate::format::Usd;
 use crate::prices::{Day, OwnPrice, Prices, Rate, Rates, WILDCARD};
+use tracer_format::Usd;
 
 /// The longest name of a provider or a model, in bytes.
 const MAX_NAME_BYTES: usize = 200;

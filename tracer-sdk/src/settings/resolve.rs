@@ -10,7 +10,7 @@ use super::resolved::BYTES_PER_MB;
 use super::table::{self, Setting};
 use super::toml_file::TomlFile;
 use super::{Config, Settings};
-use crate::format::RUNS_FOLDER;
+use tracer_format::RUNS_FOLDER;
 
 /// The settings that are in force for this process, and what could not be used.
 ///

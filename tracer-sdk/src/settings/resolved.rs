@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::format::MAX_LINE_BYTES;
 use crate::guardrails::Guardrails;
+use tracer_format::MAX_LINE_BYTES;
 
 /// How many spans a batch holds before it is written ([`Flush::Batched`]).
 pub const BATCH_SPANS: usize = 64;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::format::MAX_LINE_BYTES;
 use crate::guardrails::MIN_LOOP_REPETITIONS;
+use tracer_format::MAX_LINE_BYTES;
 
 use super::resolved::MIN_FIELD_BYTES;
 

@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::tree::RecordTree;
-use crate::format::{META_FILE, Record, RunMeta, SPANS_FILE, SpanRecord};
 use crate::maintenance::{MaintenanceError, place_run};
 use crate::read::{LoadedRun, RunStore};
 use crate::write::files::{Disk, FileSystem, OpenMode, write_all};
 use crate::write::memory::Memory;
+use tracer_format::{META_FILE, Record, RunMeta, SPANS_FILE, SpanRecord};
 
 /// What a piece of code returned and recorded.
 ///

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use serde_json::Value;
 
-use crate::format::{ErrorPayload, Payload, Record, RecordedStatus, StoredTime};
+use tracer_format::{ErrorPayload, Payload, Record, RecordedStatus, StoredTime};
 
 /// How many characters of a value are shown.
 const MAX_GIST: usize = 120;

@@ -6,9 +6,9 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::payload::{name_of_non_finite, write_json, write_json_limited};
-use crate::format::names::{Name, markers};
-use crate::format::{Tags, Timestamp, Usage, UsageGap, names};
 use crate::redact::{Confidence, KeyVerdict, Redactor, character_boundary};
+use tracer_format::names::{Name, markers};
+use tracer_format::{Tags, Timestamp, Usage, UsageGap, names};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
 const MAX_USER_ATTRIBUTES: usize = 128;

@@ -7,9 +7,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::format::MAX_LINE_BYTES;
 use crate::private_files::{private_file, private_folder};
 use crate::process::coarse_now;
+use tracer_format::MAX_LINE_BYTES;
 
 /// The longest file that is read whole, in bytes.
 const MAX_WHOLE_BYTES: u64 = 16 * 1024 * 1024;

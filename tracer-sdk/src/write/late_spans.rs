@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use super::files::FileSystem;
 use super::meta_file::replace_text;
 use super::meta_text::MetaText;
-use crate::format::meta::{DROPPED, LATE_SPANS, UNFINISHED_SPANS};
-use crate::format::{Counts, Dropped, META_FILE};
+use tracer_format::meta::{DROPPED, LATE_SPANS, UNFINISHED_SPANS};
+use tracer_format::{Counts, Dropped, META_FILE};
 
 /// This many late spans each replace `meta.json` at once. Replacing it costs as much as writing a hundred spans, so a task
 /// that goes on for long does it less often.

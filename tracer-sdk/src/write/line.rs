@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::draft::{Draft, DraftEntry, EventTime, StoredValue, cut_to};
 use super::escape::push_string;
 
-use crate::format::{MAX_LINE_BYTES, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::redact::Redactor;
+use tracer_format::{MAX_LINE_BYTES, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 
 /// The longest name and the longest description of a line, in bytes, whatever the settings say: what is left of a
 /// line belongs to the values, which can be cut further.

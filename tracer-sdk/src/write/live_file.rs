@@ -15,8 +15,8 @@ use super::files::{FileSystem, OpenMode, open_own, write_all};
 use super::kept_files::KeptFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use super::run_lock::RunLock;
-use crate::format::{LIVE_FILE, LOCK_FILE, SpanId, Timestamp};
 use crate::process::OwnIdentity;
+use tracer_format::{LIVE_FILE, LOCK_FILE, SpanId, Timestamp};
 
 /// How many lines may be those of ended spans before the file is rewritten: some 40 KB, which readers read whole.
 const MAX_ENDED_LINES: usize = 256;

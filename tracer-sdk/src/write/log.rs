@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::files::{FileSystem, OpenMode, write_once};
 use super::kept_files::KeptFile;
-use crate::format::{MAX_LINE_BYTES, RecordedStatus, names};
+use tracer_format::{MAX_LINE_BYTES, RecordedStatus, names};
 
 /// How many finished spans wait to be written together, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

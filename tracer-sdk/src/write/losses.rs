@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use super::draft::cut_to;
-use crate::format::{Dropped, SpanId, Timestamp};
+use tracer_format::{Dropped, SpanId, Timestamp};
 
 /// A span that is lost, though others may name it as their parent: what a stand-in for it needs.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::files::{FileSystem, open_own, write_all};
-use crate::format::{
+use tracer_format::{
     Counts, Dropped, META_FILE, RecordedStatus, SPEC_VERSION, Timestamp, TraceId, is_default,
 };
 

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::escape::push_string;
-use crate::format::{EventType, SpanId, Timestamp};
+use tracer_format::{EventType, SpanId, Timestamp};
 
 /// Timed spans that have started and not ended.
 pub(crate) type OpenEntries = HashMap<SpanId, OpenEntry, BuildHasherDefault<IdHasher>>;

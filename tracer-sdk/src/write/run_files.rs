@@ -16,7 +16,7 @@ use super::log::{AppendOutcome, Batch, Owner, SpanLog};
 use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
 use super::open_entries::{IdHasher, OpenEntries, OpenEntry};
-use crate::format::{
+use tracer_format::{
     Counts, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SPANS_FILE, SpanId, SpanKind,
     Timestamp, TraceId,
 };

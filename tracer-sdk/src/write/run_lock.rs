@@ -11,8 +11,8 @@ use std::sync::{Arc, Weak};
 
 use super::files::{FileSystem, OpenFile, OpenMode};
 use super::kept_files::Permit;
-use crate::format::LOCK_FILE;
 use crate::process::{OwnLock, OwnProcess, PerProcess};
+use tracer_format::LOCK_FILE;
 
 /// The names of the locks that this process holds, in the order in which it took them. A receiver has a thousand.
 static HELD: PerProcess<OwnLock<BTreeMap<u64, HeldLock>>> =

@@ -6,10 +6,10 @@ use super::methods::{call_methods, described_methods, timed_call_methods, timed_
 use crate::emit::open_span::{OnDrop, OpenSpan};
 use crate::emit::streamed::ToolCallChunk;
 
-use crate::format::names;
-use crate::format::{EventType, Usage};
 use crate::guardrails::GuardrailExceeded;
 use crate::write::draft::ScalarValue;
+use tracer_format::names;
+use tracer_format::{EventType, Usage};
 
 /// Begins the record of one call of a model.
 ///

@@ -119,7 +119,7 @@ macro_rules! timed_methods {
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         #[must_use]
-        pub fn id(&self) -> Option<crate::format::SpanId> {
+        pub fn id(&self) -> Option<tracer_format::SpanId> {
             self.span.id()
         }
     };
@@ -218,7 +218,7 @@ macro_rules! call_methods {
         pub fn attempt(mut self, number: u32) -> Self {
             self.span.edit(|span| {
                 let number = crate::write::draft::ScalarValue::Unsigned(u64::from(number));
-                span.scalar(crate::format::names::ATTEMPT, number);
+                span.scalar(tracer_format::names::ATTEMPT, number);
             });
             self
         }

@@ -14,9 +14,9 @@ use std::error::Error;
 use super::error::ErrorInfo;
 use super::open_span::{EndTime, OpenSpan};
 
-use crate::format::EventType;
-use crate::format::names::span_names;
 use crate::guardrails::GuardrailExceeded;
+use tracer_format::EventType;
+use tracer_format::names::span_names;
 
 /// Records an error that the program caught and went on from, with its causes (specification, `ERROR`).
 ///

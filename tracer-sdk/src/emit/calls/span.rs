@@ -3,8 +3,8 @@
 use super::methods::{described_methods, timed_methods};
 use crate::emit::open_span::{EndTime, OnDrop, OpenSpan};
 
-use crate::format::EventType;
-use crate::format::names;
+use tracer_format::EventType;
+use tracer_format::names;
 
 /// Begins a structural span: a phase, a sub-agent, anything that other recordings happen inside.
 ///

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::emit::open_span::{EndTime, OpenSpan};
 
-use crate::format::EventType;
-use crate::format::names::span_names;
 use crate::guardrails::GuardrailExceeded;
+use tracer_format::EventType;
+use tracer_format::names::span_names;
 
 /// Begins the record of the agent's state, for example between two steps.
 ///

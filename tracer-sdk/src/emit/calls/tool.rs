@@ -16,8 +16,8 @@ use crate::emit::open_span::{OnDrop, OpenSpan};
 use crate::emit::scope::Scope;
 use crate::emit::site::Site;
 use crate::emit::traced::Traced;
-use crate::format::{EventType, names};
 use crate::guardrails::GuardrailExceeded;
+use tracer_format::{EventType, names};
 
 /// Begins the record of one call of a tool.
 ///

@@ -11,9 +11,9 @@ use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{EndTime, OpenSpan};
 use crate::emit::run_state::RunState;
-use crate::format::names::span_names;
-use crate::format::{EventType, SpanId, Timestamp, names};
 use crate::process::{OwnLock, OwnProcess, PerProcess};
+use tracer_format::names::span_names;
+use tracer_format::{EventType, SpanId, Timestamp, names};
 
 /// How many tool spans of a run wait for their results.
 const MAX_WAITING: usize = 64;

@@ -6,7 +6,7 @@ use super::attributes::SentAttributes;
 use super::vocabulary::shows_an_answer;
 use crate::emit::conventions::CANCELLED;
 use crate::emit::error::ErrorInfo;
-use crate::format::{EventType, names};
+use tracer_format::{EventType, names};
 
 /// The error type of a model call, or an agent, that ended without a word of an answer.
 pub(super) const INCOMPLETE: &str = "incomplete";

@@ -26,8 +26,8 @@ use crate::emit::open_span::{EndTime, OpenSpan};
 use crate::emit::panic;
 use crate::emit::recording::RecordingGuard;
 use crate::emit::run_state::registry;
-use crate::format::EventType;
-use crate::format::names::span_names;
+use tracer_format::EventType;
+use tracer_format::names::span_names;
 
 /// Records the spans that its filter lets through.
 #[derive(Debug)]

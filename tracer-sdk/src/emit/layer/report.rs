@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tracing::Metadata;
 use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 
-use crate::process::Computed;
+use tracer_format::Computed;
 
 /// The environment variable that names the file.
 const VARIABLE: &str = "TRACER_DOCTOR";

@@ -19,11 +19,11 @@ use crate::emit::panic;
 use crate::emit::run_state::RunState;
 use crate::emit::site::Site;
 use crate::emit::start::{Started, start_run_since};
-use crate::format::{EventType, names};
 use crate::process::{OwnLock, OwnProcess, coarse_now, since_coarse};
 use crate::settings::Config;
 use crate::write::draft::Draft;
 use crate::write::files::{Disk, FileSystem};
+use tracer_format::{EventType, names};
 
 /// Whether an event is of the attribute that made a span: they have one place in the code.
 pub(super) fn is_of(span: &'static Metadata<'static>, event: &'static Metadata<'static>) -> bool {

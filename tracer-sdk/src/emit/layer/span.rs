@@ -23,11 +23,11 @@ use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{LibraryCall, OpenSpan};
 use crate::emit::panic;
 use crate::emit::run_state::{EnclosingCall, RunState};
-use crate::format::{EventType, SpanId, SpanKind, Timestamp, names};
-use crate::loops;
 use crate::process::OwnLock;
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, ForeignLimits, ScalarValue};
+use tracer_format::loops;
+use tracer_format::{EventType, SpanId, SpanKind, Timestamp, names};
 
 /// How many log messages and links a span keeps.
 const MAX_LOGS: usize = 64;

@@ -7,7 +7,7 @@ use tracing::Metadata;
 use tracing::field::FieldSet;
 
 use super::attributes::SentAttributes;
-use crate::format::EventType;
+use tracer_format::EventType;
 
 /// Fields with these prefixes belong to agents.
 const AGENT_FIELD_PREFIXES: [&str; 8] = [

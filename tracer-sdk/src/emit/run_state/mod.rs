@@ -23,9 +23,6 @@ use super::progress::{RunProgress, WrittenRecord};
 use super::run_costs::RunCosts;
 use super::{recording, unattached, warning};
 use crate::disk::{self, LogSurvey, LogTotals};
-use crate::format::{
-    EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Tags, Timestamp, TraceId, names,
-};
 use crate::guardrails::{CallReservation, GuardrailExceeded};
 use crate::process::{OwnLock, OwnProcess, process_identity};
 use crate::redact::Redactor;
@@ -37,6 +34,9 @@ use crate::write::losses::LostParent;
 use crate::write::open_entries::{OpenEntries, OpenEntry};
 use crate::write::run_files::{EndedSpan, Ending, RunFiles, log_was_changed};
 use std::sync::MutexGuard;
+use tracer_format::{
+    EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Tags, Timestamp, TraceId, names,
+};
 
 /// Where a record went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

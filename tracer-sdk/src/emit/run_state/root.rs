@@ -11,15 +11,15 @@ use crate::emit::conventions::{
 use crate::emit::error::ErrorInfo;
 use crate::emit::pool;
 use crate::emit::progress::Exception;
-use crate::format::names::{self, Name, event_keys, events, span_names};
-use crate::format::{Counts, EventType, SpanId, SpanKind, StatusCode, Timestamp};
 use crate::guardrails::Amount;
-use crate::loops::LoopWarning;
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, ScalarValue, cut_to};
 use crate::write::line::{SpanHead, write_line};
 use crate::write::open_entries::OpenEntry;
 use crate::write::run_files::{EndedSpan, RunFiles};
+use tracer_format::loops::LoopWarning;
+use tracer_format::names::{self, Name, event_keys, events, span_names};
+use tracer_format::{Counts, EventType, SpanId, SpanKind, StatusCode, Timestamp};
 
 fn amount(amount: Amount) -> ScalarValue {
     match amount {

@@ -6,8 +6,8 @@ use super::super::MaintenanceError;
 use super::super::adopt::adopt_run_on;
 use super::super::remove::remove_leftovers;
 use super::*;
-use crate::format::GateTrial;
 use crate::read::RunStore;
+use tracer_format::GateTrial;
 
 fn mark() -> GateTrial {
     GateTrial {

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::super::repair::repair_on;
 use super::super::*;
 use super::*;
-use crate::format::{Counts, RecordedStatus};
 use crate::read::{LoadedRun, validate};
+use tracer_format::{Counts, RecordedStatus};
 
 #[track_caller]
 fn is_repaired(store: &Store) {

@@ -2,9 +2,9 @@
 //!
 //! Emitters differ in these; strict validation treats them as errors.
 
-use crate::format::{Counts, ProblemCode, RecordedStatus, RunMeta, StatusCode, StoredTime, Timestamp};
 use crate::read::log::Problems;
-use crate::read::parse::{Location, ParsedSpan};
+use tracer_format::parse::{Location, ParsedSpan};
+use tracer_format::{Counts, ProblemCode, RecordedStatus, RunMeta, StatusCode, StoredTime, Timestamp};
 
 /// Difference up to which times agree, in microseconds: emitters round to the millisecond.
 const TOLERANCE_US: i64 = 1_000;
@@ -116,7 +116,7 @@ fn times(
     duration_ms: Option<u64>,
     place: Location,
     end_field: &str,
-    mut warn: impl FnMut(crate::format::Problem),
+    mut warn: impl FnMut(tracer_format::Problem),
 ) {
     let elapsed = end.microseconds_since(start);
     if elapsed < 0 {

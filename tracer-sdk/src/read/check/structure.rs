@@ -1,9 +1,10 @@
 //! Problems of the spans with each other: duplicate IDs, several roots or none, missing parents, parents in a circle
 //! (decisions, section 10).
 
-use crate::format::{Problem, ProblemCode, SPANS_FILE};
-use crate::read::log::{IdTable, IndexEntry, Problems};
-use crate::read::parse::{Location, no_spans};
+use crate::read::log::{IdTable, Problems};
+use tracer_format::parse::{Location, no_spans};
+use tracer_format::project::IndexEntry;
+use tracer_format::{Problem, ProblemCode, SPANS_FILE};
 
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,24 @@
 //! Per-span columns of [`LogIndex`](super::LogIndex): name, duration, token counts, marks and call signature.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use memchr::memmem::Finder;
 
 use super::TokenShares;
 #[cfg(feature = "prices")]
 use super::price_column::PriceColumn;
-use crate::format::names::{self, Name, event_keys, events, markers};
-use crate::format::{EventType, Usage};
-use crate::process::Computed;
-use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
-use crate::read::parse::{IndexedAttributes, ParsedSpan};
-use crate::read::project::{
-    CallReport, SpanView, call_usage, display_name, is_call, is_own_call, service_usage, text,
-};
+use crate::read::log::SpanVisitor;
 #[cfg(feature = "prices")]
 use crate::read::run::is_refused;
 use crate::read::run::{Promoted, is_placed_by_guess, promoted_records, span_header};
-use crate::read::vocabulary::{ARGUMENT_FIELDS, ARGUMENTS, Content, ContentForm, MESSAGE_EVENTS, PROMPT};
+use tracer_format::Computed;
+use tracer_format::names::markers;
+use tracer_format::parse::{IndexedAttributes, ParsedSpan};
+use tracer_format::project::{
+    CallReport, SpanView, call_usage, display_name, is_call, is_own_call, service_usage, signature,
+};
+use tracer_format::project::{LinePlace, RecordHeader};
+use tracer_format::{EventType, Usage};
 
 /// Texts that lines are searched for, and the mark for each; prepared once, not for each line.
 static MARKERS: Computed<[(Finder<'static>, u8); 2]> = Computed::new(|| {
@@ -208,29 +207,15 @@ impl Columns {
     }
 
     fn set_details(&mut self, position: usize, usage: &Usage) {
-        match TokenShares::of(usage) {
+        let shares = TokenShares::of(usage);
+        match shares {
             Some(shares) => self.shares.insert(position, shares),
             None => self.shares.remove(&position),
         };
-        let Usage {
-            prompt_tokens,
-            completion_tokens,
-            total_tokens,
-            cache_read_tokens,
-            cache_write_tokens,
-            reasoning_tokens,
-            ..
-        } = *usage;
-        let held = Usage {
-            prompt_tokens,
-            completion_tokens,
-            total_tokens,
-            cache_read_tokens,
-            cache_write_tokens,
-            reasoning_tokens,
-            ..Usage::default()
-        };
-        let most = prompt_tokens.max(completion_tokens).max(total_tokens);
+        let totals @ [prompt, completion, total] =
+            [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens];
+        let held = usage_of(totals, shares.unwrap_or_default());
+        let most = prompt.max(completion).max(total);
         if held != *usage || most >= Some(u64::from(UNKNOWN - 1)) {
             self.usages.insert(position, *usage);
         } else {
@@ -247,15 +232,8 @@ impl Columns {
             return Usage::default();
         };
         let shares = self.shares(position).unwrap_or_default();
-        Usage {
-            prompt_tokens: span.tokens_in().map(u64::from),
-            completion_tokens: span.tokens_out().map(u64::from),
-            total_tokens: span.tokens_total().map(u64::from),
-            cache_read_tokens: shares.cache_read,
-            cache_write_tokens: shares.cache_write,
-            reasoning_tokens: shares.reasoning,
-            ..Usage::default()
-        }
+        let totals = [span.tokens_in(), span.tokens_out(), span.tokens_total()];
+        usage_of(totals.map(|tokens| tokens.map(u64::from)), shares)
     }
 
     /// What decides the price of a model call, beside its tokens.
@@ -343,74 +321,11 @@ fn duration(span: &ParsedSpan<'_, IndexedAttributes<'_>>) -> Option<u64> {
     exact.or_else(|| span.duration_ms?.checked_mul(1_000))
 }
 
-/// Equal for calls with the same arguments; 0 for spans without a call, state or error.
-fn signature(span: &ParsedSpan<'_, IndexedAttributes<'_>>, event_type: EventType) -> u32 {
-    let mut hasher = DefaultHasher::new();
-    event_type.hash(&mut hasher);
-    display_name(&span.name, &span.facts(), event_type).hash(&mut hasher);
-    let attribute = |name: Name, hasher: &mut DefaultHasher| text(name, &span.attributes).hash(hasher);
-    let mut in_events = |is_one: &dyn Fn(&str) -> bool, keys: &[&str]| {
-        let mut found = false;
-        for event in span.events.iter().filter(|event| is_one(&event.name)) {
-            for key in keys {
-                found = true;
-                event.attributes.text(key).hash(&mut hasher);
-            }
-        }
-        found
-    };
-    let is_prompt = |name: &str| {
-        events::PROMPT.is(name)
-            || MESSAGE_EVENTS
-                .iter()
-                .any(|event| !event.is_answer && event.is_telling && event.name == name)
-    };
-    match event_type {
-        EventType::LlmCall => {
-            if !in_events(&is_prompt, &[event_keys::CONTENT]) {
-                attribute(names::SYSTEM_INSTRUCTIONS, &mut hasher);
-                attribute(names::INPUT_MESSAGES, &mut hasher);
-                contents(PROMPT, span, &mut hasher);
-            }
-        }
-        EventType::ToolCall => {
-            if !in_events(&|name| events::TOOL_ARGUMENTS.is(name), &[event_keys::ARGUMENTS]) {
-                contents(ARGUMENTS, span, &mut hasher);
-                for (_, key, _) in ARGUMENT_FIELDS {
-                    span.attributes.text(key).hash(&mut hasher);
-                }
-            }
-        }
-        EventType::StateUpdate => {
-            in_events(
-                &|name| events::STATE.is(name),
-                &[event_keys::STATE, event_keys::DIFF],
-            );
-        }
-        EventType::Error => {
-            attribute(names::ERROR_TYPE, &mut hasher);
-            attribute(names::ERROR_MESSAGE, &mut hasher);
-        }
-        EventType::RunStart | EventType::RunEnd | EventType::LoopWarning | EventType::Unknown => return 0,
-    }
-    // The lower half of a good hash is a good hash.
-    #[expect(clippy::cast_possible_truncation, reason = "half of it is wanted")]
-    let half = hasher.finish() as u32;
-    half.max(1)
-}
-
-/// Hashes what a span of another vocabulary was given.
-fn contents(table: &[Content], span: &ParsedSpan<'_, IndexedAttributes<'_>>, hasher: &mut DefaultHasher) {
-    let attributes = &span.attributes;
-    for content in table {
-        match content.form {
-            ContentForm::Flat => {
-                for (key, value) in attributes.beginning(content.key) {
-                    key.hash(hasher);
-                    value.as_text().hash(hasher);
-                }
-            }
-            _ => attributes.text(content.key).hash(hasher),
-        }
-    }
+/// The usage that the columns hold: of prompt, answer and both, and what is said of shares.
+fn usage_of([prompt, completion, total]: [Option<u64>; 3], shares: TokenShares) -> Usage {
+    let mut usage = Usage::default();
+    (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) = (prompt, completion, total);
+    (usage.cache_read_tokens, usage.cache_write_tokens) = (shares.cache_read, shares.cache_write);
+    usage.reasoning_tokens = shares.reasoning;
+    usage
 }

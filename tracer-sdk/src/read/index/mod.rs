@@ -16,22 +16,21 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::format::{
-    EventType, Outcome, Problem, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId, Usage,
-};
 #[cfg(feature = "prices")]
 use crate::prices::{CallCost, CallPriceKey, Prices};
 use crate::read::check::{Expectations, structure_problems};
 use crate::read::file::{self, OpenError};
-use crate::read::log::{
-    IdTable, IndexEntry, LinePlace, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from,
-};
-use crate::read::parse::parse_span;
-use crate::read::project::{
-    Ancestor, CallReport, Correlation, RepeatableTypes, ReportedArguments, correlate, fill, project_span,
-};
+use crate::read::log::{IdTable, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from};
 use crate::read::run::{Promoted, RecordError};
 use columns::{Columns, SpanColumns};
+use tracer_format::parse::parse_span;
+use tracer_format::project::{
+    Ancestor, CallReport, Correlation, RepeatableTypes, ReportedArguments, correlate, fill, project_span,
+};
+use tracer_format::project::{IndexEntry, LinePlace};
+use tracer_format::{
+    EventType, Outcome, Problem, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId, Usage,
+};
 
 /// Unreadable lines that are named; further ones are counted.
 const MAX_UNREADABLE_LINES: usize = 1_000;

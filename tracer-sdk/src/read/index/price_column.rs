@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::prices::{CallPriceKey, NoPrice, Price, Prices};
-use crate::read::project::SpanView;
 use crate::read::run::price_key;
+use tracer_format::project::SpanView;
 
 /// The keys of the calls, each key once: a run has few models.
 #[derive(Debug, Default)]

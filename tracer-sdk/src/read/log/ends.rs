@@ -7,9 +7,9 @@ use std::io;
 use std::path::Path;
 
 use super::line_reader::read_at;
-use crate::format::{Problem, ProblemCode, RunMeta, SPANS_FILE};
 use crate::read::file::{self, OpenError};
-use crate::read::parse::{KeyAttributes, Location, no_spans, read_span};
+use tracer_format::parse::{KeyAttributes, Location, no_spans, read_span};
+use tracer_format::{Problem, ProblemCode, RunMeta, SPANS_FILE};
 
 /// First attempt: an ordinary line is read at once.
 const FIRST_BYTES: u64 = 4 * 1024;

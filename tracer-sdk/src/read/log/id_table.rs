@@ -3,8 +3,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::entry::IndexEntry;
-use crate::format::SpanId;
+use tracer_format::SpanId;
+use tracer_format::project::IndexEntry;
 
 /// No position.
 const EMPTY: u32 = u32::MAX;
@@ -95,9 +95,9 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::entry::LinePlace;
     use super::*;
-    use crate::read::parse::Identity;
+    use tracer_format::parse::Identity;
+    use tracer_format::project::LinePlace;
 
     fn entry(id: u64, line: u64) -> IndexEntry {
         let identity = Identity {

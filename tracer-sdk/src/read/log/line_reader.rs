@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use super::blocks::MAX_LINE_BYTES;
-use super::entry::LinePlace;
 use crate::read::cancel;
+use tracer_format::project::LinePlace;
 
 /// How much is read at a time while lines follow each other.
 const WINDOW_BYTES: u64 = 256 * 1024;

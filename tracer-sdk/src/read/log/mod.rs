@@ -2,21 +2,16 @@
 
 mod blocks;
 mod ends;
-mod entry;
 mod id_table;
 mod line_reader;
-mod packed_bytes;
 mod part;
 mod problems;
 mod scan;
 
 pub(crate) use blocks::LineStart;
 pub(crate) use ends::end_problems;
-pub use entry::RecordHeader;
-pub(crate) use entry::{EntryBefore, IndexEntry, LinePlace};
 pub(crate) use id_table::IdTable;
 pub(crate) use line_reader::{LineReader, last_line_end, read_at};
-pub(crate) use packed_bytes::{PackedBytes, PackedCursor};
 pub use part::{LogPart, read_log_part};
 pub(crate) use problems::Problems;
 pub(crate) use scan::{ScanOptions, ScanResult, SpanVisitor, first_trace_id, scan, scan_from};

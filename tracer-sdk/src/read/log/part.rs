@@ -4,9 +4,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::blocks::MAX_LINE_BYTES;
-use crate::format::{SPANS_FILE, SpanRecord};
 use crate::read::file::{self, OpenError};
-use crate::read::parse::parse_span;
+use tracer_format::parse::parse_span;
+use tracer_format::{SPANS_FILE, SpanRecord};
 
 /// Largest part that is read: room for the longest line.
 const MAX_PART_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;

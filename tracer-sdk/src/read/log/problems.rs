@@ -1,6 +1,6 @@
 //! Problems in the order of their lines, all counted and as many kept as anybody reads.
 
-use crate::format::Problem;
+use tracer_format::Problem;
 
 /// How many problems of a run are kept; more are counted.
 const MAX_PROBLEMS: usize = 10_000;
@@ -50,7 +50,7 @@ impl Problems {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::ProblemCode;
+    use tracer_format::ProblemCode;
 
     fn problem(text: &str) -> Problem {
         Problem::new(ProblemCode::InvalidValue, text, "")

@@ -3,10 +3,10 @@
 use std::io::{self, Read, Seek};
 
 use super::blocks::{Block, Blocks, LineStart, LogLine, MAX_LINE_BYTES};
-use super::entry::{IndexEntry, LinePlace, RecordHeader};
 use super::problems::Problems;
-use crate::format::{ProblemCode, TraceId};
-use crate::read::parse::{KeyAttributes, Location, ParsedSpan, ReadAttributes, read_span};
+use tracer_format::parse::{KeyAttributes, Location, ParsedSpan, ReadAttributes, read_span};
+use tracer_format::project::{IndexEntry, LinePlace, RecordHeader};
+use tracer_format::{ProblemCode, TraceId};
 
 /// Collects something from the spans of a log, in the order of the file.
 pub(crate) trait SpanVisitor: Default {
@@ -198,7 +198,7 @@ impl<V: SpanVisitor> ScanResult<V> {
         }
     }
 
-    fn add(&mut self, number: u64, problems: Vec<crate::format::Problem>) {
+    fn add(&mut self, number: u64, problems: Vec<tracer_format::Problem>) {
         for problem in problems {
             self.problems.push(number, problem);
         }

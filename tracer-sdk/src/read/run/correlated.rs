@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::tally::Tally;
-use crate::read::log::{IdTable, IndexEntry, LineReader};
-use crate::read::parse::parse_span;
-use crate::read::project::{
+use crate::read::log::{IdTable, LineReader};
+use tracer_format::parse::parse_span;
+use tracer_format::project::IndexEntry;
+use tracer_format::project::{
     Ancestor, CallReport, Correlation, RepeatableTypes, ReportedArguments, correlate,
 };
 

@@ -9,11 +9,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::format::{
+use crate::read::file;
+use tracer_format::{
     Counts, EventType, LIVE_FILE, LOCK_FILE, RecordedStatus, RunMeta, SPEC_VERSION, SpanId, StoredTime, Tags,
     TraceId, names,
 };
-use crate::read::file;
 
 /// More than this is never read of a `.live`, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;

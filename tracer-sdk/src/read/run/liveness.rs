@@ -6,8 +6,8 @@ use std::path::Path;
 use super::live_file::{LockPlace, read_recorder};
 use super::process::ProcessState;
 use super::scan::read_meta_file;
-use crate::format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
 use crate::read::file::{self, OpenError};
+use tracer_format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
 
 /// Whether a run is still going on. Looking never changes anything.
 ///

@@ -10,14 +10,14 @@ use super::live_file::{StartedSpan, read_live_file};
 use super::records::{RecordError, RecordOrder, RecordStream};
 use super::scan::{RunScan, locate};
 use super::sums::{SpanSums, SummedSpans};
-use crate::format::{
+#[cfg(feature = "prices")]
+use crate::prices::{CallGroups, CallPriceKey};
+use tracer_format::project::IndexEntry;
+use tracer_format::project::{SpanView, call_usage, count_records, spans_to_events};
+use tracer_format::{
     Counts, EventType, Outcome, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord,
     Tags, TraceId, Usage,
 };
-#[cfg(feature = "prices")]
-use crate::prices::{CallGroups, CallPriceKey};
-use crate::read::log::IndexEntry;
-use crate::read::project::{SpanView, call_usage, count_records, spans_to_events};
 
 /// Whether a run with a problem is refused or read as far as possible.
 ///

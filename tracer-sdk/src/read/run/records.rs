@@ -7,11 +7,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::tally::Promoted;
-use crate::format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp};
-use crate::loops::is_attempt;
-use crate::read::log::{IndexEntry, LinePlace, LineReader, RecordHeader};
-use crate::read::parse::parse_span;
-use crate::read::project::{Correlation, Rank, fill, is_watched, mark_attempt, project_span};
+use crate::read::log::LineReader;
+use tracer_format::loops::is_attempt;
+use tracer_format::parse::parse_span;
+use tracer_format::project::{Correlation, Rank, fill, is_watched, mark_attempt, project_span};
+use tracer_format::project::{IndexEntry, LinePlace, RecordHeader};
+use tracer_format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp};
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](crate::read::spans_to_events): as many as
 /// the run has, in memory none.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::sums::{LogSums, NoSums, SpanSums, SummingTally};
 use super::tally::Tally;
-use crate::format::{META_FILE, Problem, ProblemCode, RecordedStatus, SPANS_FILE, TraceId};
 use crate::read::check::{Expectations, structure_problems};
 use crate::read::file::{self, OpenError};
 use crate::read::log::{LineReader, Problems, ScanOptions, ScanResult, SpanVisitor, first_trace_id, scan};
-use crate::read::parse::{Location, MAX_META_BYTES, MetaReading, read_meta};
+use tracer_format::parse::{Location, MAX_META_BYTES, MetaReading, read_meta};
+use tracer_format::{META_FILE, Problem, ProblemCode, RecordedStatus, SPANS_FILE, TraceId};
 
 /// The files of the `0.1` format.
 const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use super::tally::Tally;
-use crate::format::{EventType, Outcome, Timestamp, Usage};
-use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
-use crate::read::parse::{KeyAttributes, ParsedSpan};
-use crate::read::project::{SpanFacts, SpanView, call_usage, display_name, service_usage};
+use crate::read::log::SpanVisitor;
+use tracer_format::parse::{KeyAttributes, ParsedSpan};
+use tracer_format::project::{LinePlace, RecordHeader};
+use tracer_format::project::{SpanFacts, SpanView, call_usage, display_name, service_usage};
+use tracer_format::{EventType, Outcome, Timestamp, Usage};
 
 /// What the scan of a log knows of a span: everything but its content.
 ///

@@ -1,17 +1,18 @@
 //! Sums over a run while its log goes by: [`Tally`], what its roots promote, and warnings about times that disagree.
 
-use crate::format::{EventType, Outcome, Timestamp, Usage, names};
 #[cfg(feature = "prices")]
 use crate::prices::{CallGroups, CallPriceKey, is_refusal};
 use crate::read::check::{self, RootSpan};
-use crate::read::log::{LinePlace, Problems, RecordHeader};
-use crate::read::parse::{KeyAttributes, ParsedSpan};
-use crate::read::project::{
+use crate::read::log::Problems;
+use tracer_format::parse::{KeyAttributes, ParsedSpan};
+use tracer_format::project::{
     CallReport, Lookup, PackedReports, SpanView, is_call, is_own_call, outcome, promoted_type, span_type,
     text,
 };
+use tracer_format::project::{LinePlace, RecordHeader};
 #[cfg(feature = "prices")]
-use crate::read::project::{error_class, is_replayed, model, provider, response_model};
+use tracer_format::project::{error_class, is_replayed, model, provider, response_model};
+use tracer_format::{EventType, Outcome, Timestamp, Usage, names};
 
 /// Sums over the spans that belong to the run. A duplicate of an ID is in it until it is taken out again.
 #[derive(Debug, Default)]
@@ -45,12 +46,7 @@ pub(crate) struct Promoted {
 
 impl Promoted {
     pub(super) fn header(&self) -> RecordHeader {
-        RecordHeader {
-            event_type: self.event_type,
-            instant: self.instant,
-            outcome: promoted_outcome(self.event_type),
-            is_leftover: false,
-        }
+        RecordHeader::new(self.event_type, self.instant, promoted_outcome(self.event_type))
     }
 }
 
@@ -128,12 +124,7 @@ pub(crate) fn promoted_outcome(event_type: EventType) -> Outcome {
 pub(crate) fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
     let facts = span.facts();
     let event_type = span_type(span, &facts);
-    RecordHeader {
-        event_type,
-        instant: span.start_time.1,
-        outcome: outcome(span, &facts, event_type),
-        is_leftover: false,
-    }
+    RecordHeader::new(event_type, span.start_time.1, outcome(span, &facts, event_type))
 }
 
 /// The records that a root gives besides its own.

@@ -6,10 +6,10 @@ use super::correlated::correlate_entries;
 use super::reader::InvalidRun;
 use super::records::record_types;
 use super::scan::{RunScan, locate};
-use crate::format::{Problem, RecordedStatus, TraceId};
 use crate::read::check::meta_against_spans;
 use crate::read::log::Problems;
-use crate::read::project::count_types;
+use tracer_format::project::count_types;
+use tracer_format::{Problem, RecordedStatus, TraceId};
 
 /// The problems and warnings of a run.
 ///

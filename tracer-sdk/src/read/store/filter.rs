@@ -2,7 +2,7 @@
 
 use super::status::RunStatus;
 use super::summary::RunSummary;
-use crate::format::Timestamp;
+use tracer_format::Timestamp;
 
 /// What runs have to be like; without anything set, every run passes.
 ///
@@ -160,8 +160,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::RecordedStatus;
     use crate::read::tests::store_with;
+    use tracer_format::RecordedStatus;
 
     #[test]
     fn a_name_is_matched_in_part_or_by_a_glob_as_a_whole() {

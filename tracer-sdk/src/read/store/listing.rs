@@ -6,8 +6,8 @@ use std::time::UNIX_EPOCH;
 
 use super::parallel::in_turns;
 use super::summary::{RunDirectory, RunSummary};
-use crate::format::{Timestamp, TraceId};
 use crate::process::Mutex;
+use tracer_format::{Timestamp, TraceId};
 
 /// A run and when it started, or else when its directory was last changed.
 pub(super) type Placed = (Option<Timestamp>, RunSummary);

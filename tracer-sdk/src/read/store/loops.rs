@@ -1,9 +1,9 @@
 //! Loops in the records of a run, by the rules that recording and the gate share (decisions, section 7).
 
-use crate::format::Record;
-use crate::loops;
+use tracer_format::Record;
+use tracer_format::loops;
 
-pub use crate::loops::Likeness;
+pub use tracer_format::loops::Likeness;
 
 /// Whether records have a loop, see [`RunSummary::has_looped`](super::RunSummary::has_looped).
 ///

@@ -18,13 +18,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::format::{RUNS_FOLDER, TraceId};
 pub use filter::{NamePattern, RunFilter, matches_glob};
 use listing::{Placed, read_all};
 pub use loops::{Likeness, branches, compare_repetitions, first_loop, has_loop, is_attempt};
 pub use select::{SelectError, steps_before_latest};
 pub use status::RunStatus;
 pub use summary::{RunDirectory, RunSummary, has_looped};
+use tracer_format::{RUNS_FOLDER, TraceId};
 
 /// A data directory with its runs.
 ///

@@ -1,8 +1,8 @@
 //! [`RunStatus`]: the status of a run, in the one vocabulary of everything that shows runs.
 
-use crate::format::{RecordedStatus, RunMeta};
+use tracer_format::{RecordedStatus, RunMeta};
 
-crate::words! {
+tracer_format::words! {
     /// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
     ///
     /// ```

@@ -13,14 +13,14 @@ use std::time::SystemTime;
 
 use super::parallel::in_turns;
 use super::status::RunStatus;
-use crate::format::{META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
-use crate::loops::{self, Trail};
 use crate::process::{OwnLock, PerProcess};
 use crate::read::log::end_problems;
-use crate::read::parse::read_meta;
 use crate::read::run::{
     InvalidRun, Liveness, LoadedRun, RunReader, Strictness, probe_liveness, read_live_file, read_meta_file,
 };
+use tracer_format::loops::{self, Trail};
+use tracer_format::parse::read_meta;
+use tracer_format::{META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
 
 /// Where a run lies.
 ///

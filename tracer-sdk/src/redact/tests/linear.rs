@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::hostile_texts::{ARRANGEMENTS, TRIGGERS, hostile, json, prose};
-use crate::format::names::markers::TRUNCATED;
 use crate::redact::rules::FORMATS;
 use crate::redact::text::looked;
 use crate::redact::{RedactionSettings, Redactor};
+use tracer_format::names::markers::TRUNCATED;
 
 /// How long the texts are, and twice as long.
 const BYTES: usize = 4_000;

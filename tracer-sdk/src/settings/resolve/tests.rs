@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 use super::super::{AllowedValues, Flush, SETTINGS};
 use super::*;
-#[cfg(feature = "prices")]
-use crate::format::Usd;
 use crate::guardrails::Guardrails;
+#[cfg(feature = "prices")]
+use tracer_format::Usd;
 
 fn file(path: &str, text: &str) -> SettingsFile {
     SettingsFile {

@@ -7,8 +7,8 @@ use std::task::{self, Poll, Waker};
 use serde_json::json;
 
 use super::*;
-use crate::format::RecordedStatus;
 use crate::{Context, Run, llm_call, record_error, span, state, tool_call, traced_run};
+use tracer_format::RecordedStatus;
 
 fn ready<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);

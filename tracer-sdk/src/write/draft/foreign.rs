@@ -5,12 +5,12 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{Draft, DraftEntry, DraftEvent, EventTime, MAX_KEY_BYTES, StoredValue, cut_to};
-use crate::format::Timestamp;
-use crate::format::content::names_in_message;
-use crate::format::may_hold_content;
-use crate::format::names::{is_own, markers};
 use crate::redact::{Confidence, KeyVerdict, Redactor};
 use crate::write::payload::{WrittenValue, write_json_cut, write_json_limited};
+use tracer_format::Timestamp;
+use tracer_format::may_hold_content;
+use tracer_format::names::{is_own, markers};
+use tracer_format::names_in_message;
 
 /// How much JSON text is redacted before it is cut to its limit, as a multiple of the limit.
 const READ_AHEAD: usize = 16;

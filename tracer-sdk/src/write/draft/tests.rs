@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::super::line::{SpanHead, write_line};
 use super::*;
-use crate::format::names::{event_keys, events};
-use crate::format::{SpanId, SpanKind, StatusCode, TraceId};
 use crate::redact::RedactionSettings;
+use tracer_format::names::{event_keys, events};
+use tracer_format::{SpanId, SpanKind, StatusCode, TraceId};
 
 fn redactor() -> Redactor {
     Redactor::new(&RedactionSettings::default(), [])

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::WrittenValue;
 use super::interrupted::{Interrupted, WriteResult};
-use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 use crate::redact::{Confidence, KeyVerdict, NameMeaning, NameRole, Neighbours, Redactor, prefix};
 use crate::write::escape::push_string;
+use tracer_format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
 pub(super) const MAX_DEPTH: usize = 10;

@@ -3,18 +3,17 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::{EventType, Outcome, SpanId, Timestamp};
-use crate::read::log::{LinePlace, RecordHeader};
-use crate::read::parse::Identity;
+use tracer_format::parse::Identity;
+use tracer_format::project::{LinePlace, RecordHeader};
+use tracer_format::{EventType, Outcome, SpanId, Timestamp};
 
 /// Spans by number and parent's number; 0 is no parent. The first is on line 1.
 fn spans(parents: &[(u64, u64)]) -> Vec<IndexEntry> {
-    let header = RecordHeader {
-        instant: Timestamp::from_unix_microseconds(0),
-        event_type: EventType::Unknown,
-        outcome: Outcome::Ok,
-        is_leftover: false,
-    };
+    let header = RecordHeader::new(
+        EventType::Unknown,
+        Timestamp::from_unix_microseconds(0),
+        Outcome::Ok,
+    );
     (1..)
         .zip(parents)
         .map(|(line, (span, parent))| {

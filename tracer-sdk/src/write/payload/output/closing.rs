@@ -1,10 +1,10 @@
 //! How the text is closed, whatever happened: every container ends, every place is filled.
 
 use super::Output;
-use crate::format::names::markers::{TRUNCATED, UNSERIALIZABLE};
 use crate::write::escape::push_string;
 use crate::write::payload::WrittenValue;
 use crate::write::payload::interrupted::{Interrupted, WriteResult};
+use tracer_format::names::markers::{TRUNCATED, UNSERIALIZABLE};
 
 impl Output<'_> {
     /// What the end of a child's `serialize` means: its siblings go on unless the budget is gone.

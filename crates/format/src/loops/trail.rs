@@ -1,0 +1,384 @@
+//! The records of a stored run as loop detection sees them: attempts folded, warnings judged by what they rest on.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::asked::{Asked, Likeness, TrailKind};
+use super::branch::{self, SpanTree};
+use super::detector::{LoopDetector, WarnedPatterns};
+use super::signature::{StepSignature, signature_of};
+use super::value;
+use crate::{EventType, Payload, Record, Timestamp};
+
+/// What `meta` of an attempt says the call under.
+pub(crate) const ATTEMPT_OF: &str = "attempt_of";
+
+/// The window that loops are looked for in, unless a warning says that the run's was larger.
+const WINDOW: usize = 12;
+/// A run that claims a larger window is searched with this one.
+const MAX_WINDOW: usize = 1024;
+
+/// What is kept of a run: some numbers for each call and state, and the warnings.
+#[derive(Debug, Default)]
+pub struct Trail {
+    entries: Vec<TrailEntry>,
+    /// Many records, few signatures.
+    signatures: HashSet<Rc<str>>,
+    warnings: Vec<Warning>,
+    spans: SpanTree,
+}
+
+/// A model call, a tool call or a state update.
+#[derive(Debug)]
+pub struct TrailEntry {
+    /// The signature that the loop detection of the recorder compares.
+    pub signature: Rc<str>,
+    /// What else is compared.
+    pub asked: Asked,
+    id: u64,
+    parent: Option<u64>,
+}
+
+/// What one agent, or one of several tasks at the same time, did: loops are looked for within it.
+#[derive(Debug, Default)]
+pub struct Branch {
+    /// The places of its entries in the trail, in order.
+    pub places: Vec<usize>,
+}
+
+/// A loop warning that is stored.
+#[derive(Debug)]
+struct Warning {
+    pattern_length: Option<usize>,
+    repetitions: usize,
+    window: usize,
+    evidence: Vec<u64>,
+}
+
+/// What a warning rests on.
+#[derive(Debug)]
+pub struct Judged {
+    /// How its repetitions compare; `None` for a warning whose evidence is not all there, though there are records that
+    /// repeat.
+    pub likeness: Option<Likeness>,
+    /// The places of the entries, in order, attempts left out.
+    pub evidence: Vec<usize>,
+    /// How many entries the block has.
+    pub length: usize,
+}
+
+impl Trail {
+    /// Takes the next record of the run. `scalar` numbers what stands in values, see [`Asked::of_record`].
+    pub fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
+        self.spans.add(record);
+        if let Some(asked) = Asked::of_record(record, scalar) {
+            let signature = signature_of(record);
+            let known = self.signatures.get(signature.as_str()).map(Rc::clone);
+            let signature = known.unwrap_or_else(|| {
+                let new: Rc<str> = signature.into();
+                self.signatures.insert(Rc::clone(&new));
+                new
+            });
+            self.entries.push(TrailEntry {
+                signature,
+                asked,
+                id: branch::number(&record.event_id),
+                parent: record.parent_id.as_deref().map(branch::number),
+            });
+        }
+        if let Payload::LoopWarning {
+            pattern_length,
+            repetitions,
+            window_size,
+            evidence_event_ids,
+            ..
+        } = &record.payload
+        {
+            let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+            self.warnings.push(Warning {
+                pattern_length: pattern_length.map(number),
+                repetitions: number(*repetitions),
+                window: number(*window_size),
+                evidence: evidence_event_ids.iter().map(|id| branch::number(id)).collect(),
+            });
+        }
+    }
+
+    /// The records so far that loop detection considers.
+    pub fn entries(&self) -> &[TrailEntry] {
+        &self.entries
+    }
+
+    /// The places of the entries of each branch of the run, in order; see [`Branch`].
+    pub fn branches(&self) -> Vec<Branch> {
+        let mut branches: Vec<Branch> = Vec::new();
+        let mut known: HashMap<Option<u64>, usize> = HashMap::new();
+        let mut of_spans = self.spans.branches();
+        for (place, entry) in self.entries.iter().enumerate() {
+            let number = *known.entry(of_spans.of_child(entry.parent)).or_insert_with(|| {
+                branches.push(Branch::default());
+                branches.len() - 1
+            });
+            if let Some(branch) = branches.get_mut(number) {
+                branch.places.push(place);
+            }
+        }
+        branches
+    }
+
+    /// Whether the recorder warned of a loop.
+    pub fn has_warnings(&self) -> bool {
+        !self.warnings.is_empty()
+    }
+
+    /// Whether the run looped: a warning tells of a block whose calls are not known to differ, or the run came to one
+    /// later, which is not warned of a second time. A run without a warning did not.
+    pub fn has_loop(&self) -> bool {
+        !self.warnings.is_empty()
+            && (self
+                .of_warnings()
+                .any(|judged| judged.likeness.is_some_and(Likeness::is_loop))
+                || self.comes_to_a_loop())
+    }
+
+    /// What each warning rests on, and how that compares.
+    pub fn of_warnings(&self) -> impl Iterator<Item = Judged> {
+        let places: HashMap<u64, usize> = (0..)
+            .zip(&self.entries)
+            .map(|(place, entry)| (entry.id, place))
+            .collect();
+        let branches = self.branches();
+        let calls = self.calls(&branches);
+        let repeats = self
+            .replayed(&branches)
+            .any(|detector| detector.repetitions() > 0);
+        let mut branch_of = vec![0; self.entries.len()];
+        for (number, branch) in branches.iter().enumerate() {
+            for place in &branch.places {
+                if let Some(of) = branch_of.get_mut(*place) {
+                    *of = number;
+                }
+            }
+        }
+        self.warnings.iter().map(move |warning| {
+            let evidence: Option<Vec<usize>> = warning
+                .evidence
+                .iter()
+                .map(|id| Some(*calls.get(*places.get(id)?)?))
+                .collect();
+            match evidence {
+                Some(evidence) if !evidence.is_empty() => self.judged(evidence, warning, &branch_of),
+                // Nothing can be said of records that nobody has, unless others are there that repeat.
+                _ => Judged {
+                    likeness: (!repeats).then_some(Likeness::Unknown),
+                    evidence: Vec::new(),
+                    length: 0,
+                },
+            }
+        })
+    }
+
+    fn judged(&self, mut evidence: Vec<usize>, warning: &Warning, branch_of: &[usize]) -> Judged {
+        let length = warning
+            .pattern_length
+            .unwrap_or(evidence.len() / warning.repetitions.max(1))
+            .max(1);
+        evidence.sort_unstable();
+        evidence.dedup();
+        let entries: Vec<&TrailEntry> = evidence
+            .iter()
+            .filter_map(|place| self.entries.get(*place))
+            .collect();
+        let mut in_branches = evidence.iter().map(|place| branch_of.get(*place));
+        let first = in_branches.next();
+        let is_one_branch = in_branches.all(|branch| Some(branch) == first);
+        let likeness = if entries.len() < length.saturating_mul(2) || !is_one_branch {
+            // Attempts at one call, or calls of agents at the same time that each made it once.
+            Likeness::Differs
+        } else {
+            compared(&entries, length)
+        };
+        Judged {
+            likeness: Some(likeness),
+            evidence,
+            length,
+        }
+    }
+
+    /// For each entry the call that it is an attempt at: itself, unless the next one of its branch tries it again.
+    fn calls(&self, branches: &[Branch]) -> Vec<usize> {
+        let mut calls: Vec<usize> = (0..self.entries.len()).collect();
+        for branch in branches {
+            for (place, next) in branch.places.iter().zip(branch.places.iter().skip(1)).rev() {
+                let next = calls
+                    .get(*next)
+                    .copied()
+                    .filter(|_| self.is_attempt(*place, *next));
+                if let (Some(next), Some(call)) = (next, calls.get_mut(*place)) {
+                    *call = next;
+                }
+            }
+        }
+        calls
+    }
+
+    /// Whether the entry at `next`, which follows in its branch, tries the one at `place` again.
+    pub fn is_attempt(&self, place: usize, next: usize) -> bool {
+        let (Some(entry), Some(next)) = (self.entries.get(place), self.entries.get(next)) else {
+            return false;
+        };
+        entry.signature == next.signature && next.asked.tries_again(&entry.asked)
+    }
+
+    fn comes_to_a_loop(&self) -> bool {
+        self.replayed(&self.branches())
+            .any(|detector| detector.loops() > 0)
+    }
+
+    /// The first loop that a branch of the run comes to: the numbers of its entries, and how many the block has.
+    fn first_loop(&self) -> Option<(Vec<usize>, usize)> {
+        let of_branch = |branch: &Branch| {
+            let (mut detector, mut warned) = (self.detector()?, WarnedPatterns::default());
+            branch.places.iter().find_map(|place| {
+                let entry = self.entries.get(*place)?;
+                let _ = detector.observe(
+                    &mut warned,
+                    &StepSignature::stored(&entry.signature),
+                    entry.asked,
+                    *place,
+                );
+                detector.looping()
+            })
+        };
+        let branches = self.branches();
+        let loops = branches.iter().filter_map(of_branch);
+        loops.min_by_key(|(places, _)| places.last().copied())
+    }
+
+    /// The detector of each branch at the end of the run; none without a warning.
+    fn replayed(&self, branches: &[Branch]) -> impl Iterator<Item = LoopDetector<()>> {
+        branches.iter().filter_map(|branch| {
+            let (mut detector, mut warned) = (self.detector()?, WarnedPatterns::default());
+            for entry in branch.places.iter().filter_map(|place| self.entries.get(*place)) {
+                let _ = detector.observe(
+                    &mut warned,
+                    &StepSignature::stored(&entry.signature),
+                    entry.asked,
+                    (),
+                );
+            }
+            Some(detector)
+        })
+    }
+
+    /// A detector with the settings that the warnings tell of; `None` without a warning.
+    fn detector<Id: Clone>(&self) -> Option<LoopDetector<Id>> {
+        let repetitions = self.warnings.iter().map(|warning| warning.repetitions).min()?;
+        let window = self.warnings.iter().map(|warning| warning.window).max()?;
+        Some(LoopDetector::new(
+            window.clamp(WINDOW, MAX_WINDOW),
+            repetitions.max(2),
+        ))
+    }
+}
+
+/// How the repetitions of a block of `length` entries compare.
+pub(crate) fn compared(entries: &[&TrailEntry], length: usize) -> Likeness {
+    let block = entries.get(..length).unwrap_or(entries);
+    let has = |kind| block.iter().any(|entry| entry.asked.kind == kind);
+    let with_tools = has(TrailKind::Tool);
+    if !with_tools && !has(TrailKind::Model) {
+        return Likeness::Differs;
+    }
+    entries
+        .iter()
+        .skip(length)
+        .zip(entries)
+        .map(|(entry, before)| {
+            if entry.signature == before.signature {
+                entry.asked.compare(&before.asked, with_tools)
+            } else {
+                Likeness::Differs
+            }
+        })
+        .fold(Likeness::Same, Likeness::and)
+}
+
+/// How the repetitions of a block of `length` records compare. Attempts at one call, as their `meta` says, are one.
+pub fn compare_repetitions(records: &[&Record], length: usize) -> Likeness {
+    let mut trail = Trail::default();
+    let mut calls = HashSet::new();
+    for record in records {
+        let call = record.meta.get(ATTEMPT_OF).and_then(Value::as_str);
+        if calls.insert(call.unwrap_or(&record.event_id)) {
+            trail.take(record, &value::of_scalar);
+        }
+    }
+    let entries: Vec<&TrailEntry> = trail.entries.iter().collect();
+    if entries.len() < length.max(1).saturating_mul(2) {
+        return Likeness::Differs;
+    }
+    compared(&entries, length.max(1))
+}
+
+/// Whether a run with these records looped, see [`Trail::has_loop`].
+pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
+    let mut trail = Trail::default();
+    for record in records {
+        trail.take(record, &value::of_scalar);
+    }
+    trail.has_loop()
+}
+
+/// For each of the records of a run the number of its branch; equal numbers are one branch.
+pub fn branches(records: &[&Record]) -> Vec<u64> {
+    let mut spans = SpanTree::default();
+    for record in records {
+        spans.add(record);
+    }
+    let mut branches = spans.branches();
+    let parents = records
+        .iter()
+        .map(|record| record.parent_id.as_deref().map(branch::number));
+    parents
+        .map(|parent| branches.of_child(parent).unwrap_or(0))
+        .collect()
+}
+
+/// The first loop that a run with these records comes to: the numbers of its records, from 0, and how many the block
+/// has.
+pub fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
+    let mut trail = Trail::default();
+    let mut numbers = Vec::new();
+    for (number, record) in records.iter().enumerate() {
+        let before = trail.entries.len();
+        trail.take(record, &value::of_scalar);
+        if trail.entries.len() > before {
+            numbers.push(number);
+        }
+    }
+    let (places, length) = trail.first_loop()?;
+    let found = places.iter().filter_map(|place| numbers.get(*place).copied());
+    Some((found.collect(), length))
+}
+
+/// Whether `next`, which follows `record` among calls and states, tries it again: a call that failed is an attempt at the
+/// same call right behind it. What is nested in a call does not try it again, and what overlaps with it neither.
+pub fn is_attempt(record: &Record, next: &Record) -> bool {
+    let is_call = matches!(record.event_type(), EventType::LlmCall | EventType::ToolCall);
+    let asked = |record| Asked::of_record(record, &value::of_scalar);
+    let start = || next.ts.parse::<Timestamp>().ok();
+    is_call
+        && record.event_type() == next.event_type()
+        && next.parent_id.as_deref() != Some(record.event_id.as_str())
+        && record.outcome().is_failure()
+        && record
+            .end
+            .is_none_or(|end| start().is_none_or(|start| end <= start))
+        && signature_of(record) == signature_of(next)
+        && asked(next)
+            .zip(asked(record))
+            .is_some_and(|(next, before)| next.tries_again(&before))
+}

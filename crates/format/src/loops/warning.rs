@@ -1,0 +1,41 @@
+//! What is reported of a loop (specification, *Payloads*, `LOOP_WARNING`).
+
+use crate::SpanId;
+
+/// Whether one call repeats or several in turn (specification, *Payloads*).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatternType {
+    /// The block is a single record.
+    RepeatedCall,
+    /// The block is two or more records.
+    Cycle,
+}
+
+impl PatternType {
+    /// The word in the record: `repeated_call` or `cycle`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RepeatedCall => "repeated_call",
+            Self::Cycle => "cycle",
+        }
+    }
+}
+
+/// A block of records that repeats (specification, *Payloads*, `LOOP_WARNING`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoopWarning<Id = SpanId> {
+    /// The signatures of the block, joined by ` -> `.
+    pub pattern: String,
+    /// Whether the block is one record or more.
+    pub pattern_type: PatternType,
+    /// How many records the block has.
+    pub pattern_length: usize,
+    /// How often the block repeats in the evidence: the number that the detector was made with.
+    pub repetitions: usize,
+    /// How many records the window held.
+    pub window_size: usize,
+    /// The records of all repetitions, oldest first.
+    pub evidence_event_ids: Vec<Id>,
+}

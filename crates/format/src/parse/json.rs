@@ -1,0 +1,112 @@
+//! One JSON document: what it says, or where it is broken.
+
+use std::fmt;
+
+use serde::de::DeserializeSeed;
+
+/// The reason why a text is not a JSON document. It has the position, never the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malformed {
+    /// The bytes are not UTF-8 from this offset on.
+    NotUtf8 { offset: usize },
+    /// The text starts with a byte order mark.
+    ByteOrderMark,
+    /// The nesting is deeper than a reader follows.
+    TooDeep,
+    /// The text ends in the middle of a value.
+    CutShort,
+    /// Anything else: the position where the parser stopped.
+    Syntax { line: usize, column: usize },
+}
+
+/// How deep a document may be nested: the limit of the parser, which protects the stack.
+const MAX_DEPTH: usize = 127;
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotUtf8 { offset } => write!(formatter, "is not UTF-8 (byte {offset})"),
+            Self::ByteOrderMark => {
+                formatter.write_str("starts with a byte order mark; write UTF-8 without one")
+            }
+            Self::TooDeep => write!(formatter, "is nested deeper than {MAX_DEPTH} levels"),
+            Self::CutShort => formatter.write_str("is not valid JSON: it ends in the middle of a value"),
+            Self::Syntax { line: 1, column } => write!(formatter, "is not valid JSON (column {column})"),
+            Self::Syntax { line, column } => {
+                write!(formatter, "is not valid JSON (line {line}, column {column})")
+            }
+        }
+    }
+}
+
+/// Parses a whole document with a seed.
+pub(super) fn parse<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> Result<S::Value, Malformed> {
+    let text = std::str::from_utf8(bytes).map_err(|error| Malformed::NotUtf8 {
+        offset: error.valid_up_to(),
+    })?;
+    if text.starts_with('\u{feff}') {
+        return Err(Malformed::ByteOrderMark);
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    seed.deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| {
+            // Only the parser's message distinguishes this case; a test keeps the two in step.
+            if error.to_string().starts_with("recursion limit exceeded") {
+                Malformed::TooDeep
+            } else if error.is_eof() {
+                Malformed::CutShort
+            } else {
+                Malformed::Syntax {
+                    line: error.line(),
+                    column: error.column(),
+                }
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::any_value::{Skip, ValueSeed};
+    use super::*;
+
+    #[test]
+    fn a_document_is_broken_at_a_place() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        for (text, expected) in [
+            (
+                b"{\"a\": nope}".to_vec(),
+                Malformed::Syntax { line: 1, column: 8 },
+            ),
+            (
+                b"{\n\"a\": NaN}".to_vec(),
+                Malformed::Syntax { line: 2, column: 6 },
+            ),
+            (
+                b"{\"a\": 1e999}".to_vec(),
+                Malformed::Syntax { line: 1, column: 11 },
+            ),
+            (b"".to_vec(), Malformed::CutShort),
+            (b"{\"a\": [1,".to_vec(), Malformed::CutShort),
+            (b"{} {}".to_vec(), Malformed::Syntax { line: 1, column: 4 }),
+            (b"{\"a\": \"\xff\"}".to_vec(), Malformed::NotUtf8 { offset: 7 }),
+            (b"\xef\xbb\xbf{}".to_vec(), Malformed::ByteOrderMark),
+            (nested(10_000).into_bytes(), Malformed::TooDeep),
+            (nested(MAX_DEPTH + 1).into_bytes(), Malformed::TooDeep),
+        ] {
+            let mut repeated = false;
+            for found in [
+                parse(&text, ValueSeed(&mut repeated)).map(drop),
+                parse(&text, Skip(&mut repeated)),
+            ] {
+                assert_eq!(
+                    found.unwrap_err(),
+                    expected,
+                    "{}",
+                    String::from_utf8_lossy(&text[..text.len().min(40)])
+                );
+            }
+        }
+        assert!(parse(nested(MAX_DEPTH).as_bytes(), Skip(&mut false)).is_ok());
+    }
+}

@@ -1,0 +1,399 @@
+//! [`IndexEntry`]: the 48 bytes that are kept of every span while a log of any size is read.
+
+use super::packed_bytes::{PackedBytes, PackedCursor};
+use crate::parse::Identity;
+use crate::{EventType, Outcome, SpanId, Timestamp};
+
+/// A span's place in the file, in time, and among the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexEntry {
+    span_id: SpanId,
+    parent_span_id: Option<SpanId>,
+    start_seconds: i64,
+    start_nanoseconds: u32,
+    length: u32,
+    offset: u64,
+    /// The number of the line, and flags in the lowest two bytes.
+    line_and_flags: u64,
+}
+
+/// Its span reports a call of a model which it is not: it is a step.
+const STEP: u64 = 1 << 9;
+/// The outcome is none that is known: a failure with it was cancelled, anything else is unknown.
+const UNSETTLED: u64 = 1 << 8;
+/// The span can be read; one that cannot has no start.
+const READABLE: u64 = 1 << 7;
+/// The span belongs to another run.
+const FOREIGN: u64 = 1 << 6;
+/// A span with the same ID comes before this one and is shown.
+const DUPLICATE: u64 = 1 << 5;
+/// The span failed.
+const FAILED: u64 = 1 << 4;
+/// Its span repeats a call that another span is, or held calls that are elsewhere.
+const LEFTOVER: u64 = 1 << 3;
+/// The type of the span's record.
+const TYPE: u64 = 0b111;
+
+/// The types of spans, by the number under which the index keeps them.
+const TYPES: [EventType; 6] = [
+    EventType::RunStart,
+    EventType::LlmCall,
+    EventType::ToolCall,
+    EventType::StateUpdate,
+    EventType::LoopWarning,
+    EventType::Error,
+];
+
+/// How an entry is packed: what of it follows from the one before.
+mod packed {
+    /// It has no parent.
+    pub(super) const ROOT: u8 = 1;
+    /// It has the parent of the one before.
+    pub(super) const SAME_PARENT: u8 = 2;
+    /// Its line begins where that of the one before ends.
+    pub(super) const NEXT_OFFSET: u8 = 4;
+    /// Its line is the next one.
+    pub(super) const NEXT_LINE: u8 = 8;
+    /// Its start is a whole number of microseconds.
+    pub(super) const MICROSECONDS: u8 = 16;
+    /// [`UNSETTLED`](super::UNSETTLED), which has no room beside the other flags.
+    pub(super) const UNSETTLED: u8 = 32;
+    /// [`STEP`](super::STEP), the same.
+    pub(super) const STEP: u8 = 64;
+}
+
+/// What an entry is packed relative to: the entry before it, or the beginning of the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EntryBefore {
+    parent: Option<SpanId>,
+    start_seconds: i64,
+    next_offset: u64,
+    line: u64,
+}
+
+impl From<&IndexEntry> for EntryBefore {
+    fn from(entry: &IndexEntry) -> Self {
+        Self {
+            parent: entry.parent_span_id,
+            start_seconds: entry.start_seconds,
+            next_offset: entry
+                .offset
+                .saturating_add(u64::from(entry.length))
+                .saturating_add(1),
+            line: entry.line(),
+        }
+    }
+}
+
+/// The place of a line in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinePlace {
+    /// Its first byte.
+    pub offset: u64,
+    /// How many bytes it has, without its newline.
+    pub length: u32,
+    /// Its number, from 1.
+    pub line: u64,
+}
+
+/// A record without its payload: what an index knows of it.
+///
+/// ```
+/// use tracer_sdk::format::{EventType, Outcome};
+/// use tracer_sdk::read::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let failed = capture(|| tracer_sdk::tool_call("search").fail("out of reach").record());
+/// let directory = failed.save(folder.path())?;
+/// let records = RunReader::open(&directory, Strictness::Strict)?.records;
+/// // RUN_START, the call, RUN_END
+/// let call = records.header(1).unwrap();
+/// assert_eq!((call.event_type, call.outcome), (EventType::ToolCall, Outcome::Failed));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordHeader {
+    /// The type of the record.
+    pub event_type: EventType,
+    /// The instant of the record.
+    pub instant: Timestamp,
+    /// How its span ended; an error is a failure.
+    pub outcome: Outcome,
+    /// Whether it is no step, see [`Record::is_leftover`](crate::Record::is_leftover).
+    pub is_leftover: bool,
+}
+
+impl RecordHeader {
+    /// The header of a step.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(event_type: EventType, instant: Timestamp, outcome: Outcome) -> Self {
+        Self {
+            event_type,
+            instant,
+            outcome,
+            is_leftover: false,
+        }
+    }
+}
+
+impl IndexEntry {
+    /// The entry of the span on a line; `header` of one that can be read.
+    pub fn new(identity: Identity, place: LinePlace, header: Option<RecordHeader>, is_foreign: bool) -> Self {
+        let mut flags = if is_foreign { FOREIGN } else { 0 };
+        if let Some(header) = header {
+            let number = TYPES
+                .iter()
+                .position(|event_type| *event_type == header.event_type);
+            // At most eight types: what is none of them is `UNKNOWN`.
+            flags |= READABLE | number.unwrap_or(TYPES.len()) as u64;
+            flags |= outcome_flags(header.outcome);
+        }
+        let (start_seconds, start_nanoseconds) = header.map_or((0, 0), |header| header.instant.to_parts());
+        Self {
+            span_id: identity.span_id,
+            parent_span_id: identity.parent_span_id,
+            start_seconds,
+            start_nanoseconds,
+            offset: place.offset,
+            length: place.length,
+            line_and_flags: place.line << 16 | flags,
+        }
+    }
+
+    /// The span's ID.
+    pub fn span_id(&self) -> SpanId {
+        self.span_id
+    }
+
+    /// The ID of the span that it is in.
+    pub fn parent_span_id(&self) -> Option<SpanId> {
+        self.parent_span_id
+    }
+
+    /// The header of the span's own record; nothing of a span that cannot be read.
+    pub fn header(&self) -> RecordHeader {
+        RecordHeader {
+            event_type: self.event_type(),
+            instant: self.start(),
+            outcome: self.outcome(),
+            is_leftover: self.is_leftover(),
+        }
+    }
+
+    /// When the span began.
+    pub fn start(&self) -> Timestamp {
+        Timestamp::from_parts(self.start_seconds, self.start_nanoseconds)
+    }
+
+    /// The number of the line, from 1.
+    pub fn line(&self) -> u64 {
+        self.line_and_flags >> 16
+    }
+
+    /// Where the line is.
+    pub fn place(&self) -> LinePlace {
+        LinePlace {
+            offset: self.offset,
+            length: self.length,
+            line: self.line(),
+        }
+    }
+
+    /// The type of the span's record, as a root's or a child's.
+    pub fn event_type(&self) -> EventType {
+        if self.line_and_flags & (LEFTOVER | STEP) != 0 {
+            return EventType::Unknown;
+        }
+        self.stored_type()
+    }
+
+    /// The type that the span's record has, or would have if no other span were the call that it reports.
+    pub fn stored_type(&self) -> EventType {
+        // Three bits always fit.
+        TYPES
+            .get((self.line_and_flags & TYPE) as usize)
+            .copied()
+            .unwrap_or(EventType::Unknown)
+    }
+
+    /// How the span ended.
+    pub fn outcome(&self) -> Outcome {
+        match self.line_and_flags & (FAILED | UNSETTLED) {
+            0 => Outcome::Ok,
+            FAILED => Outcome::Failed,
+            UNSETTLED => Outcome::Unknown,
+            _ => Outcome::Cancelled,
+        }
+    }
+
+    /// Whether the span is shown: it can be read, belongs to the run, and is the first of its ID.
+    pub fn is_shown(&self) -> bool {
+        self.line_and_flags & (READABLE | FOREIGN | DUPLICATE) == READABLE
+    }
+
+    /// Whether the span would be shown if it were the first of its ID.
+    pub fn is_own(&self) -> bool {
+        self.line_and_flags & (READABLE | FOREIGN) == READABLE
+    }
+
+    /// Whether a span with the same ID comes before it.
+    pub fn is_duplicate(&self) -> bool {
+        self.line_and_flags & DUPLICATE != 0
+    }
+
+    /// Says whether the span repeats a call, or held calls that are elsewhere, so that its record has no type and is no step.
+    pub fn mark_leftover(&mut self, is_leftover: bool) {
+        self.line_and_flags &= !LEFTOVER;
+        self.line_and_flags |= if is_leftover { LEFTOVER } else { 0 };
+    }
+
+    /// Says whether the span reports a call of a model which it is not, so that its record has no type.
+    pub fn mark_step(&mut self, is_step: bool) {
+        self.line_and_flags &= !STEP;
+        self.line_and_flags |= if is_step { STEP } else { 0 };
+    }
+
+    /// Says how the span ended.
+    pub fn set_outcome(&mut self, outcome: Outcome) {
+        self.line_and_flags &= !(FAILED | UNSETTLED);
+        self.line_and_flags |= outcome_flags(outcome);
+    }
+
+    /// Whether the span repeats a call, or held calls that are elsewhere.
+    pub fn is_leftover(&self) -> bool {
+        self.line_and_flags & LEFTOVER != 0
+    }
+
+    /// Marks that a span with the same ID comes before it.
+    pub fn mark_duplicate(&mut self) {
+        self.line_and_flags |= DUPLICATE;
+    }
+
+    /// Writes it, as far as it does not follow from the entry before.
+    pub(crate) fn pack(&self, before: &EntryBefore, bytes: &mut PackedBytes) {
+        let mut hints = 0;
+        let mut hint = |holds: bool, bit: u8| {
+            hints |= if holds { bit } else { 0 };
+            holds
+        };
+        let is_root = hint(self.parent_span_id.is_none(), packed::ROOT);
+        let is_same_parent = hint(
+            !is_root && self.parent_span_id == before.parent,
+            packed::SAME_PARENT,
+        );
+        let is_next_offset = hint(self.offset == before.next_offset, packed::NEXT_OFFSET);
+        let is_next_line = hint(self.line() == before.line + 1, packed::NEXT_LINE);
+        let in_microseconds = hint(self.start_nanoseconds.is_multiple_of(1_000), packed::MICROSECONDS);
+        hint(self.line_and_flags & UNSETTLED != 0, packed::UNSETTLED);
+        hint(self.line_and_flags & STEP != 0, packed::STEP);
+        bytes.push_byte(hints);
+        // The lowest byte: the other flags.
+        bytes.push_byte((self.line_and_flags & 0xff) as u8);
+        bytes.push_span_id(self.span_id);
+        if let Some(parent) = self.parent_span_id.filter(|_| !is_same_parent) {
+            bytes.push_span_id(parent);
+        }
+        bytes.push_signed(self.start_seconds.wrapping_sub(before.start_seconds));
+        let unit = if in_microseconds { 1_000 } else { 1 };
+        bytes.push_number(u64::from(self.start_nanoseconds / unit));
+        bytes.push_number(u64::from(self.length));
+        if !is_next_offset {
+            bytes.push_number(self.offset);
+        }
+        if !is_next_line {
+            bytes.push_number(self.line());
+        }
+    }
+
+    /// The entry that was written behind another one; `None` of what is none, or lies before that.
+    pub(crate) fn unpack(before: &EntryBefore, cursor: &mut PackedCursor<'_>) -> Option<Self> {
+        let hints = cursor.byte()?;
+        let has = |bit: u8| hints & bit != 0;
+        let flags = cursor.byte()?;
+        let span_id = cursor.span_id()?;
+        let parent_span_id = match (has(packed::ROOT), has(packed::SAME_PARENT)) {
+            (true, _) => None,
+            (false, true) => before.parent,
+            (false, false) => Some(cursor.span_id()?),
+        };
+        let start_seconds = before.start_seconds.checked_add(cursor.signed()?)?;
+        let unit = if has(packed::MICROSECONDS) { 1_000 } else { 1 };
+        let start_nanoseconds = cursor.small_number()?.checked_mul(unit)?;
+        let length = cursor.small_number()?;
+        let offset = if has(packed::NEXT_OFFSET) {
+            before.next_offset
+        } else {
+            cursor.number()?
+        };
+        let line = if has(packed::NEXT_LINE) {
+            before.line + 1
+        } else {
+            cursor.number()?
+        };
+        let is_behind = line > before.line && (line >> 48 == 0) && offset >= before.next_offset;
+        let is_instant = start_nanoseconds < 1_000_000_000;
+        let unsettled = if has(packed::UNSETTLED) { UNSETTLED } else { 0 };
+        let step = if has(packed::STEP) { STEP } else { 0 };
+        (is_behind && is_instant).then_some(Self {
+            span_id,
+            parent_span_id,
+            start_seconds,
+            start_nanoseconds,
+            length,
+            offset,
+            line_and_flags: line << 16 | step | unsettled | u64::from(flags),
+        })
+    }
+}
+
+const fn outcome_flags(outcome: Outcome) -> u64 {
+    match outcome {
+        Outcome::Ok => 0,
+        Outcome::Failed => FAILED,
+        Outcome::Cancelled => FAILED | UNSETTLED,
+        Outcome::Unknown => UNSETTLED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_has_48_bytes_and_gives_back_what_it_was_given() {
+        assert_eq!(size_of::<IndexEntry>(), 48);
+        let identity = Identity {
+            trace_id: None,
+            span_id: SpanId::from_u64(u64::MAX).unwrap(),
+            parent_span_id: SpanId::from_u64(3),
+        };
+        let place = LinePlace {
+            offset: u64::MAX,
+            length: u32::MAX,
+            line: (1 << 48) - 1,
+        };
+        for event_type in TYPES.into_iter().chain([EventType::Unknown]) {
+            for outcome in Outcome::ALL {
+                let header = RecordHeader {
+                    instant: Timestamp::from_unix_microseconds(-5),
+                    event_type,
+                    outcome,
+                    is_leftover: false,
+                };
+                let mut entry = IndexEntry::new(identity, place, Some(header), false);
+                assert_eq!(
+                    (entry.place(), entry.event_type(), entry.outcome()),
+                    (place, event_type, outcome)
+                );
+                assert!(entry.is_shown() && entry.is_own());
+                entry.mark_duplicate();
+                assert!(!entry.is_shown() && entry.is_own() && entry.is_duplicate());
+                assert!(!IndexEntry::new(identity, place, Some(header), true).is_own());
+            }
+        }
+        assert!(!IndexEntry::new(identity, place, None, false).is_own());
+    }
+}

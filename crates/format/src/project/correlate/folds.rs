@@ -1,0 +1,101 @@
+//! Folding: a report that holds exactly one call of its kind is that call; one that holds several is a step of the program.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Ancestor;
+use super::groups::Groups;
+use super::joins::{TOLERANCE, same_model, same_tokens};
+use super::report::CallReport;
+use crate::{EventType, Outcome, SpanId};
+
+/// Spans between a call and the one around it; more are not looked through.
+const MAX_BETWEEN: usize = 16;
+
+/// The nearest call around a call, when it is of the same type.
+pub(super) fn call_around(
+    report: &CallReport,
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) -> Option<SpanId> {
+    let mut around = report.parent;
+    for _ in 0..MAX_BETWEEN {
+        let span_id = around?;
+        let outer = ancestor(span_id)?;
+        if let Some(event_type) = outer.call {
+            return (span_id != report.span_id && event_type == report.event_type).then_some(span_id);
+        }
+        around = outer.parent;
+    }
+    None
+}
+
+/// Makes reports that nest in each other one group where the outer one holds one call, or the attempts at one. Gives the reports
+/// that hold several calls of models: they are none.
+pub(super) fn fold(
+    reports: &[CallReport],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+    groups: &mut Groups,
+) -> HashSet<usize> {
+    let mut steps = HashSet::new();
+    // The calls within each call.
+    let mut held: HashMap<SpanId, Vec<usize>> = HashMap::new();
+    for (at, report) in reports.iter().enumerate() {
+        if let Some(outer) = call_around(report, &ancestor) {
+            held.entry(outer).or_default().push(at);
+        }
+    }
+    if held.is_empty() {
+        return steps;
+    }
+    for (outer_at, outer) in reports.iter().enumerate() {
+        let held = held.get(&outer.span_id).map(Vec::as_slice).unwrap_or_default();
+        let mut lasting = held
+            .iter()
+            .filter(|at| reports.get(**at).is_some_and(|held| !has_failed(held)));
+        let only = match (lasting.next(), lasting.next()) {
+            (Some(only), None) => Some(*only),
+            // All were refused: the last attempt.
+            (None, _) => held
+                .iter()
+                .copied()
+                .max_by_key(|at| reports.get(*at).map(|held| (held.start, held.span_id))),
+            (Some(_), Some(_)) => {
+                let are_recorded = outer.is_own
+                    && held
+                        .iter()
+                        .any(|at| reports.get(*at).is_some_and(|held| held.is_own));
+                if outer.event_type == EventType::LlmCall && !outer.is_of_proxy && !are_recorded {
+                    steps.insert(outer_at);
+                }
+                None
+            }
+        };
+        if let Some(only) = only
+            && let Some(inner) = reports.get(only)
+            && nests_in(inner, outer)
+        {
+            groups.join(outer_at, only);
+        }
+    }
+    steps
+}
+
+fn has_failed(report: &CallReport) -> bool {
+    report.outcome == Outcome::Failed
+}
+
+/// Whether an inner call is the outer one.
+fn nests_in(inner: &CallReport, outer: &CallReport) -> bool {
+    // The request itself says in which span it was made.
+    if inner.is_on_the_wire && !outer.is_on_the_wire {
+        return true;
+    }
+    let is_within =
+        inner.start >= outer.start - TOLERANCE && inner.end <= outer.end.saturating_add(TOLERANCE);
+    let is_same = match outer.event_type {
+        EventType::LlmCall => {
+            same_model(inner, outer) != Some(false) && same_tokens(inner, outer) != Some(false)
+        }
+        _ => inner.name == outer.name,
+    };
+    !(inner.is_own && outer.is_own) && is_within && is_same
+}

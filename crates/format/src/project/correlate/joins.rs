@@ -1,0 +1,671 @@
+//! Joining: the reports of one call by different reporters, one to one, the strongest evidence first.
+//!
+//! A report joins a group when nothing that is known of any two members contradicts it, and no group has two reports of one
+//! reporter. Each pass looks at pairs near each other in time, never at all of them, and takes those first that agree in most.
+
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
+
+use super::arguments::ReportedArguments;
+use super::groups::Groups;
+use super::report::CallReport;
+use crate::project::LinePlace;
+use crate::{EventType, Outcome, SpanId, Usage};
+
+/// How far the clocks of two reporters may differ, in microseconds.
+pub(super) const TOLERANCE: i64 = 50_000;
+/// How much farther in time a second report must be for the first to be the one, beside three times as far, in microseconds.
+const CLEAR_GAP: i64 = 5_000;
+/// Reports that are open at once among which one is looked for.
+const MAX_OPEN: usize = 64;
+
+/// The reports that a call may be, where one of them is taken for it because some must be.
+#[derive(Default)]
+pub(super) struct Unsure {
+    /// The reporters.
+    pub(super) sources: HashSet<u64>,
+    /// Where they say that the call was made.
+    pub(super) places: Vec<SpanId>,
+}
+
+/// Two reports that may be one call: how much speaks for it, less is more.
+type Worth = (Reverse<u8>, u8, i64, i64, SpanId, SpanId);
+
+/// What is known of the reports of a run when they are joined.
+pub(super) struct JoinEvidence<'a> {
+    reports: &'a [CallReport],
+    /// IDs that the wire knows: those that others made up prove nothing.
+    wire_ids: HashSet<u64>,
+    /// IDs that one reporter has in several calls.
+    shared_ids: HashSet<u64>,
+    /// The calls of models by when they ended: who asked for the tools that were asked for then.
+    asking: HashMap<i64, Option<usize>>,
+    has_wire: bool,
+    arguments: HashMap<usize, ReportedArguments>,
+    /// Where libraries say that the call of a model was made that asked for a tool, by the tool; true where it is sure that they tell
+    /// of that call.
+    asked_in: HashMap<usize, Vec<(SpanId, bool)>>,
+    /// What the wire saw and nothing but its time distinguishes, by its line.
+    unsure: HashMap<u64, Unsure>,
+}
+
+impl<'a> JoinEvidence<'a> {
+    pub(super) fn of(reports: &'a [CallReport]) -> Self {
+        let mut evidence = Self {
+            reports,
+            wire_ids: HashSet::new(),
+            shared_ids: HashSet::new(),
+            asking: HashMap::new(),
+            has_wire: false,
+            arguments: HashMap::new(),
+            asked_in: HashMap::new(),
+            unsure: HashMap::new(),
+        };
+        let mut seen = HashSet::new();
+        for (at, report) in reports.iter().enumerate() {
+            if report.id != 0
+                && !report.is_fetch
+                && !seen.insert((report.source, report.event_type, report.id))
+            {
+                evidence.shared_ids.insert(report.id);
+            }
+            if !report.is_of_proxy {
+                continue;
+            }
+            evidence.has_wire |= report.event_type == EventType::LlmCall;
+            evidence
+                .wire_ids
+                .extend([report.id, report.request_id].into_iter().filter(|id| *id != 0));
+            if report.event_type == EventType::LlmCall {
+                evidence
+                    .asking
+                    .entry(report.end)
+                    .and_modify(|other| *other = None)
+                    .or_insert(Some(at));
+            }
+        }
+        evidence
+    }
+
+    /// The call of a model that asked for a tool that only messages show.
+    pub(super) fn asked_by(&self, tool: &CallReport) -> Option<usize> {
+        tool.is_derived
+            .then(|| self.asking.get(&tool.start).copied().flatten())
+            .flatten()
+    }
+
+    pub(super) fn has_wire(&self) -> bool {
+        self.has_wire
+    }
+
+    /// What else the call on a line may be; nothing where that is known.
+    pub(super) fn unsure(&self, line: u64) -> Option<&Unsure> {
+        self.unsure.get(&line)
+    }
+
+    /// Finds where the calls of models were made that asked for tools.
+    fn find_asked_in(&mut self, tools: &[usize], groups: &mut Groups) {
+        for at in tools {
+            let asking = self.reports.get(*at).and_then(|tool| self.asked_by(tool));
+            let members = asking.map(|asking| groups.members(asking)).unwrap_or_default();
+            let libraries = members.iter().filter_map(|member| self.reports.get(*member));
+            let asking = asking.and_then(|at| self.unsure(self.reports.get(at)?.place.line));
+            let is_sure = |source: &u64| asking.is_none_or(|unsure| !unsure.sources.contains(source));
+            let said: Vec<(SpanId, bool)> = libraries
+                .filter(|library| !library.is_of_proxy)
+                .filter_map(|library| Some((library.parent?, is_sure(&library.source))))
+                .collect();
+            if !said.is_empty() {
+                self.asked_in.insert(*at, said);
+            }
+        }
+    }
+
+    fn read_arguments(
+        &mut self,
+        at: usize,
+        content: &mut impl FnMut(LinePlace) -> Option<ReportedArguments>,
+    ) {
+        if let Some(report) = self.reports.get(at) {
+            self.arguments
+                .entry(at)
+                .or_insert_with(|| content(report.place).unwrap_or_default());
+        }
+    }
+
+    /// Whether both reports have arguments, and these are the same; `None` where nothing says.
+    fn same_arguments(&self, one: usize, other: usize) -> Option<bool> {
+        self.arguments.get(&one)?.agree(self.arguments.get(&other)?)
+    }
+
+    /// Whether what is known of two reports says that they are two calls.
+    fn contradict(&self, one: usize, other: usize) -> bool {
+        let (Some(a), Some(b)) = (self.reports.get(one), self.reports.get(other)) else {
+            return true;
+        };
+        let is_elsewhere = |report: &CallReport, other: &CallReport| {
+            other.is_of_proxy && report.id != 0 && other.id != 0 && self.wire_ids.contains(&report.id)
+        };
+        if !have_same_id(a, b) && (is_elsewhere(a, b) || is_elsewhere(b, a)) {
+            return true;
+        }
+        match a.event_type {
+            EventType::LlmCall if a.is_fetch || b.is_fetch => false,
+            EventType::LlmCall => same_model(a, b) == Some(false) || same_tokens(a, b) == Some(false),
+            _ => match self.same_arguments(one, other) {
+                Some(are_same) => !are_same,
+                None => a.name != b.name && a.name != 0 && b.name != 0,
+            },
+        }
+    }
+}
+
+/// Whether two reports have one ID, of the answer or of the request.
+fn have_same_id(one: &CallReport, other: &CallReport) -> bool {
+    let ids = |report: &CallReport| [report.id, report.request_id].into_iter().filter(|id| *id != 0);
+    ids(one).any(|id| ids(other).any(|same| same == id))
+}
+
+/// Whether two reports name one model; `None` where one names none.
+pub(super) fn same_model(one: &CallReport, other: &CallReport) -> Option<bool> {
+    let names = |report: &CallReport| {
+        [report.name, report.answered_by]
+            .into_iter()
+            .filter(|name| *name != 0)
+    };
+    names(one).next()?;
+    names(other).next()?;
+    Some(names(one).any(|name| names(other).any(|same| same == name)))
+}
+
+/// Whether two reports count the same tokens, above zero; `None` where one counts none. Some count what was cached, or
+/// reasoning, beside the others.
+pub(super) fn same_tokens(one: &CallReport, other: &CallReport) -> Option<bool> {
+    let known = |tokens: Option<u64>| tokens.filter(|tokens| *tokens > 0);
+    let output = |usage: &Usage| {
+        let whole = known(usage.completion_tokens)?;
+        let reasoning = usage.reasoning_tokens.unwrap_or(0);
+        Some([
+            whole,
+            whole.saturating_sub(reasoning),
+            whole.saturating_add(reasoning),
+        ])
+    };
+    let input = |usage: &Usage| {
+        let whole = known(usage.prompt_tokens)?;
+        let cached = usage
+            .cache_read_tokens
+            .unwrap_or(0)
+            .saturating_add(usage.cache_write_tokens.unwrap_or(0));
+        Some([whole, whole.saturating_sub(cached), whole.saturating_add(cached)])
+    };
+    let same = |one: Option<[u64; 3]>, other: Option<[u64; 3]>| {
+        let (one, other) = (one?, other?);
+        Some(one.iter().any(|tokens| other.contains(tokens)))
+    };
+    let of_output = same(output(&one.usage), output(&other.usage));
+    let of_input = same(input(&one.usage), input(&other.usage));
+    match (of_output, of_input) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), _) => Some(true),
+        (None, _) => None,
+    }
+}
+
+/// How two reports lie to each other in time: one within the other, overlapping, near; `None` of others.
+fn nearness(one: &CallReport, other: &CallReport) -> Option<u8> {
+    let holds = |outer: &CallReport, inner: &CallReport| outer.start <= inner.start && inner.end <= outer.end;
+    let overlap = one.start <= other.end && other.start <= one.end;
+    let near = one.start - TOLERANCE <= other.end && other.start - TOLERANCE <= one.end;
+    match (holds(one, other) || holds(other, one), overlap, near) {
+        (true, ..) => Some(0),
+        (_, true, _) => Some(1),
+        (.., true) => Some(2),
+        _ => None,
+    }
+}
+
+/// How far the ends of two reports are from each other.
+fn gap(one: &CallReport, other: &CallReport) -> i64 {
+    (one.start - other.start)
+        .saturating_abs()
+        .saturating_add((one.end - other.end).saturating_abs())
+}
+
+/// A kind of evidence: whether it speaks for a pair, and how strongly.
+type Speaks = fn(&JoinEvidence<'_>, usize, usize) -> Option<Worth>;
+
+fn worth(agreeing: u8, near: u8, gap: i64, one: &CallReport, other: &CallReport) -> Worth {
+    let (first, second) = if (one.start, one.span_id) <= (other.start, other.span_id) {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    (
+        Reverse(agreeing),
+        near,
+        gap,
+        first.start,
+        first.span_id,
+        second.span_id,
+    )
+}
+
+/// Joins the reports of one call, see the module.
+pub(super) fn join(
+    evidence: &mut JoinEvidence<'_>,
+    is_call: impl Fn(usize) -> bool,
+    mut content: impl FnMut(LinePlace) -> Option<ReportedArguments>,
+    groups: &mut Groups,
+) {
+    let of_type = |event_type: EventType| {
+        let reports = evidence.reports.iter().enumerate();
+        let mut of_type: Vec<usize> = reports
+            .filter(|(at, report)| report.event_type == event_type && is_call(*at))
+            .map(|(at, _)| at)
+            .collect();
+        of_type.sort_by_key(|at| {
+            evidence
+                .reports
+                .get(*at)
+                .map(|report| (report.start, report.span_id))
+        });
+        of_type
+    };
+    let models = of_type(EventType::LlmCall);
+    join_fetches(evidence.reports, &models, groups);
+    if has_several_sources(evidence.reports, &models) {
+        let shared = join_by_id(evidence, &models, groups);
+        let times = |report: &CallReport| (report.start, report.end);
+        for same in shared {
+            join_near(evidence, &same, times, of_shared_id, groups);
+        }
+        join_near(evidence, &models, times, of_measure, groups);
+        let candidates = join_near(evidence, &models, times, of_set, groups);
+        find_unsure(
+            evidence,
+            candidates,
+            |(agreeing, near, gap, ..), best| {
+                *agreeing > best.0
+                    || *near > best.1
+                    || *gap > best.2.saturating_mul(3).saturating_add(CLEAR_GAP)
+            },
+            groups,
+        );
+    }
+    let tools = of_type(EventType::ToolCall);
+    if has_several_sources(evidence.reports, &tools) {
+        evidence.find_asked_in(&tools, groups);
+        let shared = join_by_id(evidence, &tools, groups);
+        for at in unfinished(evidence.reports, &tools, groups) {
+            evidence.read_arguments(at, &mut content);
+        }
+        let frame = |report: &CallReport| (report.start, report.seen_end());
+        // A tool may run at any time until its result is there; and a place that is not sure, the last bit, makes no other so.
+        let says_more = |worth: &Worth, best: &Worth| worth.0.0 / 2 < best.0.0 / 2;
+        for same in shared {
+            let candidates = join_near(evidence, &same, frame, of_frame, groups);
+            find_unsure(evidence, candidates, says_more, groups);
+        }
+        let passes: [Speaks; 2] = [of_frame, of_early_frame];
+        for speaks in passes {
+            let candidates = join_near(evidence, &tools, frame, speaks, groups);
+            find_unsure(evidence, candidates, says_more, groups);
+        }
+    }
+}
+
+/// Joins what asked again for an answer with the call that created it, or else with what asked first, however often and
+/// whenever it asked: by the answer's ID.
+fn join_fetches(reports: &[CallReport], models: &[usize], groups: &mut Groups) {
+    let report = |at: &usize| reports.get(*at);
+    if !models
+        .iter()
+        .any(|at| report(at).is_some_and(|report| report.is_fetch))
+    {
+        return;
+    }
+    let mut by_id: HashMap<u64, Vec<usize>> = HashMap::new();
+    for at in models {
+        if let Some(id) = report(at).map(|report| report.id).filter(|id| *id != 0) {
+            by_id.entry(id).or_default().push(*at);
+        }
+    }
+    for mut same in by_id.into_values() {
+        same.sort_by_key(|at| {
+            report(at).map(|report| (report.is_fetch, !report.is_of_proxy, report.start, report.span_id))
+        });
+        let Some((first, others)) = same.split_first() else {
+            continue;
+        };
+        let fetches = others
+            .iter()
+            .filter(|at| report(at).is_some_and(|report| report.is_fetch));
+        for fetch in fetches {
+            groups.join(*first, *fetch);
+        }
+    }
+}
+
+fn has_several_sources(reports: &[CallReport], of_type: &[usize]) -> bool {
+    let mut sources = of_type.iter().filter_map(|at| Some(reports.get(*at)?.source));
+    let first = sources.next();
+    sources.any(|source| Some(source) != first)
+}
+
+/// The reports whose group some reporter has no part in yet.
+fn unfinished(reports: &[CallReport], of_type: &[usize], groups: &mut Groups) -> Vec<usize> {
+    let sources: HashSet<u64> = of_type
+        .iter()
+        .filter_map(|at| Some(reports.get(*at)?.source))
+        .collect();
+    let is_open = |at: &usize| groups.sources(*at) < sources.len();
+    of_type.iter().copied().filter(is_open).collect()
+}
+
+/// Whether two groups may be one call.
+fn may_join(evidence: &JoinEvidence<'_>, one: usize, other: usize, groups: &mut Groups) -> bool {
+    if !groups.may_join(one, other) {
+        return false;
+    }
+    let (ones, others) = (groups.members(one), groups.members(other));
+    !ones
+        .iter()
+        .any(|one| others.iter().any(|other| evidence.contradict(*one, *other)))
+}
+
+/// Joins reports that have one ID, at any time, where no reporter has it twice. Gives those of each other ID.
+fn join_by_id(evidence: &JoinEvidence<'_>, of_type: &[usize], groups: &mut Groups) -> Vec<Vec<usize>> {
+    let mut by_id: HashMap<u64, Vec<usize>> = HashMap::new();
+    for at in of_type {
+        if let Some(report) = evidence.reports.get(*at) {
+            for id in [report.id, report.request_id].into_iter().filter(|id| *id != 0) {
+                by_id.entry(id).or_default().push(*at);
+            }
+        }
+    }
+    let mut shared: Vec<Vec<usize>> = Vec::new();
+    let mut by_id: Vec<(u64, Vec<usize>)> = by_id.into_iter().filter(|(_, same)| same.len() > 1).collect();
+    by_id.sort_unstable();
+    for (id, same) in by_id {
+        if evidence.shared_ids.contains(&id) {
+            shared.push(same);
+            continue;
+        }
+        if let Some((first, others)) = same.split_first() {
+            for other in others {
+                // Such an ID is one call's, whatever else is said of it; but no tool runs when its result is there.
+                let pair = evidence.reports.get(*first).zip(evidence.reports.get(*other));
+                let is_in_time = pair.is_some_and(|(one, other)| {
+                    begins_before_result(one, other) && begins_before_result(other, one)
+                });
+                if is_in_time && groups.may_join(*first, *other) {
+                    groups.join(*first, *other);
+                }
+            }
+        }
+    }
+    shared
+}
+
+/// One ID which a reporter has several times, at one time.
+fn of_shared_id(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
+    let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
+    let near = nearness(a, b).filter(|near| *near < 2)?;
+    let agreeing = u8::from(same_tokens(a, b) == Some(true)) + u8::from(a.outcome == b.outcome);
+    Some(worth(agreeing, near, gap(a, b), a, b))
+}
+
+/// As many tokens of one model at the same time.
+fn of_measure(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
+    let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
+    let is_same = same_tokens(a, b) == Some(true) && same_model(a, b) == Some(true);
+    let near = nearness(a, b).filter(|_| is_same)?;
+    let agreeing =
+        u8::from(a.usage.prompt_tokens == b.usage.prompt_tokens) + u8::from(a.outcome == b.outcome);
+    Some(worth(agreeing, near, gap(a, b), a, b))
+}
+
+/// What the wire saw and a library tells of at the same time, where nothing says that it is another call.
+fn of_set(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
+    let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
+    if a.is_of_proxy == b.is_of_proxy {
+        return None;
+    }
+    let (wire, library) = if a.is_of_proxy { (a, b) } else { (b, a) };
+    let is_same = same_model(wire, library);
+    let is_within = library.start <= wire.start && wire.end <= library.end;
+    if is_same.is_none() && !is_within {
+        return None;
+    }
+    nearness(wire, library)?;
+    let agreeing = 2 * u8::from(is_same == Some(true)) + u8::from(has_failed(wire) == has_failed(library));
+    // A span that does not hold the request may have ended at any time.
+    let gap = if is_within {
+        gap(wire, library)
+    } else {
+        (wire.start - library.start).saturating_abs()
+    };
+    Some(worth(agreeing, u8::from(!is_within), gap, a, b))
+}
+
+fn has_failed(report: &CallReport) -> bool {
+    report.outcome == Outcome::Failed
+}
+
+/// Whether a tool began before the messages show its result; of other reports nothing is asked.
+fn begins_before_result(asked: &CallReport, ran: &CallReport) -> bool {
+    !asked.is_derived || ran.start <= asked.seen_end().saturating_add(TOLERANCE)
+}
+
+/// A tool that ran between when it was asked for and its result, by its name or its arguments.
+fn of_frame(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
+    of_frame_from(evidence, one, other, |asked, _| asked.start - TOLERANCE)
+}
+
+/// A tool that began before the answer had ended that asks for it.
+fn of_early_frame(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
+    of_frame_from(evidence, one, other, |asked, asking| {
+        asking.map_or(asked.start, |asking| asking.start)
+    })
+}
+
+fn of_frame_from(
+    evidence: &JoinEvidence<'_>,
+    one: usize,
+    other: usize,
+    from: impl Fn(&CallReport, Option<&CallReport>) -> i64,
+) -> Option<Worth> {
+    let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
+    let arguments = evidence.same_arguments(one, other);
+    let is_same_name = a.name == b.name && a.name != 0;
+    let has_id = have_same_id(a, b);
+    let (asked, ran) = match (a.is_derived, b.is_derived) {
+        (true, false) => (a, b),
+        (false, true) => (b, a),
+        (true, true) => return None,
+        // Neither says when it was asked for: two that ran at once.
+        (false, false) => {
+            let near = nearness(a, b).filter(|near| *near < 2 || has_id)?;
+            let is_same = has_id || is_same_name && arguments == Some(true);
+            let agreeing = 2 * u8::from(arguments == Some(true)) + u8::from(a.outcome == b.outcome);
+            return is_same.then(|| worth(agreeing, near, gap(a, b), a, b));
+        }
+    };
+    if !has_id && !is_same_name && arguments != Some(true) {
+        return None;
+    }
+    let asking = evidence.asked_by(asked).and_then(|at| evidence.reports.get(at));
+    let earliest = from(asked, asking);
+    let is_within = ran.start >= earliest && ran.end <= asked.seen_end().saturating_add(TOLERANCE);
+    if !(is_within || has_id && begins_before_result(asked, ran)) {
+        return None;
+    }
+    let (asked_at, ran_in) = if a.is_derived {
+        (one, b.parent)
+    } else {
+        (other, a.parent)
+    };
+    let places = evidence.asked_in.get(&asked_at).into_iter().flatten();
+    let is_same_place = places
+        .filter(|(place, _)| ran_in == Some(*place))
+        .map(|(_, is_sure)| *is_sure)
+        .max();
+    let is_between = asked.start <= ran.start && ran.end <= asked.seen_end();
+    let agreeing = 64 * u8::from(has_id)
+        + 32 * u8::from(arguments == Some(true))
+        + 16 * u8::from(is_same_place == Some(true))
+        + 8 * u8::from(is_same_name)
+        + 4 * u8::from(is_between)
+        + 2 * u8::from(has_failed(asked) == has_failed(ran))
+        + u8::from(is_same_place == Some(false));
+    let near = u8::from(asked.seen_end() == i64::MAX);
+    Some(worth(
+        agreeing,
+        near,
+        (ran.start - asked.start).saturating_abs(),
+        a,
+        b,
+    ))
+}
+
+/// Joins the pairs of reports near each other in time that some evidence speaks for, the strongest first.
+fn join_near(
+    evidence: &JoinEvidence<'_>,
+    of_type: &[usize],
+    times: impl Fn(&CallReport) -> (i64, i64),
+    speaks: Speaks,
+    groups: &mut Groups,
+) -> Vec<(Worth, usize, usize)> {
+    let mut pairs: Vec<(Worth, usize, usize)> = Vec::new();
+    let unfinished = unfinished(evidence.reports, of_type, groups).into_iter();
+    let spans = unfinished.filter_map(|at| {
+        let (start, end) = times(evidence.reports.get(at)?);
+        Some((at, start, end.saturating_add(TOLERANCE)))
+    });
+    each_at_once(spans, |other, at| {
+        if let Some(worth) = speaks(evidence, other, at)
+            && may_join(evidence, other, at, groups)
+        {
+            pairs.push((worth, other, at));
+        }
+    });
+    pairs.sort_unstable();
+    for (_, one, other) in &pairs {
+        if may_join(evidence, *one, *other, groups) {
+            groups.join(*one, *other);
+        }
+    }
+    pairs
+}
+
+/// Gives each span, of those in the order of their starts, with the latest ones that are open then.
+fn each_at_once<T: Ord>(spans: impl Iterator<Item = (usize, T, T)>, mut pair: impl FnMut(usize, usize)) {
+    let mut open: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut ends: BinaryHeap<Reverse<(T, usize)>> = BinaryHeap::new();
+    for (number, (at, start, end)) in spans.enumerate() {
+        while let Some(first) = ends.peek_mut().filter(|first| first.0.0 < start) {
+            let Reverse((_, ended)) = PeekMut::pop(first);
+            open.remove(&ended);
+        }
+        let latest_first = open.values().rev().take(MAX_OPEN);
+        latest_first.for_each(|other| pair(*other, at));
+        open.insert(number, at);
+        ends.push(Reverse((end, number)));
+    }
+}
+
+/// Finds what the wire saw that may be several reports of one library, as nothing but nearly the same time tells these apart: it
+/// is not known where it was made, then, but that it was in what lies around all of them.
+fn find_unsure(
+    evidence: &mut JoinEvidence<'_>,
+    candidates: Vec<(Worth, usize, usize)>,
+    is_clear: impl Fn(&Worth, &Worth) -> bool,
+    groups: &mut Groups,
+) {
+    // Of each of these and each library the report that was taken for it.
+    let mut joined: HashMap<(usize, u64), (Worth, &CallReport)> = HashMap::new();
+    let reports = evidence.reports;
+    let pairs = candidates.into_iter().filter_map(|(worth, one, other)| {
+        let is_wire = |at: usize| evidence.reports.get(at).map(|report| report.is_of_proxy);
+        match (is_wire(one)?, is_wire(other)?) {
+            (true, false) => Some((worth, one, other)),
+            (false, true) => Some((worth, other, one)),
+            _ => None,
+        }
+    });
+    let pairs: Vec<(Worth, usize, usize)> = pairs.collect();
+    for (worth, wire, library) in &pairs {
+        if groups.root(*wire) == groups.root(*library)
+            && let Some(taken) = reports.get(*library)
+        {
+            joined.entry((*wire, taken.source)).or_insert((*worth, taken));
+        }
+    }
+    for (worth, wire, library) in pairs {
+        let (Some(report), Some(other)) = (reports.get(wire), reports.get(library)) else {
+            continue;
+        };
+        let Some((best, taken)) = joined.get(&(wire, other.source)) else {
+            continue;
+        };
+        let is_taken = groups.root(wire) == groups.root(library);
+        if !is_taken && taken.parent != other.parent && !is_clear(&worth, best) {
+            let unsure = evidence.unsure.entry(report.place.line).or_default();
+            unsure.sources.insert(other.source);
+            unsure.places.extend(taken.parent.into_iter().chain(other.parent));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::cmp::Ordering;
+
+    use super::*;
+
+    thread_local!(static COMPARED: Cell<u64> = const { Cell::new(0) });
+
+    /// A time that counts how often it is compared.
+    #[derive(PartialEq, Eq)]
+    struct Time(u64);
+
+    impl Ord for Time {
+        fn cmp(&self, other: &Self) -> Ordering {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0.cmp(&other.0)
+        }
+    }
+
+    impl PartialOrd for Time {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    #[test]
+    fn spans_at_once_cost_their_number() {
+        let compared = |spans: u64| {
+            COMPARED.set(0);
+            let mut pairs = 0;
+            // All are open until the end, as are tools without a result.
+            let spans = (0..spans).map(|start| (0, Time(start), Time(u64::MAX - start)));
+            each_at_once(spans, |_, _| pairs += 1);
+            (COMPARED.get(), pairs)
+        };
+        let ((few, _), (many, pairs)) = (compared(1_000), compared(8_000));
+        // The logarithm grows by three tenths.
+        assert!(many < few * 8 * 14 / 10, "{few} {many}");
+        assert_eq!(pairs, 64 * 8_000 - 64 * 65 / 2);
+    }
+
+    #[test]
+    fn spans_that_have_ended_are_not_at_once() {
+        let mut pairs = Vec::new();
+        let spans = [(7, 0, 10), (5, 1, 3), (6, 3, 4), (4, 5, 5), (3, 11, 12)];
+        each_at_once(spans.into_iter(), |one, other| pairs.push((one, other)));
+        assert_eq!(pairs, [(7, 5), (5, 6), (7, 6), (7, 4)]);
+    }
+}

@@ -1,0 +1,417 @@
+//! Correlation: which spans report one call, each call where it was said to be.
+//!
+//! A call is what happened, a report tells of it: the wire (the proxy), a recorder (this library in the program), a library
+//! (anything else that traces), messages (a tool that only a conversation shows). [`correlate`] is a pure function of the
+//! reports of a run: [folding](folds), [joining](joins), [places]; a `fetch_response` is the call that created its answer; the rest
+//! of a library beside the wire are steps.
+//! The order of lines does not matter. Everything is linear in the number of reports, but for those that are open at once, of
+//! which a bounded number is looked through; and nothing is done for calls of a kind of which no other emitter reports one.
+
+mod arguments;
+mod entry;
+mod folds;
+mod groups;
+mod joins;
+mod packed;
+mod packed_bytes;
+mod places;
+mod report;
+
+pub use arguments::ReportedArguments;
+pub(crate) use entry::EntryBefore;
+pub use entry::{IndexEntry, LinePlace, RecordHeader};
+pub use packed::PackedReports;
+pub(crate) use packed_bytes::{PackedBytes, PackedCursor};
+pub use report::{CallReport, is_own_call};
+pub(crate) use report::{PROXY, PackedNames};
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use groups::Groups;
+use joins::{JoinEvidence, TOLERANCE};
+
+use super::tokens::{fill_usage, take_larger};
+use crate::{EventType, Outcome, Record, SpanId, SpanRecord, Usage};
+
+/// What has to be known of a span around a call.
+#[derive(Debug, Clone, Copy)]
+pub struct Ancestor {
+    /// The kind of call that it is itself.
+    pub(crate) call: Option<EventType>,
+    pub(crate) parent: Option<SpanId>,
+}
+
+impl From<&IndexEntry> for Ancestor {
+    fn from(entry: &IndexEntry) -> Self {
+        let event_type = entry.stored_type();
+        Self {
+            call: matches!(event_type, EventType::LlmCall | EventType::ToolCall).then_some(event_type),
+            parent: entry.parent_span_id(),
+        }
+    }
+}
+
+/// The kinds of calls of which another emitter recorded one: the format's own of these kinds alone may be recorded twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RepeatableTypes {
+    model_calls: bool,
+    tool_calls: bool,
+}
+
+impl RepeatableTypes {
+    /// The kinds of the calls that other emitters recorded.
+    pub fn of(calls: impl IntoIterator<Item = EventType>) -> Self {
+        let mut types = Self::default();
+        for event_type in calls {
+            types.model_calls |= event_type == EventType::LlmCall;
+            types.tool_calls |= event_type == EventType::ToolCall;
+        }
+        types
+    }
+
+    /// Whether a call of this kind may be recorded twice.
+    pub fn contains(self, event_type: EventType) -> bool {
+        match event_type {
+            EventType::LlmCall => self.model_calls,
+            EventType::ToolCall => self.tool_calls,
+            _ => false,
+        }
+    }
+}
+
+/// What the reports of a run are: the calls with those that repeat each, by the lines of their spans.
+#[derive(Debug, Default)]
+pub struct Correlation {
+    /// Of each span that only repeats a call, the span that is the call.
+    calls: HashMap<u64, (LinePlace, SpanId)>,
+    /// Of each span that is such a call, those that repeat it, the one that says most first.
+    repeats: HashMap<u64, Vec<LinePlace>>,
+    /// The spans that report a call of a model which is none: they hold several, or tell of what the wire saw otherwise.
+    steps: HashSet<u64>,
+    /// Of each call whose span says less of where the call was made, the parent that says more.
+    parents: HashMap<u64, SpanId>,
+    /// Of each span that shares a call with another, the other, which has the call's tokens.
+    counted_in: HashMap<SpanId, SpanId>,
+    /// The same calls as in `calls`, by the spans that repeat them: what is nested in a repeat is nested in the call.
+    calls_by_span: HashMap<SpanId, SpanId>,
+    /// Of each failed request that a call tries again, by its line, that call: the last one that does.
+    attempts: HashMap<u64, SpanId>,
+    /// How many requests failed before each such call.
+    failed_before: HashMap<SpanId, usize>,
+}
+
+/// Finds the calls of a run. `ancestor` gives what is known of a span of the run, call or not; `arguments` those of the span of
+/// a tool, which are read only where they decide.
+pub fn correlate(
+    reports: &[CallReport],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+    arguments: impl FnMut(LinePlace) -> Option<ReportedArguments>,
+) -> Correlation {
+    let mut found = Correlation::default();
+    if reports.len() < 2 || reports.iter().all(|report| report.is_own) {
+        return found;
+    }
+    let mut groups = Groups::of(reports);
+    let mut steps = folds::fold(reports, &ancestor, &mut groups);
+    let mut evidence = JoinEvidence::of(reports);
+    joins::join(&mut evidence, |at| !steps.contains(&at), arguments, &mut groups);
+    if evidence.has_wire() {
+        steps.extend(left_of_libraries(reports, &mut groups));
+    }
+    found.steps = steps
+        .iter()
+        .filter_map(|at| Some(reports.get(*at)?.place.line))
+        .collect();
+    let joined: Vec<Vec<&CallReport>> = groups
+        .into_joined()
+        .map(|members| members.into_iter().filter_map(|at| reports.get(at)).collect())
+        .filter(|members: &Vec<&CallReport>| {
+            !members
+                .iter()
+                .any(|member| found.steps.contains(&member.place.line))
+        })
+        .map(in_order)
+        .collect();
+    for group in &joined {
+        found.add(group);
+    }
+    found.find_attempts(reports);
+    places::place(&mut found, reports, &joined, &evidence, &ancestor);
+    found
+}
+
+/// The reports of one call, the one that is the call first: the one that says most; among equals, and of the two sides of a
+/// protocol, the outer one. What asked again for an answer comes behind, in order.
+fn in_order(mut group: Vec<&CallReport>) -> Vec<&CallReport> {
+    let is_protocol = group.iter().all(|report| report.is_mcp);
+    group.sort_by_key(|report| {
+        let is_plain = is_protocol || report.is_fetch;
+        let richness = if is_plain { 0 } else { report.richness };
+        (
+            report.is_fetch,
+            Reverse(richness),
+            report.start,
+            Reverse(report.end),
+            report.span_id,
+        )
+    });
+    group
+}
+
+/// The reports of calls of models by libraries that nothing joined with what the wire saw, and that are no calls: the wire saw
+/// each that was made. They are steps of the program: what the library did around a request, or an answer from its cache.
+fn left_of_libraries(reports: &[CallReport], groups: &mut Groups) -> Vec<usize> {
+    let is_model_call = |report: &&CallReport| report.event_type == EventType::LlmCall;
+    let wire = || {
+        reports
+            .iter()
+            .filter(is_model_call)
+            .filter(|report| report.is_of_proxy)
+    };
+    let models: HashSet<u64> = wire()
+        .flat_map(|report| [report.name, report.answered_by])
+        .collect();
+    let last = wire().map(|report| report.end).max().unwrap_or(i64::MIN);
+    // Of those that began at some time or later, the first that ended.
+    let mut whole: Vec<(i64, i64)> = wire()
+        .filter(|report| report.outcome != Outcome::Failed)
+        .map(|report| (report.start, report.end))
+        .collect();
+    whole.sort_unstable();
+    let mut first_end = i64::MAX;
+    for (_, end) in whole.iter_mut().rev() {
+        first_end = first_end.min(*end);
+        *end = first_end;
+    }
+    let holds_a_request = |report: &CallReport| {
+        let from = whole.partition_point(|(start, _)| *start < report.start - TOLERANCE);
+        whole
+            .get(from)
+            .is_some_and(|(_, end)| *end <= report.end.saturating_add(TOLERANCE))
+    };
+    let mut left = Vec::new();
+    for (at, report) in reports.iter().enumerate() {
+        if report.event_type != EventType::LlmCall || report.is_of_proxy || report.is_own {
+            continue;
+        }
+        let members = groups.members(at);
+        let mut members = members.iter().filter_map(|at| reports.get(*at));
+        if members.clone().any(|member| member.is_of_proxy || member.is_own) {
+            continue;
+        }
+        let mut names = [report.name, report.answered_by]
+            .into_iter()
+            .filter(|name| *name != 0)
+            .peekable();
+        let names_none = names.peek().is_none();
+        let is_seen = names.any(|name| models.contains(&name));
+        let tells = members.any(CallReport::tells);
+        // A model that the wire never saw was called some other way.
+        let is_of_wire = names_none || is_seen;
+        if !tells || is_of_wire && holds_a_request(report) || is_seen && report.start <= last {
+            left.push(at);
+        }
+    }
+    left
+}
+
+impl Correlation {
+    /// Adds the reports of one call, the one that is the call first.
+    fn add(&mut self, group: &[&CallReport]) {
+        let Some((first, others)) = group.split_first() else {
+            return;
+        };
+        // What sends spans while the run goes on cannot take back what it has sent, so the first with tokens keeps them. Zero is
+        // what libraries say that do not know.
+        let is_zero = |usage: &Usage| usage.parts().into_iter().flatten().all(|tokens| tokens == 0);
+        let with_tokens = group.iter().filter(|report| report.usage != Usage::default());
+        let counting = with_tokens
+            .min_by_key(|report| (is_zero(&report.usage), report.place))
+            .unwrap_or(first);
+        for report in group.iter().filter(|report| report.span_id != counting.span_id) {
+            self.counted_in.insert(report.span_id, counting.span_id);
+        }
+        for other in others {
+            self.calls.insert(other.place.line, (first.place, first.span_id));
+            self.calls_by_span.insert(other.span_id, first.span_id);
+        }
+        let others = others.iter().map(|other| other.place).collect();
+        self.repeats.insert(first.place.line, others);
+    }
+
+    fn find_attempts(&mut self, reports: &[CallReport]) {
+        let mut retries: Vec<&CallReport> = reports
+            .iter()
+            .filter(|report| report.retry_of.is_some())
+            .collect();
+        retries.sort_by_key(|retry| Reverse((retry.start, retry.span_id)));
+        let mut last: HashMap<SpanId, SpanId> = HashMap::new();
+        for retry in &retries {
+            let call = last.get(&retry.span_id).copied().unwrap_or(retry.span_id);
+            last.extend(retry.retry_of.map(|failed| (failed, call)));
+        }
+        for failed in reports.iter().filter(|_| !retries.is_empty()) {
+            if let Some(call) = last.get(&failed.span_id) {
+                let call = self.calls_by_span.get(call).copied().unwrap_or(*call);
+                self.attempts.insert(failed.place.line, call);
+                *self.failed_before.entry(call).or_default() += 1;
+            }
+        }
+    }
+
+    /// The call that tries the failed request of a line again: the last one that does.
+    pub fn attempt_of(&self, line: u64) -> Option<SpanId> {
+        self.attempts.get(&line).copied()
+    }
+
+    /// How many requests failed that a call tries again.
+    pub fn failed_before(&self, call: SpanId) -> usize {
+        self.failed_before.get(&call).copied().unwrap_or(0)
+    }
+
+    /// True if each report is a call of its own, made once.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.steps.is_empty() && self.parents.is_empty() && self.attempts.is_empty()
+    }
+
+    /// The call that the span of a line repeats.
+    fn call_of(&self, line: u64) -> Option<SpanId> {
+        self.calls.get(&line).map(|(_, span_id)| *span_id)
+    }
+
+    /// Whether the span of a line is a call, as far as it reports one.
+    pub fn is_call(&self, line: u64) -> bool {
+        !self.calls.contains_key(&line) && !self.steps.contains(&line)
+    }
+
+    /// Whether the span of a line repeats a call that another span is.
+    pub fn is_repeat(&self, line: u64) -> bool {
+        self.calls.contains_key(&line)
+    }
+
+    /// Whether nothing else reports the call that the span of a line reports, and nothing else says where that is.
+    pub fn is_reported_once(&self, line: u64) -> bool {
+        let is_moved = self.parents.contains_key(&line);
+        !is_moved && !self.is_repeat(line) && self.repeats_of(line).is_empty()
+    }
+
+    /// The spans that repeat the call of a line, the one that says most first.
+    pub fn repeats_of(&self, line: u64) -> &[LinePlace] {
+        self.repeats.get(&line).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The parent of the span of a line, which stores another one perhaps: a span that repeats the same call has the better
+    /// place in the tree, or the parent repeats a call itself.
+    pub fn parent_of(&self, line: u64, stored: Option<SpanId>) -> Option<SpanId> {
+        if self.is_empty() {
+            return stored;
+        }
+        let parent = self.parents.get(&line).copied().or(stored)?;
+        Some(self.calls_by_span.get(&parent).copied().unwrap_or(parent))
+    }
+
+    /// The spans that repeat a call, each with the call.
+    pub fn repeats(&self) -> impl Iterator<Item = (SpanId, SpanId)> {
+        self.calls_by_span.iter().map(|(repeat, call)| (*repeat, *call))
+    }
+
+    /// Makes the record of a span what it is among the others: the place it has, and whether it is a call, a step or neither.
+    /// Gives the spans that repeat its call, with which it is to be filled.
+    pub fn shape(&self, record: &mut Record, span: &SpanRecord, line: u64) -> &[LinePlace] {
+        if self.is_empty() {
+            return &[];
+        }
+        if !self.is_call(line) {
+            super::make_no_call(record, span, self.call_of(line));
+        }
+        if self.is_repeat(line) {
+            record.marks.get_or_insert_default().is_leftover = true;
+        }
+        if let Some(call) = self.attempt_of(line) {
+            super::mark_attempt(record, &call.to_text());
+        }
+        let parent = self.parent_of(line, span.parent_span_id);
+        if parent != span.parent_span_id {
+            record.parent_id = parent.map(SpanId::to_text);
+        }
+        self.repeats_of(line)
+    }
+
+    /// The span that has the tokens of a call, of another span that recorded it.
+    pub fn counted_in(&self, span: SpanId) -> Option<SpanId> {
+        self.counted_in.get(&span).copied()
+    }
+
+    /// The lines of all spans that report a call which they are not.
+    pub fn no_calls(&self) -> impl Iterator<Item = u64> {
+        self.calls.keys().chain(&self.steps).copied()
+    }
+
+    fn by_line<'a>(&self, reports: &'a [CallReport]) -> HashMap<u64, &'a CallReport> {
+        if self.is_empty() {
+            return HashMap::new();
+        }
+        reports.iter().map(|report| (report.place.line, report)).collect()
+    }
+
+    /// The outcome of the calls that are reported more than once, where it is another one than their own span's, by line.
+    pub fn outcomes<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, Outcome)> {
+        let by_line = self.by_line(reports);
+        self.repeats.iter().filter_map(move |(line, others)| {
+            let report = by_line.get(line)?;
+            let others = others.iter().filter_map(|other| by_line.get(&other.line));
+            let known = others.fold(report.outcome, |known, other| {
+                if takes_outcome(report.event_type, known, other.outcome, other.is_fetch) {
+                    other.outcome
+                } else {
+                    known
+                }
+            });
+            (known != report.outcome).then_some((*line, known))
+        })
+    }
+
+    /// The tokens of each call that is reported more than once, by its line, with what the others know of it.
+    pub fn usages<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, Usage)> {
+        let by_line = self.by_line(reports);
+        self.repeats.iter().filter_map(move |(line, others)| {
+            let mut usage = by_line.get(line)?.usage;
+            for other in others {
+                match by_line.get(&other.line) {
+                    Some(other) if other.is_fetch => take_larger(&mut usage, &other.usage),
+                    Some(other) => fill_usage(&mut usage, &other.usage),
+                    None => {}
+                }
+            }
+            Some((*line, usage))
+        })
+    }
+
+    /// How long the calls took whose answers were asked for again, in microseconds, by line: until the last time.
+    pub fn durations<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, u64)> {
+        let by_line = self.by_line(reports);
+        self.repeats.iter().filter_map(move |(line, others)| {
+            let call = by_line.get(line)?;
+            let others = others.iter().filter_map(|other| by_line.get(&other.line));
+            let last = others
+                .filter(|other| other.is_fetch)
+                .map(|other| other.end)
+                .max()?;
+            let took = u64::try_from(last.saturating_sub(call.start)).ok()?;
+            (last > call.end).then_some((*line, took))
+        })
+    }
+}
+
+/// Whether the outcome of a call that is known so far gives way to what another report of it says: to any where it is unknown;
+/// where the answer of a failed request was asked for again, and came; and a tool has failed when one says so that ran it, or the
+/// messages. Of the call of a model the wire knows best.
+pub(super) fn takes_outcome(event_type: EventType, known: Outcome, other: Outcome, is_fetch: bool) -> bool {
+    match (known, other) {
+        (Outcome::Unknown, other) => other != Outcome::Unknown,
+        (Outcome::Failed, Outcome::Ok) => is_fetch,
+        (Outcome::Ok, Outcome::Failed) => event_type == EventType::ToolCall,
+        _ => false,
+    }
+}

@@ -1,0 +1,153 @@
+//! Places: where each call is in the tree. One that was said comes before one that was inferred, and how deep it is decides
+//! only between equals.
+
+use std::collections::{HashMap, HashSet};
+
+use super::joins::JoinEvidence;
+use super::report::CallReport;
+use super::{Ancestor, Correlation};
+use crate::SpanId;
+
+/// Spans above one among which its place is looked for.
+const MAX_DEPTH: usize = 64;
+
+/// Finds the place of each call that is reported more than once, of the attempts at these, and of the tools that they asked for;
+/// `groups` are the reports of each, the one that is the call first.
+pub(super) fn place(
+    found: &mut Correlation,
+    reports: &[CallReport],
+    groups: &[Vec<&CallReport>],
+    evidence: &JoinEvidence<'_>,
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) {
+    for group in groups {
+        let Some((first, others)) = group.split_first() else {
+            continue;
+        };
+        let mut members = group.iter().copied();
+        let unsure = members.find_map(|report| Some((report, evidence.unsure(report.place.line)?)));
+        let parent = match unsure {
+            None => better_parent(first, others, &ancestor),
+            Some((wire, unsure)) => {
+                let others = group
+                    .iter()
+                    .copied()
+                    .filter(|other| other.span_id != wire.span_id);
+                let others: Vec<&CallReport> = others.collect();
+                let sure = others.iter().copied();
+                let sure: Vec<&CallReport> = sure
+                    .filter(|other| !unsure.sources.contains(&other.source))
+                    .collect();
+                let around = || {
+                    around_all(
+                        better_parent(wire, &others, &ancestor)?,
+                        &unsure.places,
+                        &ancestor,
+                    )
+                };
+                let parent = better_parent(wire, &sure, &ancestor).or_else(around);
+                parent
+                    .or(wire.parent)
+                    .filter(|parent| Some(*parent) != first.parent)
+            }
+        };
+        if let Some(parent) = parent {
+            found.parents.insert(first.place.line, parent);
+        }
+    }
+    place_attempts(found, reports, &ancestor);
+    place_tools(found, reports, evidence);
+}
+
+/// The deepest span that all of these are, or lie in.
+fn around_all(
+    first: SpanId,
+    others: &[SpanId],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) -> Option<SpanId> {
+    let above =
+        |span: SpanId| std::iter::successors(Some(span), |span| ancestor(*span)?.parent).take(MAX_DEPTH);
+    let mut around: Option<SpanId> = Some(first);
+    for other in others {
+        let of_other: HashSet<SpanId> = above(*other).collect();
+        around = around.and_then(|around| above(around).find(|span| of_other.contains(span)));
+    }
+    around
+}
+
+/// Puts each failed request that nothing else reports, and that names no place, where the call is that tries it again.
+fn place_attempts(
+    found: &mut Correlation,
+    reports: &[CallReport],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) {
+    if found.attempts.is_empty() {
+        return;
+    }
+    let calls: HashMap<SpanId, &CallReport> = reports.iter().map(|report| (report.span_id, report)).collect();
+    let is_root = |span: SpanId| ancestor(span).is_none_or(|ancestor| ancestor.parent.is_none());
+    for report in reports {
+        let line = report.place.line;
+        let is_alone = found.is_call(line) && found.repeats_of(line).is_empty();
+        if !is_alone || report.is_on_the_wire && !report.parent.is_some_and(is_root) {
+            continue;
+        }
+        let call = found.attempt_of(line).and_then(|call| calls.get(&call));
+        if let Some(parent) = call.and_then(|call| found.parent_of(call.place.line, call.parent)) {
+            found.parents.insert(line, parent);
+        }
+    }
+}
+
+/// Puts each tool that only messages show where the call is now that asked for it.
+fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinEvidence<'_>) {
+    if found.parents.is_empty() {
+        return;
+    }
+    for tool in reports.iter().filter(|report| report.is_derived) {
+        let line = tool.place.line;
+        if !found.is_call(line) || found.parents.contains_key(&line) {
+            continue;
+        }
+        let asking = evidence.asked_by(tool).and_then(|at| reports.get(at));
+        let moved = asking.filter(|asking| asking.parent == tool.parent);
+        if let Some(parent) = moved.and_then(|asking| found.parents.get(&asking.place.line).copied()) {
+            found.parents.insert(line, parent);
+        }
+    }
+}
+
+/// The place of a call in the tree, where that is not its own span's. One that a report says comes before one that was
+/// inferred; a report right below the run says none. Of several it is that of the outermost of its spans that lie in each other,
+/// the deepest of those where they do not, as a proxy sees a call from outside and a library where it was made.
+fn better_parent(
+    call: &CallReport,
+    others: &[&CallReport],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) -> Option<SpanId> {
+    let is_one_of_them =
+        |span: SpanId| span == call.span_id || others.iter().any(|other| other.span_id == span);
+    // Whether it was said, how many spans are above, without the call's own, and which is the nearest of them.
+    let place = |report: &CallReport| {
+        let from = report.parent;
+        let (mut nearest, mut above, mut depth) = (from, from, 0);
+        for _ in 0..MAX_DEPTH {
+            let Some(span) = above else { break };
+            above = ancestor(span).and_then(|ancestor| ancestor.parent);
+            depth += 1;
+            if is_one_of_them(span) {
+                (nearest, depth) = (above, 0);
+            }
+        }
+        let is_inferred = report.is_derived || report.is_of_proxy && !report.is_on_the_wire;
+        (!is_inferred && depth > 1, depth, nearest)
+    };
+    let own = place(call);
+    let best = others
+        .iter()
+        .map(|other| place(other))
+        .filter(|place| (place.0, place.1) > (own.0, own.1))
+        .max_by_key(|(is_said, depth, _)| (*is_said, *depth));
+    let (.., parent) = best.unwrap_or(own);
+    parent.filter(|parent| Some(*parent) != call.parent)
+}
