@@ -10,8 +10,8 @@ mod database_file;
 mod files_stamp;
 mod latencies;
 mod mirror;
-mod order;
 pub mod query;
+mod run_column;
 mod run_facts;
 mod run_folder;
 mod run_stream;
@@ -21,6 +21,7 @@ mod selection;
 mod snapshot;
 pub mod stats;
 mod store;
+mod threads;
 mod workers;
 
 #[cfg(test)]
@@ -35,10 +36,11 @@ pub use mirror::{
     FACTS_LINE_VERSION, FetchError, FetchRuns, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine, MirrorWriter,
     RunLease, StoreMirror, TeamStore,
 };
-pub use order::{PlaceInThread, RunOrder, RunThreads, group_threads};
+pub use run_column::RunColumn;
 pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts};
 pub use run_stream::{LeadingRuns, RunCensus, RunChoice, RunSink, RunStream};
 pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
 pub use selection::{MatchProgress, matching_runs};
 pub use snapshot::FactsSnapshot;
 pub use store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, StoreFacts, Survey};
+pub use threads::{PlaceInThread, RunThreads, group_threads};

@@ -334,11 +334,7 @@ pub(crate) fn read_records(directory: &RunDirectory) -> FullReading {
 
 fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
     let summary = directory.clone().read_summary();
-    let status = match summary.status() {
-        // Whether its process lives is asked anew whenever it is listed.
-        RunStatus::Interrupted => RunStatus::Running,
-        status => status,
-    };
+    let status = recorded_status(&summary);
     let mut reading = Reading::new(status);
     let mut counted = None;
     if let Ok((mut run, summed)) = RunReader::open_summed(&directory.path, Strictness::Lenient) {
@@ -356,6 +352,20 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
         reading.add_tags(&run.read_tags());
     }
     reading.finish(&summary, status, counted)
+}
+
+/// The facts of a run as far as its metadata has them.
+pub(crate) fn of_summary(summary: &RunSummary) -> RunFacts {
+    let status = recorded_status(summary);
+    Reading::new(status).finish(summary, status, None).facts
+}
+
+/// The status as the files have it: each list finds out again if the process lives.
+fn recorded_status(summary: &RunSummary) -> RunStatus {
+    match summary.status() {
+        RunStatus::Interrupted => RunStatus::Running,
+        status => status,
+    }
 }
 
 /// The calls of a run that did not fail, summed while its log goes by.
@@ -761,83 +771,62 @@ mod kind_words {
 
 /// Tokens under short names: they are kept of every run, and of each of its tools and models.
 mod short_usage {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::fmt;
+
+    use serde::de::{IgnoredAny, MapAccess, Visitor};
+    use serde::{Deserializer, Serializer};
     use tracer_sdk::format::Usage;
 
-    #[derive(Serialize, Deserialize)]
-    struct ShortUsage {
-        #[serde(rename = "i", skip_serializing_if = "Option::is_none")]
-        prompt: Option<u64>,
-        #[serde(rename = "o", skip_serializing_if = "Option::is_none")]
-        completion: Option<u64>,
-        #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
-        total: Option<u64>,
-        #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
-        cache_read: Option<u64>,
-        #[serde(rename = "w", skip_serializing_if = "Option::is_none")]
-        cache_write: Option<u64>,
-        #[serde(rename = "z", skip_serializing_if = "Option::is_none")]
-        reasoning: Option<u64>,
-        #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
-        cache_write_1h: Option<u64>,
-        #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
-        cache_read_audio: Option<u64>,
-        #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
-        input_audio: Option<u64>,
-        #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
-        input_image: Option<u64>,
-        #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
-        input_video: Option<u64>,
-        #[serde(rename = "A", default, skip_serializing_if = "Option::is_none")]
-        output_audio: Option<u64>,
-        #[serde(rename = "G", default, skip_serializing_if = "Option::is_none")]
-        output_image: Option<u64>,
-        #[serde(rename = "V", default, skip_serializing_if = "Option::is_none")]
-        output_video: Option<u64>,
-        #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
-        web_searches: Option<u64>,
-    }
+    type Part = fn(&mut Usage) -> &mut Option<u64>;
+
+    const PARTS: [(&str, Part); 15] = [
+        ("i", |usage| &mut usage.prompt_tokens),
+        ("o", |usage| &mut usage.completion_tokens),
+        ("t", |usage| &mut usage.total_tokens),
+        ("r", |usage| &mut usage.cache_read_tokens),
+        ("w", |usage| &mut usage.cache_write_tokens),
+        ("z", |usage| &mut usage.reasoning_tokens),
+        ("h", |usage| &mut usage.cache_write_1h_tokens),
+        ("d", |usage| &mut usage.cache_read_audio_tokens),
+        ("a", |usage| &mut usage.input_audio_tokens),
+        ("g", |usage| &mut usage.input_image_tokens),
+        ("v", |usage| &mut usage.input_video_tokens),
+        ("A", |usage| &mut usage.output_audio_tokens),
+        ("G", |usage| &mut usage.output_image_tokens),
+        ("V", |usage| &mut usage.output_video_tokens),
+        ("s", |usage| &mut usage.web_searches),
+    ];
 
     pub(super) fn serialize<S: Serializer>(usage: &Usage, serializer: S) -> Result<S::Ok, S::Error> {
-        let short = ShortUsage {
-            prompt: usage.prompt_tokens,
-            completion: usage.completion_tokens,
-            total: usage.total_tokens,
-            cache_read: usage.cache_read_tokens,
-            cache_write: usage.cache_write_tokens,
-            reasoning: usage.reasoning_tokens,
-            cache_write_1h: usage.cache_write_1h_tokens,
-            cache_read_audio: usage.cache_read_audio_tokens,
-            input_audio: usage.input_audio_tokens,
-            input_image: usage.input_image_tokens,
-            input_video: usage.input_video_tokens,
-            output_audio: usage.output_audio_tokens,
-            output_image: usage.output_image_tokens,
-            output_video: usage.output_video_tokens,
-            web_searches: usage.web_searches,
-        };
-        short.serialize(serializer)
+        let mut usage = *usage;
+        let parts = PARTS.map(|(name, part)| (name, *part(&mut usage)));
+        serializer.collect_map(parts.into_iter().filter_map(|(name, count)| Some((name, count?))))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Usage, D::Error> {
-        let short = ShortUsage::deserialize(deserializer)?;
-        let mut usage = Usage::default();
-        usage.prompt_tokens = short.prompt;
-        usage.completion_tokens = short.completion;
-        usage.total_tokens = short.total;
-        usage.cache_read_tokens = short.cache_read;
-        usage.cache_write_tokens = short.cache_write;
-        usage.reasoning_tokens = short.reasoning;
-        usage.cache_write_1h_tokens = short.cache_write_1h;
-        usage.cache_read_audio_tokens = short.cache_read_audio;
-        usage.input_audio_tokens = short.input_audio;
-        usage.input_image_tokens = short.input_image;
-        usage.input_video_tokens = short.input_video;
-        usage.output_audio_tokens = short.output_audio;
-        usage.output_image_tokens = short.output_image;
-        usage.output_video_tokens = short.output_video;
-        usage.web_searches = short.web_searches;
-        Ok(usage)
+        deserializer.deserialize_map(ShortNames)
+    }
+
+    struct ShortNames;
+
+    impl<'de> Visitor<'de> for ShortNames {
+        type Value = Usage;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("tokens under short names")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut parts: A) -> Result<Usage, A::Error> {
+            let mut usage = Usage::default();
+            while let Some(name) = parts.next_key::<&str>()? {
+                match PARTS.iter().find(|(known, _)| *known == name) {
+                    Some((_, part)) => *part(&mut usage) = parts.next_value()?,
+                    // Of a later version.
+                    None => drop(parts.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(usage)
+        }
     }
 }
 

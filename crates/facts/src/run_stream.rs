@@ -17,12 +17,13 @@ use tracer_sdk::read::CancelToken;
 use crate::database::{DatabaseRow, RunDatabase};
 use crate::database_file::DatabaseError;
 use crate::mirror::TeamStore;
-use crate::order::{PlaceInThread, RunOrder};
 use crate::query::{FactsTest, RunMatch, RunQuery, StepTest};
+use crate::run_column::RunColumn;
 use crate::run_facts;
 use crate::search::match_steps;
 use crate::selection::MatchProgress;
 use crate::store::{ListedRun, ReadingProgress, StoreFacts, Survey, SurveyedRun, SurveyedRuns};
+use crate::threads::PlaceInThread;
 use crate::workers;
 
 /// Runs that a thread takes at once.
@@ -655,14 +656,14 @@ impl RunSink for AllRuns {
 ///
 /// ```
 /// use std::borrow::Cow;
-/// use tracer_facts::{LeadingRuns, RunOrder, RunSink};
+/// use tracer_facts::{LeadingRuns, RunColumn, RunSink};
 /// use tracer_insight::units::now;
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let listed = tracer_facts::FactsStore::new(folder.path()).all(false)?;
-/// let mut first = LeadingRuns::new(20, RunOrder::Tokens, false, now());
+/// let mut first = LeadingRuns::new(20, RunColumn::Tokens, false, now());
 /// first.add(Cow::Borrowed(&listed.runs[0]));
 /// assert_eq!((first.count(), first.finish()), (1, listed.runs));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -670,7 +671,7 @@ impl RunSink for AllRuns {
 #[derive(Debug)]
 pub struct LeadingRuns {
     limit: usize,
-    order: RunOrder,
+    order: RunColumn,
     is_reversed: bool,
     now: Timestamp,
     count: usize,
@@ -684,7 +685,7 @@ pub struct LeadingRuns {
 impl LeadingRuns {
     /// None yet; of those that are added, at most `limit` are kept.
     #[must_use]
-    pub fn new(limit: usize, order: RunOrder, is_reversed: bool, now: Timestamp) -> Self {
+    pub fn new(limit: usize, order: RunColumn, is_reversed: bool, now: Timestamp) -> Self {
         Self {
             limit,
             order,

@@ -7,8 +7,8 @@ use std::sync::{Mutex, OnceLock};
 use tracer_sdk::read::{CancelToken, StoreError};
 
 use crate::files_stamp::FolderListing;
-use crate::order::RunThreads;
 use crate::store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey};
+use crate::threads::RunThreads;
 
 /// The facts of all runs as they were at one instant, for a program that asks again and again.
 ///

@@ -14,7 +14,7 @@ use tracer_insight::status::RunStatus;
 use tracer_insight::step_summary;
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
+use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, RunSummary, StoreError};
 
 use crate::database::{DatabaseRow, FactsTexts, RunDatabase, RunToStore};
 use crate::database_file::DatabaseError;
@@ -79,6 +79,8 @@ pub struct ListedRun {
     unsettled: Option<(Instant, Duration)>,
     /// Of a run in a bucket, where its files come from.
     remote: Option<RemoteRun>,
+    /// What the ends of its log say, of one that was not read.
+    unread: Option<Box<RunPreview>>,
 }
 
 /// A state of a run in a bucket.
@@ -123,6 +125,42 @@ impl ListedRun {
             .or_else(|| so_far().filter(|_| self.status == RunStatus::Running))
     }
 
+    /// A run of which its metadata is known, and what the ends of its log say, where these were read.
+    ///
+    /// ```
+    /// use tracer_facts::{ListedRun, RunColumn};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let summary = &tracer_sdk::read::RunStore::new(folder.path()).list()?[0];
+    /// let run = ListedRun::of_summary(summary, None);
+    /// assert_eq!((RunColumn::Name.field(&run), run.preview()), ("captured".to_owned(), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn of_summary(summary: &RunSummary, preview: Option<RunPreview>) -> Self {
+        let facts = run_facts::of_summary(summary);
+        Self {
+            directory: summary.directory.clone(),
+            status: summary.status(),
+            placed: facts.started(),
+            facts,
+            details: None,
+            files: Box::default(),
+            unsettled: None,
+            remote: None,
+            unread: preview.map(Box::new),
+        }
+    }
+
+    /// Why its numbers cannot be shown: what is wrong with its metadata or its log; empty where only its start is missing.
+    #[must_use]
+    pub fn problem(&self) -> Option<&str> {
+        let has_no_start = self.facts.started_us.is_none();
+        self.facts.problem.as_deref().or(has_no_start.then_some(""))
+    }
+
     /// What a list shows of its steps; `None` without its details. Of a run that goes on, more is to come.
     ///
     /// ```
@@ -137,7 +175,9 @@ impl ListedRun {
     /// ```
     #[must_use]
     pub fn preview(&self) -> Option<RunPreview> {
-        let details = self.details.as_ref()?;
+        let Some(details) = &self.details else {
+            return self.unread.as_deref().cloned();
+        };
         Some(RunPreview {
             steps: self.facts.steps,
             tokens: self.facts.tokens.total_tokens,
@@ -194,6 +234,7 @@ impl ListedRun {
                 team: Arc::clone(team),
                 generation: row.generation,
             }),
+            unread: None,
         })
     }
 
@@ -888,6 +929,7 @@ fn look(
                 files: kept.files.into(),
                 unsettled: None,
                 remote: None,
+                unread: None,
             },
             details: kept.details,
         }),
@@ -958,6 +1000,7 @@ fn listed(
         files: files.bytes().into(),
         unsettled,
         remote: None,
+        unread: None,
     }
 }
 

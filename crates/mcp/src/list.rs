@@ -1,10 +1,10 @@
 //! `list_runs`: the runs that match a query, the newest first.
 
 use tracer_facts::query::RunQuery;
-use tracer_facts::{FactsStore, ListedRun};
+use tracer_facts::{FactsStore, ListedRun, RunColumn};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
-use tracer_insight::{cost, step_summary, text, units};
+use tracer_insight::text;
 
 use crate::arguments::ListRuns;
 use crate::error::ToolError;
@@ -15,6 +15,15 @@ use crate::selection;
 pub(crate) const BUDGET: usize = 2_000;
 const MAX_NAME_BYTES: usize = 60;
 const MAX_SUBTITLE_BYTES: usize = 120;
+const COLUMNS: [RunColumn; 7] = [
+    RunColumn::Status,
+    RunColumn::Started,
+    RunColumn::Duration,
+    RunColumn::Steps,
+    RunColumn::Failures,
+    RunColumn::Tokens,
+    RunColumn::Cost,
+];
 
 pub(crate) fn answer(store: &FactsStore, asked: &ListRuns) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
@@ -51,20 +60,12 @@ pub(crate) fn answer(store: &FactsStore, asked: &ListRuns) -> Result<String, Too
 fn line(run: &ListedRun) -> String {
     let facts = &run.facts;
     let name = facts.name.as_deref().unwrap_or(UNNAMED);
-    let mut words = vec![run.status.as_str().to_owned()];
-    words.extend(run.started().map(units::moment));
-    words.extend(facts.duration_us.map(units::duration));
-    words.push(text::counted(facts.steps, "step"));
-    if facts.failed_calls > 0 {
-        words.push(text::counted(facts.failed_calls, "failed call"));
-    }
-    if facts.is_waiting {
-        words.push("waiting for a person".to_owned());
-    }
-    words.extend(step_summary::tokens(&facts.tokens).map(|tokens| format!("{tokens} tokens")));
-    let cost = run.details.as_ref().map(|details| details.cost);
-    let cost = cost.filter(|cost| cost::is_shown(cost, &facts.tokens));
-    words.extend(cost.as_ref().and_then(cost::words));
+    let waits = facts.is_waiting.then(|| "waiting for a person".to_owned());
+    let words: Vec<String> = COLUMNS
+        .iter()
+        .filter_map(|column| column.words(run))
+        .chain(waits)
+        .collect();
     let line = MarkedText::own(format!("{} ", run.directory.trace_id))
         .with_content(name, MAX_NAME_BYTES)
         .with(format!(" {}", words.join(", ")));

@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use tracer_facts::RunOrder;
+use tracer_facts::RunColumn;
 use tracer_facts::stats::{Grouping, StatsColumn};
 use tracer_sdk::read::RunStatus;
 
@@ -164,7 +164,7 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                 query_parameter(
                     "sort",
                     "What the runs are sorted by; numbers from the largest to the smallest.",
-                    json!({"type": "string", "enum": RunOrder::ALL.map(RunOrder::as_str)}),
+                    json!({"type": "string", "enum": RunColumn::ALL.map(RunColumn::as_str)}),
                 ),
                 query_parameter("reverse", "The other way round.", json!({"type": "boolean"})),
                 query_parameter(

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use tracer_facts::query::RunQuery;
 use tracer_facts::{
-    FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunDetails, RunOrder, RunStream,
+    FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunColumn, RunStream,
 };
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::read::{CancelToken, RunStore, RunSummary};
@@ -15,16 +15,14 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use crate::terminal::run_list;
-use crate::terminal::run_list::{ReadableRun, RunRow};
+use crate::terminal::run_list::TableRun;
 use crate::value_parsers::{Sorting, parse_limit, parse_sorting};
 use tracer_insight::json::Document;
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::text;
 use tracer_insight::text::{path_below_home as shown, shell_quoted};
-use tracer_insight::units;
 use tracer_insight::units::now;
-use tracer_insight::units::run_duration;
 
 /// Options of `tracer list`.
 #[derive(Debug, clap::Args)]
@@ -37,26 +35,24 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value = "20", value_parser = parse_limit)]
     limit: usize,
 
-    /// Sort by started, duration, steps, tokens, cost, failures, errors, retries, name, model, tool or status
+    /// Sort by started, duration, steps, tokens, cost, llm_calls, tool_calls, errors, loop_warnings, failures, retries, name,
+    /// model, tool, status, id or origin
     ///
     /// Numbers are sorted from the largest to the smallest, and a `-` before FIELD reverses that; runs whose number is not
     /// known come last. `model` and `tool` are those with the most calls in a run.
     #[arg(
         long,
         value_name = "FIELD",
-        default_value = RunOrder::Started.as_str(),
-        value_parser = parse_sorting(RunOrder::from_word, RunOrder::ALL.map(RunOrder::as_str)),
+        default_value = RunColumn::Started.as_str(),
+        value_parser = parse_sorting(RunColumn::from_word, RunColumn::ALL.map(RunColumn::as_str)),
         allow_hyphen_values = true
     )]
-    sort: Sorting<RunOrder>,
+    sort: Sorting<RunColumn>,
 
     /// Also list the trials of gates
     #[arg(long)]
     trials: bool,
 }
-
-/// The origin of a run that is in no bucket.
-const THIS_MACHINE: &str = "this machine";
 
 /// Lists the runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
@@ -106,10 +102,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             }
         }
     } else {
-        let origin = if session.store().is_some() { "\torigin" } else { "" };
-        session.ui.plain(&format!("{}{origin}", run_list::FIELDS))?;
+        let origin = session.store().map(|_| RunColumn::Origin);
+        let columns: Vec<RunColumn> = RunColumn::OF_LINE.into_iter().chain(origin).collect();
+        session.ui.plain(&run_list::fields(&columns, RunColumn::key))?;
         for run in &listed {
-            session.ui.plain(&run_list::fields(&row(run, &store)))?;
+            session
+                .ui
+                .plain(&run_list::fields(&columns, |column| column.field(run)))?;
         }
     }
     if !session.is_json() {
@@ -136,7 +135,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 impl Args {
     /// Whether the newest runs are those that are listed.
     fn is_of_newest(&self) -> bool {
-        let is_default = self.sort.by == RunOrder::Started && !self.sort.is_reversed;
+        let is_default = self.sort.by == RunColumn::Started && !self.sort.is_reversed;
         is_default && self.query.text().is_empty()
     }
 
@@ -185,35 +184,15 @@ fn newest_page(
         .into_iter()
         .filter(|run| args.trials || !run.meta.as_ref().is_ok_and(|meta| meta.gate().is_some()));
     let newest: Vec<RunSummary> = newest.take(args.limit).collect();
-    let rows: Vec<RunRow> = newest.iter().map(early_row).collect();
+    let early = |run: &RunSummary| ListedRun::of_summary(run, RunPreview::read(run));
+    let newest: Vec<ListedRun> = newest.iter().map(early).collect();
+    let rows: Vec<TableRun<'_>> = newest.iter().map(|run| TableRun { run, thread: None }).collect();
     let width = session.ui.width();
     let id_length = run_list::id_length(newest.iter().map(|run| run.directory.trace_id));
-    session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
+    let columns = run_list::columns(args.sort.by, false);
+    let lines = run_list::table(&rows, &columns, id_length, now, width);
+    session.ui.lines(&lines)?;
     session.ui.flush()
-}
-
-/// A run as its metadata and the beginning of its log have it.
-fn early_row(run: &RunSummary) -> RunRow {
-    let facts = match (&run.meta, run.problems().first()) {
-        (Ok(meta), None) => Ok(ReadableRun {
-            name: meta.run_name.clone(),
-            started: meta.started_at.instant(),
-            duration: run_duration(meta),
-            counts: meta.counts,
-            cost: None,
-            preview: RunPreview::read(run),
-        }),
-        (_, problem) => Err(problem.map(ToString::to_string).unwrap_or_default()),
-    };
-    RunRow {
-        id: run.directory.trace_id,
-        status: run.status(),
-        facts,
-        thread: None,
-        marks: None,
-        sorted_by: None,
-        origin: None,
-    }
 }
 
 /// Listed runs whose remarks are printed, the newest first.
@@ -276,8 +255,8 @@ fn print_omissions(
 
 /// The given options, each after a space.
 fn filters(args: &Args) -> String {
-    let is_default = args.sort.by == RunOrder::Started && !args.sort.is_reversed;
-    let sort = (!is_default).then(|| format!(" --sort {}", args.sort.word(RunOrder::as_str)));
+    let is_default = args.sort.by == RunColumn::Started && !args.sort.is_reversed;
+    let sort = (!is_default).then(|| format!(" --sort {}", args.sort.word(RunColumn::as_str)));
     let trials = args.trials.then(|| " --trials".to_owned());
     sort.into_iter().chain(trials).collect()
 }
@@ -321,7 +300,10 @@ fn write_json(
                 run.facts.unknown_calls,
                 run.facts.is_waiting,
             );
-        let entry = match origin(run, store) {
+        let origin = store
+            .team()
+            .map(|_| run.origin().unwrap_or(RunColumn::THIS_MACHINE));
+        let entry = match origin {
             Some(origin) => entry.with_origin(run.status, origin),
             None => entry,
         };
@@ -343,7 +325,7 @@ fn table(
     listed: &[ListedRun],
     places: &HashMap<TraceId, PlaceInThread<'_>>,
     census: &RunCensus,
-    sort: RunOrder,
+    sort: RunColumn,
     store: &FactsStore,
     session: &mut Session,
 ) -> Result<(), CliError> {
@@ -352,94 +334,20 @@ fn table(
     let id_length = run_list::id_length(census.ids.iter().copied());
     let mut listed = listed.to_vec();
     store.read_details(&mut listed);
-    let rows: Vec<RunRow> = listed
-        .iter()
-        .map(|run| RunRow {
-            thread: places.get(&run.directory.trace_id).map(thread_words),
-            sorted_by: sorted_by(sort, run),
-            ..row(run, store)
-        })
-        .collect();
+    let row = |run| TableRun {
+        run,
+        thread: places.get(&run.directory.trace_id).map(thread_words),
+    };
+    let rows: Vec<TableRun<'_>> = listed.iter().map(row).collect();
     if !rows.is_empty() {
-        session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
+        let columns = run_list::columns(sort, store.team().is_some());
+        let lines = run_list::table(&rows, &columns, id_length, now, width);
+        session.ui.lines(&lines)?;
     }
     Ok(())
 }
 
-/// What runs are sorted by, where no other column shows it.
-fn sorted_by(sort: RunOrder, run: &ListedRun) -> Option<(&'static str, String)> {
-    let most_called = |names: fn(&RunDetails) -> Vec<&str>| {
-        let details = run.details.as_ref();
-        let name = details.and_then(|details| Some(text::one_line(names(details).first()?, MAX_NAME)));
-        name.unwrap_or_default()
-    };
-    match sort {
-        RunOrder::Failures => Some(("FAILED", units::quantity(run.facts.failed_calls))),
-        RunOrder::Retries => Some(("RETRIES", units::quantity(run.facts.retries))),
-        RunOrder::Model => Some(("MODEL", most_called(RunDetails::models_by_calls))),
-        RunOrder::Tool => Some(("TOOL", most_called(RunDetails::tools_by_calls))),
-        _ => None,
-    }
-}
-
-/// Characters of the name of a model or a tool.
-const MAX_NAME: usize = 32;
-
 /// The place of a run in its thread: `2/3 in chat-1`.
 fn thread_words(place: &PlaceInThread<'_>) -> String {
     format!("{}/{} in {}", place.number, place.count, place.thread)
-}
-
-/// Where a run was read, where a bucket is read besides this machine.
-fn origin<'a>(run: &'a ListedRun, store: &FactsStore) -> Option<&'a str> {
-    store.team().map(|_| run.origin().unwrap_or(THIS_MACHINE))
-}
-
-fn row(run: &ListedRun, store: &FactsStore) -> RunRow {
-    let facts = match (&run.facts.problem, run.started()) {
-        (None, Some(started)) => Ok(ReadableRun {
-            name: run.facts.name.clone(),
-            started,
-            duration: run.facts.duration_us,
-            counts: run.facts.counts(),
-            cost: run.details.as_ref().map(|details| details.cost),
-            preview: run.preview(),
-        }),
-        (problem, _) => Err(problem.clone().unwrap_or_default()),
-    };
-    RunRow {
-        id: run.directory.trace_id,
-        status: run.status,
-        facts,
-        thread: None,
-        marks: run.facts.marks(run.status),
-        sorted_by: None,
-        origin: origin(run, store).map(str::to_owned),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use tracer_sdk::testing::capture;
-
-    use super::*;
-
-    #[test]
-    fn what_runs_are_sorted_by_is_shown() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = capture(|| {
-            for _ in 0..2 {
-                tracer_sdk::tool_call("search").args(&json!({})).record().unwrap();
-            }
-            tracer_sdk::tool_call("answer").record().unwrap();
-        });
-        run.save(folder.path()).unwrap();
-        let runs = FactsStore::new(folder.path()).all(true).unwrap().runs;
-        let shown = |sort| sorted_by(sort, &runs[0]);
-        assert_eq!(shown(RunOrder::Tool), Some(("TOOL", "search".to_owned())));
-        assert_eq!(shown(RunOrder::Model), Some(("MODEL", String::new())));
-        assert_eq!(shown(RunOrder::Failures), Some(("FAILED", "0".to_owned())));
-        assert_eq!(shown(RunOrder::Tokens), None);
-    }
 }

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use tracer_facts::query::{FactsTest, RunMatch, RunQuery, StepTest};
 use tracer_facts::{
-    LeadingRuns, ListedRun, RunChoice, RunHits, RunOrder, RunSink, RunStream, SearchOrder, SortedHits,
+    LeadingRuns, ListedRun, RunChoice, RunColumn, RunHits, RunSink, RunStream, SearchOrder, SortedHits,
     SortedNumber, StepHit, StepSearch, search,
 };
 use tracer_insight::line::{Line, Tone};
@@ -208,7 +208,7 @@ fn candidates(
         with_trials: trials,
         also: &may_match,
     };
-    let begin = || Candidates(LeadingRuns::new(usize::MAX, RunOrder::Started, false, now));
+    let begin = || Candidates(LeadingRuns::new(usize::MAX, RunColumn::Started, false, now));
     let found = run_selection::fold(runs, &choice, begin, cancel, session)?;
     Ok(found.0.finish())
 }

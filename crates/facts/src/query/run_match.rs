@@ -156,7 +156,6 @@ impl FactsCondition {
     }
 
     fn outcome(&self, run: &ListedRun, now: Timestamp) -> ConditionOutcome {
-        let facts = &run.facts;
         match self {
             Self::Text(text, part) if is_called(run, text, part) => ConditionOutcome::Known(true),
             Self::Text(..) | Self::Steps => ConditionOutcome::Steps,
@@ -174,23 +173,7 @@ impl FactsCondition {
                 .map(|slowest| comparison.holds(slowest, *number))
                 .into(),
             Self::Number(field, comparison, number) => {
-                let value = match field {
-                    NumberField::Tokens => facts.tokens.total_tokens,
-                    NumberField::Input => facts.tokens.prompt_tokens,
-                    NumberField::Output => facts.tokens.completion_tokens,
-                    NumberField::Cached => facts.tokens.cache_read_tokens,
-                    NumberField::Reasoning => facts.tokens.reasoning_tokens,
-                    // Compared above: what is known in part, what is of some calls, and what only steps say.
-                    NumberField::Cost | NumberField::Slowest | NumberField::NotRunCalls => None,
-                    NumberField::Duration => run.duration_until(now),
-                    NumberField::Steps => Some(facts.steps),
-                    NumberField::LlmCalls => Some(facts.llm_calls),
-                    NumberField::ToolCalls => Some(facts.tool_calls),
-                    NumberField::Errors => Some(facts.errors),
-                    NumberField::Failures => Some(facts.failed_calls),
-                    NumberField::UnknownCalls => Some(facts.unknown_calls),
-                    NumberField::Retries => Some(facts.retries),
-                };
+                let value = field.of(run, now);
                 value.map(|value| comparison.holds(value, *number)).into()
             }
             Self::Status(statuses) => ConditionOutcome::Known(statuses.contains(&run.status)),
@@ -200,6 +183,30 @@ impl FactsCondition {
                 ConditionOutcome::Known(run.started().is_none_or(|started| started >= *start))
             }
             Self::Until(end) => run.started().map(|started| started < *end).into(),
+        }
+    }
+}
+
+impl NumberField {
+    /// The number of a run; `None` where it is not known, or is no number of the run itself: a cost that is known in part, the
+    /// time of some calls, and what steps alone say.
+    pub(crate) fn of(self, run: &ListedRun, now: Timestamp) -> Option<u64> {
+        let facts = &run.facts;
+        match self {
+            Self::Tokens => facts.tokens.total_tokens,
+            Self::Input => facts.tokens.prompt_tokens,
+            Self::Output => facts.tokens.completion_tokens,
+            Self::Cached => facts.tokens.cache_read_tokens,
+            Self::Reasoning => facts.tokens.reasoning_tokens,
+            Self::Cost | Self::Slowest | Self::NotRunCalls => None,
+            Self::Duration => run.duration_until(now),
+            Self::Steps => Some(facts.steps),
+            Self::LlmCalls => Some(facts.llm_calls),
+            Self::ToolCalls => Some(facts.tool_calls),
+            Self::Errors => Some(facts.errors),
+            Self::Failures => Some(facts.failed_calls),
+            Self::UnknownCalls => Some(facts.unknown_calls),
+            Self::Retries => Some(facts.retries),
         }
     }
 }

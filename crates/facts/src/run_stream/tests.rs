@@ -13,10 +13,10 @@ use tracer_sdk::read::RunDirectory;
 
 use super::*;
 use crate::mirror::{FetchError, FetchRuns, MirrorLine, RunLease, StoreMirror};
-use crate::order::RunThreads;
 use crate::selection::matching_runs;
 use crate::stats::{Grouping, StatsSink, stats};
 use crate::test_support::{SampleRun, SampleSpan, Sandbox, id};
+use crate::threads::RunThreads;
 use crate::{FactsSnapshot, FactsStore, SnapshotLook, StoreFacts};
 
 /// A machine that reads a bucket, whose runs are in a folder.
@@ -179,7 +179,7 @@ proptest! {
     fn a_stream_answers_as_all_runs_do(
         kinds in prop::collection::vec(0_u8..6, 0..24),
         query in prop::sample::select(QUERIES.to_vec()),
-        order in prop::sample::select(RunOrder::ALL.to_vec()),
+        order in prop::sample::select(RunColumn::ALL.to_vec()),
         by in prop::sample::select(Grouping::ALL.to_vec()),
         limit in 1_usize..12,
         is_reversed in any::<bool>(),
@@ -252,7 +252,7 @@ fn only_the_first_runs_are_held() {
     let machine = Machine::new(&[], 0);
     machine.here.write(&run(1));
     let one = machine.store().all(false).unwrap().runs;
-    let mut first = LeadingRuns::new(3, RunOrder::Started, false, now());
+    let mut first = LeadingRuns::new(3, RunColumn::Started, false, now());
     let mut most = 0;
     for _ in 0..10 * MIN_HELD {
         first.add(Cow::Borrowed(&one[0]));

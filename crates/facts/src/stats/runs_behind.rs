@@ -5,9 +5,9 @@ use tracer_sdk::format::Timestamp;
 
 use super::{GroupStats, Grouping, MICROSECONDS_PER_DAY, StatsColumn};
 use crate::latencies::shortest_like;
-use crate::order::RunOrder;
 use crate::query::{Condition, Feature, NumberComparison, NumberField, QueryTerm, RunQuery, Since};
 use crate::query::{TextComparison, TextField};
+use crate::run_column::RunColumn;
 use crate::run_facts::FURTHER;
 
 /// The runs that the numbers of a group count, as queries.
@@ -98,13 +98,13 @@ impl RunsBehind {
 
     /// What these runs are sorted by to see where the number comes from.
     #[must_use]
-    pub fn order(column: StatsColumn) -> RunOrder {
+    pub fn order(column: StatsColumn) -> RunColumn {
         match column {
-            StatsColumn::P50 | StatsColumn::P95 => RunOrder::Duration,
-            StatsColumn::Tokens | StatsColumn::Cached => RunOrder::Tokens,
-            StatsColumn::Cost => RunOrder::Cost,
-            StatsColumn::Calls => RunOrder::Steps,
-            _ => RunOrder::Started,
+            StatsColumn::P50 | StatsColumn::P95 => RunColumn::Duration,
+            StatsColumn::Tokens | StatsColumn::Cached => RunColumn::Tokens,
+            StatsColumn::Cost => RunColumn::Cost,
+            StatsColumn::Calls => RunColumn::Steps,
+            _ => RunColumn::Started,
         }
     }
 }

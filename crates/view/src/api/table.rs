@@ -10,9 +10,9 @@ use axum::response::Response;
 use serde::Serialize;
 use tracer_facts::query::{RunQuery, Since};
 use tracer_facts::{
-    FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunDetails, RunOrder, group_threads,
+    FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunDetails, group_threads,
 };
-use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
+use tracer_sdk::format::{Counts, SPEC_VERSION, TraceId};
 use tracer_sdk::read::{NamePattern, RunSummary};
 
 use super::super::answer::{ApiError, json_response};
@@ -20,12 +20,12 @@ use super::super::known_facts::Facts;
 use super::super::viewer::Viewer;
 use super::list::{listed, run_query, statuses};
 use super::request::{Query, trace_id};
-use tracer_insight::cost::{self, CostReport};
+use tracer_insight::cost::CostReport;
 use tracer_insight::run_head::{UNNAMED, tag_words};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
 use tracer_insight::text::path_below_home as shown;
-use tracer_insight::units::{self, run_duration as duration};
+use tracer_insight::units;
 
 /// Runs in one request by their IDs.
 const MAX_IDS: usize = 200;
@@ -88,10 +88,7 @@ pub(crate) struct TableRow {
     run_name: Option<String>,
     /// The status: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
     run_status: &'static str,
-    status: Option<RecordedStatus>,
     started_at: Option<String>,
-    ended_at: Option<String>,
-    duration_ms: Option<u64>,
     /// How long it took, in microseconds.
     duration_us: Option<u64>,
     counts: Option<Counts>,
@@ -143,7 +140,7 @@ pub(crate) struct TableRequest {
     statuses: Vec<RunStatus>,
     name: Option<NamePattern>,
     since: Option<Since>,
-    order: RunOrder,
+    order: RunColumn,
     is_reversed: bool,
     groups_threads: bool,
     from: usize,
@@ -169,7 +166,7 @@ impl TableRequest {
                 .map(Since::from_str)
                 .transpose()
                 .map_err(|error| ApiError::bad_request("invalid_parameter", format!("`since`: {error}")))?,
-            order: query.get("sort").map_or(Ok(RunOrder::default()), order)?,
+            order: query.get("sort").map_or(Ok(RunColumn::default()), order)?,
             is_reversed: query.flag("reverse")?,
             groups_threads: query
                 .get("group")
@@ -185,7 +182,7 @@ impl TableRequest {
             && self.statuses.is_empty()
             && self.name.is_none()
             && self.since.is_none()
-            && self.order == RunOrder::Started
+            && self.order == RunColumn::Started
             && !self.is_reversed
             && !self.groups_threads
     }
@@ -203,9 +200,9 @@ fn one_of<const N: usize>(name: &str, value: &str, allowed: [&str; N]) -> Result
     ))
 }
 
-fn order(word: &str) -> Result<RunOrder, ApiError> {
-    RunOrder::from_word(word).ok_or_else(|| {
-        let words = RunOrder::ALL
+fn order(word: &str) -> Result<RunColumn, ApiError> {
+    RunColumn::from_word(word).ok_or_else(|| {
+        let words = RunColumn::ALL
             .map(|order| format!("`{}`", order.as_str()))
             .join(", ");
         ApiError::bad_request("invalid_parameter", format!("`sort` is one of {words}"))
@@ -273,7 +270,7 @@ fn known(
         reading: None,
         runs: runs
             .into_iter()
-            .map(|run| known_row(viewer, &run, snapshot.threads().place(&run)))
+            .map(|run| TableRow::of(&run, snapshot.threads().place(&run)))
             .collect(),
     })
 }
@@ -328,41 +325,42 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
             .iter()
             .skip(request.from)
             .take(request.limit)
-            .map(|run| row(run, None))
+            .map(|run| TableRow::of(&ListedRun::of_summary(run, None), None))
             .collect(),
     })
 }
 
-/// A run of which everything is known. Its metadata itself is in the files alone.
-fn known_row(viewer: &Viewer, run: &ListedRun, place: Option<PlaceInThread<'_>>) -> TableRow {
-    let tags = run.details.as_ref().map(|details| tag_words(details.tags.iter()));
-    let models = called(run.details.as_deref(), RunDetails::models_by_calls);
-    let tools = called(run.details.as_deref(), RunDetails::tools_by_calls);
-    let shown_cost = run.details.as_ref().map(|details| &details.cost);
-    let shown_cost = shown_cost.filter(|cost| cost::is_shown(cost, &run.facts.tokens));
-    TableRow {
-        run_status: run.status.as_str(),
-        cost_cell: shown_cost.map(cost::cell).unwrap_or_default(),
-        model_count: models.len(),
-        models: first_names(&models),
-        tool_count: tools.len(),
-        tools: first_names(&tools),
-        cost: run
-            .details
-            .as_ref()
-            .map(|details| CostReport::from(&details.cost)),
-        tags: tags.unwrap_or_default(),
-        thread: place.map(|place| ThreadJson {
-            id: place.thread.to_owned(),
-            number: place.number,
-            count: place.count,
-        }),
-        origin: run.origin().map(str::to_owned),
-        marks: run.facts.marks(run.status),
-        ..row(
-            &viewer.facts().store().summary(run.directory.clone()),
-            run.preview(),
-        )
+impl TableRow {
+    fn of(run: &ListedRun, place: Option<PlaceInThread<'_>>) -> Self {
+        let (facts, details) = (&run.facts, run.details.as_deref());
+        let models = called(details, RunDetails::models_by_calls);
+        let tools = called(details, RunDetails::tools_by_calls);
+        Self {
+            trace_id: run.directory.trace_id,
+            run_name: facts.name.clone(),
+            run_status: run.status.as_str(),
+            started_at: run.started().map(|started| started.to_string()),
+            duration_us: facts.duration_us,
+            counts: run.started().map(|_| facts.counts()),
+            marks: facts.marks(run.status),
+            problem: facts.problem.clone(),
+            details: run.preview(),
+            cost: details.map(|details| CostReport::from(&details.cost)),
+            cost_cell: RunColumn::Cost.cell(run, units::now()).0,
+            model_count: models.len(),
+            models: first_names(&models),
+            tool_count: tools.len(),
+            tools: first_names(&tools),
+            tags: details
+                .map(|details| tag_words(details.tags.iter()))
+                .unwrap_or_default(),
+            thread: place.map(|place| ThreadJson {
+                id: place.thread.to_owned(),
+                number: place.number,
+                count: place.count,
+            }),
+            origin: run.origin().map(str::to_owned),
+        }
     }
 }
 
@@ -378,33 +376,6 @@ fn first_names(names: &[&str]) -> Vec<String> {
         .collect()
 }
 
-fn row(run: &RunSummary, details: Option<RunPreview>) -> TableRow {
-    let meta = run.meta.as_ref().ok();
-    TableRow {
-        trace_id: run.directory.trace_id,
-        run_name: meta.and_then(|meta| meta.run_name.clone()),
-        run_status: run.status().as_str(),
-        status: meta.map(|meta| meta.status),
-        started_at: meta.map(|meta| meta.started_at.text().to_owned()),
-        ended_at: meta.and_then(|meta| Some(meta.ended_at.as_ref()?.text().to_owned())),
-        duration_ms: meta.and_then(|meta| meta.duration_ms),
-        duration_us: meta.and_then(duration),
-        counts: meta.map(|meta| meta.counts),
-        marks: None,
-        problem: run.problems().first().map(ToString::to_string),
-        details,
-        cost: None,
-        cost_cell: String::new(),
-        models: Vec::new(),
-        model_count: 0,
-        tools: Vec::new(),
-        tool_count: 0,
-        tags: Vec::new(),
-        thread: None,
-        origin: None,
-    }
-}
-
 /// The rows of some runs; one that is gone meanwhile is left out.
 pub(crate) fn rows_of(viewer: &Viewer, snapshot: &FactsSnapshot, ids: &[TraceId]) -> Vec<TableRow> {
     let wanted: HashSet<&TraceId> = ids.iter().collect();
@@ -417,7 +388,7 @@ pub(crate) fn rows_of(viewer: &Viewer, snapshot: &FactsSnapshot, ids: &[TraceId]
     let mut runs: Vec<ListedRun> = ids.iter().filter_map(|id| by_id.remove(id)).collect();
     viewer.facts().store().read_details(&mut runs);
     runs.iter()
-        .map(|run| known_row(viewer, run, snapshot.threads().place(run)))
+        .map(|run| TableRow::of(run, snapshot.threads().place(run)))
         .collect()
 }
 

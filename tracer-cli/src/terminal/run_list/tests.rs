@@ -1,5 +1,7 @@
 //! Lists at three widths, with and without colour, and as fields.
 
+use tracer_insight::run_preview::RunPreview;
+
 use super::*;
 use crate::terminal::test_support::at_widths;
 
@@ -17,42 +19,51 @@ fn row(
     started: &str,
     duration: Option<u64>,
     counts: [u64; 4],
-) -> RunRow {
+) -> ListedRun {
     let [llm_calls, tool_calls, errors, loop_warnings] = counts;
-    RunRow {
-        id: TraceId::from_u128(id << 96 | 1).unwrap(),
-        status,
-        thread: (id == FIRST_OF_THREAD).then(|| "1/2 in chat-1".to_owned()),
-        marks: None,
-        sorted_by: None,
-        origin: None,
-        facts: Ok(ReadableRun {
-            name: name.map(str::to_owned),
-            started: started.parse().unwrap(),
-            duration,
-            cost: None,
-            counts: Counts {
-                llm_calls,
-                tool_calls,
-                errors,
-                loop_warnings,
-            },
-            preview: (llm_calls > 0).then(|| RunPreview {
-                steps: llm_calls + tool_calls,
-                tokens: (llm_calls > 1).then_some(1_932),
-                token_shares: None,
-                is_whole: tool_calls < 1_000,
-                subtitle: name.map(|_| "\"ORD-1042: where is my refund?\"".to_owned()),
-                path: Vec::new(),
-                read_bytes: 0,
-            }),
-        }),
-    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = tracer_sdk::testing::capture(|| ());
+    run.save(folder.path()).unwrap();
+    let summary = &tracer_sdk::read::RunStore::new(folder.path()).list().unwrap()[0];
+    let preview = (llm_calls > 0).then(|| RunPreview {
+        steps: llm_calls + tool_calls,
+        tokens: (llm_calls > 1).then_some(1_932),
+        token_shares: None,
+        is_whole: tool_calls < 1_000,
+        subtitle: name.map(|_| "\"ORD-1042: where is my refund?\"".to_owned()),
+        path: Vec::new(),
+        read_bytes: 0,
+    });
+    let mut run = ListedRun::of_summary(summary, preview);
+    run.directory.trace_id = TraceId::from_u128(id << 96 | 1).unwrap();
+    run.status = status;
+    run.facts.name = name.map(str::to_owned);
+    run.facts.started_us = started.parse().ok().map(Timestamp::unix_microseconds);
+    run.facts.duration_us = duration;
+    run.facts.llm_calls = llm_calls;
+    run.facts.tool_calls = tool_calls;
+    run.facts.errors = errors;
+    run.facts.loop_warnings = loop_warnings;
+    run
 }
 
-fn rows() -> Vec<RunRow> {
+/// The table of runs, sorted by a column.
+fn table_of(runs: &[ListedRun], sorted_by: RunColumn, width: usize) -> Vec<Line> {
+    let thread = |run: &ListedRun| {
+        let first = TraceId::from_u128(FIRST_OF_THREAD << 96 | 1);
+        (Some(run.directory.trace_id) == first).then(|| "1/2 in chat-1".to_owned())
+    };
+    let row = |run| TableRun {
+        run,
+        thread: thread(run),
+    };
+    let rows: Vec<TableRun<'_>> = runs.iter().map(row).collect();
+    table(&rows, &columns(sorted_by, false), 8, now(), width)
+}
+
+fn rows() -> Vec<ListedRun> {
     let long = "src/support/agent.rs:answer_the_ticket - 2026-11-21 11:12";
-    vec![
+    let mut rows = vec![
         row(
             0xa6ab_180d,
             RunStatus::Running,
@@ -93,25 +104,19 @@ fn rows() -> Vec<RunRow> {
             None,
             [0, 0, 0, 0],
         ),
-        RunRow {
-            id: TraceId::from_u128(0x2cc0_0a25 << 96 | 1).unwrap(),
-            status: RunStatus::Damaged,
-            facts: Err("meta.json: is not JSON (malformed_json)".to_owned()),
-            thread: None,
-            marks: None,
-            sorted_by: None,
-            origin: None,
-        },
-    ]
+        row(0x2cc0_0a25, RunStatus::Damaged, None, "", None, [0; 4]),
+    ];
+    rows[5].facts.problem = Some("meta.json: is not JSON (malformed_json)".to_owned());
+    rows
 }
 
 #[test]
 fn a_number_that_no_column_has_is_the_last_one_where_runs_are_sorted_by_it() {
     let mut rows = rows();
     rows.truncate(2);
-    rows[0].sorted_by = Some(("RETRIES", "12".to_owned()));
-    rows[1].sorted_by = Some(("RETRIES", "3".to_owned()));
-    let lines: Vec<String> = table(&rows, 8, now(), 80).iter().map(Line::text).collect();
+    (rows[0].facts.retries, rows[1].facts.retries) = (12, 3);
+    let lines = table_of(&rows, RunColumn::Retries, 80);
+    let lines: Vec<String> = lines.iter().map(Line::text).collect();
     assert!(lines[0].contains("RETRIES  RUN"), "{lines:#?}");
     assert!(
         lines[1].contains("     12  ") && lines[2].contains("      3  "),
@@ -124,19 +129,22 @@ fn a_list_of_every_status() {
     let statuses: BTreeMap<RunStatus, usize> = rows().iter().map(|row| (row.status, 1)).collect();
     insta::assert_snapshot!(at_widths(|width| {
         let mut lines = heading("~/.tracer/runs", 6, &statuses, width);
-        lines.extend(table(&rows(), 8, now(), width));
+        lines.extend(table_of(&rows(), RunColumn::Started, width));
         lines
     }));
 }
 
 #[test]
 fn fields_are_whole_and_keep_to_their_line() {
-    let lines: Vec<String> = rows().iter().map(fields).collect();
+    let columns = RunColumn::OF_LINE;
+    let names = fields(&columns, RunColumn::key);
+    let line = |run: &ListedRun| fields(&columns, |column| column.field(run));
+    let lines: Vec<String> = rows().iter().map(line).collect();
     for line in &lines {
-        assert_eq!(line.split('\t').count(), FIELDS.split('\t').count(), "{line}");
+        assert_eq!(line.split('\t').count(), columns.len(), "{line}");
         assert!(!line.contains(['\n', '\x1b']));
     }
-    insta::assert_snapshot!(format!("{FIELDS}\n{}", lines.join("\n")));
+    insta::assert_snapshot!(format!("{names}\n{}", lines.join("\n")));
 }
 
 #[test]

@@ -1,0 +1,374 @@
+//! [`RunColumn`]: the columns of every list of runs: their headings, cells, fields and orders.
+
+use std::borrow::Borrow;
+use std::cmp::Reverse;
+
+use tracer_insight::line::Tone;
+use tracer_insight::run_head::UNNAMED;
+use tracer_insight::run_preview::RunPreview;
+use tracer_insight::status::{RunStatus, Signs};
+use tracer_insight::{cost, step_summary, text, units};
+use tracer_sdk::format::Timestamp;
+use tracer_sdk::prices::CostSum;
+
+use crate::query::NumberField;
+use crate::run_facts::RunDetails;
+use crate::store::ListedRun;
+
+/// Columns of the name of a model or a tool.
+const MAX_CALLED_COLUMNS: usize = 32;
+
+tracer_sdk::words! {
+    /// A column of a list of runs, and what runs are sorted by. Numbers come from the largest to the smallest, runs whose number
+    /// is not known last; names from A to Z.
+    ///
+    /// ```
+    /// use tracer_facts::RunColumn;
+    ///
+    /// assert_eq!(RunColumn::from_word("tokens"), Some(RunColumn::Tokens));
+    /// assert_eq!(RunColumn::from_word("size"), None);
+    /// ```
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum RunColumn in tracer_facts {
+        /// Its start; the newest first.
+        #[default]
+        Started = "started",
+        /// How long it took, or has been going on.
+        Duration = "duration",
+        /// Number of steps.
+        Steps = "steps",
+        /// All tokens.
+        Tokens = "tokens",
+        /// What its model calls cost, as far as that is known.
+        Cost = "cost",
+        /// Model calls.
+        LlmCalls = "llm_calls",
+        /// Tool calls.
+        ToolCalls = "tool_calls",
+        /// Recorded errors.
+        Errors = "errors",
+        /// Loop warnings.
+        LoopWarnings = "loop_warnings",
+        /// Failed calls.
+        Failures = "failures",
+        /// Calls that were tried again.
+        Retries = "retries",
+        /// The label.
+        Name = "name",
+        /// The name of the model with the most calls.
+        Model = "model",
+        /// The name of the tool with the most calls.
+        Tool = "tool",
+        /// The status; what asks for a look first.
+        Status = "status",
+        /// The ID.
+        Id = "id",
+        /// The bucket that it was read from.
+        Origin = "origin",
+    }
+}
+
+impl RunColumn {
+    /// The origin of a run that is in no bucket.
+    pub const THIS_MACHINE: &str = "this machine";
+    /// The columns of a table for people; the name comes behind them.
+    pub const OF_TABLE: [Self; 10] = [
+        Self::Status,
+        Self::Id,
+        Self::Started,
+        Self::Duration,
+        Self::Steps,
+        Self::Tokens,
+        Self::Cost,
+        Self::LlmCalls,
+        Self::ToolCalls,
+        Self::Errors,
+    ];
+    /// The fields of a line for programs.
+    pub const OF_LINE: [Self; 9] = [
+        Self::Status,
+        Self::Id,
+        Self::Started,
+        Self::Duration,
+        Self::LlmCalls,
+        Self::ToolCalls,
+        Self::Errors,
+        Self::LoopWarnings,
+        Self::Name,
+    ];
+
+    /// Its heading in a table for people.
+    #[must_use]
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Self::Started => "STARTED",
+            Self::Duration => "DURATION",
+            Self::Steps => "STEPS",
+            Self::Tokens => "TOKENS",
+            Self::Cost => "COST",
+            Self::LlmCalls => "LLM CALLS",
+            Self::ToolCalls => "TOOL CALLS",
+            Self::Errors => "ERRORS",
+            Self::LoopWarnings => "LOOPS",
+            Self::Failures => "FAILED",
+            Self::Retries => "RETRIES",
+            Self::Name => "RUN",
+            Self::Model => "MODEL",
+            Self::Tool => "TOOL",
+            Self::Status => "STATUS",
+            Self::Id => "ID",
+            Self::Origin => "FROM",
+        }
+    }
+
+    /// Its key in lines for programs.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Started => "started_at",
+            Self::Duration => "duration_ms",
+            Self::Name => "run_name",
+            Self::Id => "run_id",
+            column => column.as_str(),
+        }
+    }
+
+    /// The cell of a run in a table for people; empty where there is nothing, or nothing is known. Of a run that goes on, a
+    /// plus says that more is to come.
+    #[must_use]
+    pub fn cell(self, run: &ListedRun, now: Timestamp) -> (String, Tone) {
+        let plain = |text: String| (text, Tone::Plain);
+        match self {
+            Self::Status => (run.status.as_str().to_owned(), run.status.tone()),
+            Self::Id => plain(run.directory.trace_id.to_string()),
+            Self::Origin => {
+                let place = if run.origin().is_some() { "bucket" } else { "here" };
+                (place.to_owned(), Tone::Muted)
+            }
+            _ if run.problem().is_some() => plain(String::new()),
+            Self::Started => {
+                let ago = run.started().map(|started| units::ago(started, now));
+                (ago.unwrap_or_default(), Tone::Muted)
+            }
+            Self::Name => match &run.facts.name {
+                Some(name) => (text::one_line(name, 200), Tone::Strong),
+                None => (UNNAMED.to_owned(), Tone::Muted),
+            },
+            Self::Cost => plain(shown_cost(run).map(cost::cell).unwrap_or_default()),
+            Self::Model | Self::Tool => {
+                let name = self.text(run).unwrap_or_default();
+                plain(text::one_line(&name, MAX_CALLED_COLUMNS))
+            }
+            Self::Steps => plain(previewed(run, |preview| Some(preview.steps))),
+            Self::Tokens => plain(previewed(run, |preview| preview.tokens)),
+            Self::Duration => {
+                let more = if run.status == RunStatus::Running { "+" } else { "" };
+                let taken = run.duration_until(now).map(units::duration);
+                plain(taken.map(|taken| taken + more).unwrap_or_default())
+            }
+            Self::Errors if run.facts.errors > 0 => (units::quantity(run.facts.errors), Tone::Bad),
+            _ => plain(self.number(run, now).map(units::quantity).unwrap_or_default()),
+        }
+    }
+
+    /// The field of a run in a line for programs: nothing shortened, nothing relative, empty where it is unknown.
+    #[must_use]
+    pub fn field(self, run: &ListedRun) -> String {
+        match self {
+            Self::Status => run.status.as_str().to_owned(),
+            Self::Origin => run.origin().unwrap_or(Self::THIS_MACHINE).to_owned(),
+            Self::Id => run.directory.trace_id.to_string(),
+            _ if run.problem().is_some() => String::new(),
+            Self::Started => run
+                .started()
+                .map(|started| started.to_string())
+                .unwrap_or_default(),
+            Self::Duration => {
+                let milliseconds = run.facts.duration_us.map(|duration| duration / 1_000);
+                milliseconds
+                    .map(|milliseconds| milliseconds.to_string())
+                    .unwrap_or_default()
+            }
+            Self::Name | Self::Model | Self::Tool => {
+                text::printable(&self.text(run).unwrap_or_default()).into_owned()
+            }
+            Self::Cost => {
+                let usd = run.details.as_ref().and_then(|details| details.cost.usd());
+                usd.map(|usd| usd.to_decimal()).unwrap_or_default()
+            }
+            _ => {
+                let number = self.number(run, Timestamp::from_unix_microseconds(0));
+                number.map(|number| number.to_string()).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The same of a run in a sentence, with its unit: `880 ms`, `11 steps`, `412→35 tokens`; `None` where there is nothing to
+    /// say, or nothing is known.
+    #[must_use]
+    pub fn words(self, run: &ListedRun) -> Option<String> {
+        let facts = &run.facts;
+        match self {
+            Self::Status => Some(run.status.as_str().to_owned()),
+            Self::Started => run.started().map(units::moment),
+            Self::Duration => facts.duration_us.map(units::duration),
+            Self::Steps => Some(text::counted(facts.steps, "step")),
+            Self::Failures => {
+                (facts.failed_calls > 0).then(|| text::counted(facts.failed_calls, "failed call"))
+            }
+            Self::Tokens => step_summary::tokens(&facts.tokens).map(|tokens| format!("{tokens} tokens")),
+            Self::Cost => shown_cost(run).and_then(cost::words),
+            column => Some(column.field(run)).filter(|words| !words.is_empty()),
+        }
+    }
+
+    /// Whether the details of runs have to be known to be sorted by it.
+    #[must_use]
+    pub const fn needs_details(self) -> bool {
+        matches!(self, Self::Cost | Self::Model | Self::Tool)
+    }
+
+    /// Sorts runs, which come newest first; `is_reversed` turns the order round. Each run is looked at once: they are large, lie
+    /// anywhere in memory, and there are many.
+    pub fn sort<Run: Borrow<ListedRun>>(self, runs: &mut [Run], is_reversed: bool, now: Timestamp) {
+        match self {
+            Self::Started => {}
+            Self::Cost => runs.sort_by_cached_key(|run| {
+                // By what is known of it: a run with an unknown part costs at least that.
+                let cost = run.borrow().details.as_ref().map(|details| details.cost);
+                let known = cost.filter(|cost| cost.unpriced == 0 || cost.has_known());
+                (known.is_none(), known.map(|cost| Reverse(cost.known)))
+            }),
+            Self::Status => runs.sort_by_cached_key(|run| run.borrow().status),
+            Self::Name | Self::Model | Self::Tool | Self::Id | Self::Origin => {
+                runs.sort_by_cached_key(|run| {
+                    let text = self.text(run.borrow()).map(|text| text.to_lowercase());
+                    (text.is_none(), text)
+                });
+            }
+            _ => runs.sort_by_cached_key(|run| {
+                let number = self.number(run.borrow(), now);
+                (number.is_none(), number.map(Reverse))
+            }),
+        }
+        if is_reversed {
+            runs.reverse();
+        }
+    }
+
+    /// The number of a run: that which queries compare.
+    fn number(self, run: &ListedRun, now: Timestamp) -> Option<u64> {
+        match self {
+            Self::LoopWarnings => Some(run.facts.loop_warnings),
+            column => NumberField::from_word(column.as_str())?.of(run, now),
+        }
+    }
+
+    fn text(self, run: &ListedRun) -> Option<String> {
+        let most_called = |names: fn(&RunDetails) -> Vec<&str>| {
+            let details = run.details.as_ref()?;
+            names(details).first().map(|name| (*name).to_owned())
+        };
+        match self {
+            Self::Name => run.facts.name.clone(),
+            Self::Model => most_called(RunDetails::models_by_calls),
+            Self::Tool => most_called(RunDetails::tools_by_calls),
+            Self::Id => Some(run.directory.trace_id.to_string()),
+            Self::Origin => run.origin().map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
+/// A number of the steps of a run; a plus says that there are more.
+fn previewed(run: &ListedRun, number: impl Fn(&RunPreview) -> Option<u64>) -> String {
+    let Some(preview) = run.preview() else {
+        return String::new();
+    };
+    let more = if preview.is_whole { "" } else { "+" };
+    number(&preview).map_or_else(String::new, |number| units::quantity(number) + more)
+}
+
+/// What is shown of the cost of a run: nothing of one that reports no tokens either.
+fn shown_cost(run: &ListedRun) -> Option<&CostSum> {
+    let cost = run.details.as_ref().map(|details| &details.cost);
+    cost.filter(|cost| cost::is_shown(cost, &run.facts.tokens))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::FactsStore;
+    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+
+    fn store() -> Vec<ListedRun> {
+        let sandbox = Sandbox::new();
+        let tool = |number| SampleSpan::tool(number, "search", &json!({}), &json!({}));
+        let read = |number| SampleSpan::tool(number, "Read", &json!({}), &json!({}));
+        let chat =
+            |number, session| SampleRun::new(number, "chat").attribute("gen_ai.conversation.id", session);
+        sandbox.write(&chat(1, "a").span(tool(1)));
+        sandbox.write(&chat(2, "b"));
+        let alone = SampleRun::new(3, "Alone")
+            .span(read(1))
+            .span(read(2))
+            .span(tool(3));
+        sandbox.write(&alone);
+        sandbox.write(&chat(4, "a"));
+        sandbox.write(&chat(5, "c"));
+        sandbox.write(&chat(6, "b").failed("Timeout", "late"));
+        FactsStore::new(sandbox.path()).all(true).unwrap().runs
+    }
+
+    fn seconds(runs: &[&ListedRun]) -> Vec<i64> {
+        let second = |run: &&ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
+        runs.iter().map(second).collect()
+    }
+
+    #[test]
+    fn runs_are_sorted_both_ways() {
+        let runs = store();
+        for (order, expected) in [
+            (RunColumn::Started, [6, 5, 4, 3, 2, 1]),
+            (RunColumn::Steps, [3, 6, 1, 5, 4, 2]),
+            (RunColumn::Name, [3, 6, 5, 4, 2, 1]),
+            (RunColumn::Tool, [3, 1, 6, 5, 4, 2]),
+            (RunColumn::Model, [6, 5, 4, 3, 2, 1]),
+            (RunColumn::Errors, [6, 5, 4, 3, 2, 1]),
+            (RunColumn::ToolCalls, [3, 1, 6, 5, 4, 2]),
+            (RunColumn::Id, [1, 2, 3, 4, 5, 6]),
+        ] {
+            let mut listed: Vec<&ListedRun> = runs.iter().collect();
+            order.sort(&mut listed, false, units::now());
+            assert_eq!(seconds(&listed), expected, "{order:?}");
+            let mut reversed: Vec<&ListedRun> = runs.iter().collect();
+            order.sort(&mut reversed, true, units::now());
+            listed.reverse();
+            assert_eq!(seconds(&reversed), seconds(&listed));
+        }
+        for order in RunColumn::ALL {
+            assert_eq!(RunColumn::from_word(order.as_str()), Some(order));
+        }
+    }
+
+    #[test]
+    fn a_run_has_a_cell_and_a_field_in_every_column() {
+        let run = &store()[3];
+        let cell = |column: RunColumn| column.cell(run, units::now()).0;
+        assert_eq!(cell(RunColumn::Tool), "Read");
+        assert_eq!(cell(RunColumn::Model), "");
+        assert_eq!(cell(RunColumn::Failures), "0");
+        assert_eq!(cell(RunColumn::Steps), "3");
+        assert_eq!(cell(RunColumn::Cost), "", "it asked no model");
+        assert_eq!(cell(RunColumn::Name), "Alone");
+        for column in RunColumn::ALL {
+            assert_eq!(RunColumn::from_word(column.as_str()), Some(column));
+            assert!(!column.field(run).contains(['\t', '\n']));
+        }
+        assert_eq!(RunColumn::Duration.field(run), "400");
+        assert_eq!(RunColumn::Steps.words(run).as_deref(), Some("3 steps"));
+        assert_eq!(RunColumn::Failures.words(run), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! [`RunThreads`]: the runs of each conversation.
+
+use std::collections::HashMap;
+
+use tracer_sdk::format::TraceId;
+
+use crate::store::ListedRun;
+
+/// The place of a run in its thread: the runs that share its session or conversation ID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlaceInThread<'a> {
+    /// The session or conversation ID.
+    pub thread: &'a str,
+    /// Its number, from 1 for the one that started first.
+    pub number: usize,
+    /// How many runs there are in the thread.
+    pub count: usize,
+}
+
+/// The threads of runs: those that share a session or conversation ID. A run that is alone in its session is in none.
+///
+/// ```
+/// use tracer_facts::{FactsStore, RunThreads};
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let runs = FactsStore::new(folder.path()).all(false)?.runs;
+/// let threads = RunThreads::of(&runs);
+/// assert_eq!((threads.count(), threads.place(&runs[0])), (0, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct RunThreads {
+    /// Of each run in a thread, its number there, and of how many.
+    places: HashMap<TraceId, (usize, usize)>,
+    count: usize,
+}
+
+impl RunThreads {
+    /// The threads of runs, which come newest first.
+    #[must_use]
+    pub fn of(runs: &[ListedRun]) -> Self {
+        let mut by_session: HashMap<&str, Vec<TraceId>> = HashMap::new();
+        for run in runs.iter().rev() {
+            if let Some(session) = run.facts.session.as_deref() {
+                by_session
+                    .entry(session)
+                    .or_default()
+                    .push(run.directory.trace_id);
+            }
+        }
+        let mut threads = Self::default();
+        for runs in by_session.into_values().filter(|runs| runs.len() > 1) {
+            let count = runs.len();
+            let places = (1..).zip(runs).map(|(number, run)| (run, (number, count)));
+            threads.places.extend(places);
+            threads.count += 1;
+        }
+        threads
+    }
+
+    /// The place of a run in its thread.
+    #[must_use]
+    pub fn place<'a>(&self, run: &'a ListedRun) -> Option<PlaceInThread<'a>> {
+        let (number, count) = *self.places.get(&run.directory.trace_id)?;
+        Some(PlaceInThread {
+            thread: run.facts.session.as_deref()?,
+            number,
+            count,
+        })
+    }
+
+    /// How many threads there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// Puts the runs of each thread together, where the first of them is.
+pub fn group_threads(runs: &mut Vec<&ListedRun>) {
+    let mut of_session: HashMap<&str, Vec<&ListedRun>> = HashMap::new();
+    for run in runs.iter() {
+        if let Some(session) = run.facts.session.as_deref() {
+            of_session.entry(session).or_default().push(run);
+        }
+    }
+    let ordered = std::mem::take(runs);
+    for run in ordered {
+        match run.facts.session.as_deref() {
+            None => runs.push(run),
+            // Those behind the first were pushed with it.
+            Some(session) => runs.extend(of_session.remove(session).unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::FactsStore;
+    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+
+    fn store() -> Vec<ListedRun> {
+        let sandbox = Sandbox::new();
+        let tool = |number| SampleSpan::tool(number, "search", &json!({}), &json!({}));
+        let read = |number| SampleSpan::tool(number, "Read", &json!({}), &json!({}));
+        let chat =
+            |number, session| SampleRun::new(number, "chat").attribute("gen_ai.conversation.id", session);
+        sandbox.write(&chat(1, "a").span(tool(1)));
+        sandbox.write(&chat(2, "b"));
+        let alone = SampleRun::new(3, "Alone")
+            .span(read(1))
+            .span(read(2))
+            .span(tool(3));
+        sandbox.write(&alone);
+        sandbox.write(&chat(4, "a"));
+        sandbox.write(&chat(5, "c"));
+        sandbox.write(&chat(6, "b").failed("Timeout", "late"));
+        FactsStore::new(sandbox.path()).all(true).unwrap().runs
+    }
+
+    fn seconds(runs: &[&ListedRun]) -> Vec<i64> {
+        let second = |run: &&ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
+        runs.iter().map(second).collect()
+    }
+
+    #[test]
+    fn runs_of_a_session_are_one_thread() {
+        let runs = store();
+        let threads = RunThreads::of(&runs);
+        let of = |second: usize| {
+            let place = threads.place(&runs[6 - second])?;
+            Some((place.thread, place.number, place.count))
+        };
+        assert_eq!((of(1), of(4)), (Some(("a", 1, 2)), Some(("a", 2, 2))));
+        assert_eq!((of(2), of(6)), (Some(("b", 1, 2)), Some(("b", 2, 2))));
+        assert_eq!((of(3), of(5)), (None, None));
+        assert_eq!(threads.count(), 2);
+        let mut listed: Vec<&ListedRun> = runs.iter().collect();
+        group_threads(&mut listed);
+        assert_eq!(seconds(&listed), [6, 2, 5, 4, 1, 3]);
+    }
+}
