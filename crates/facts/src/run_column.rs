@@ -8,7 +8,7 @@ use tracer_insight::run_head::UNNAMED;
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::{cost, step_summary, text, units};
-use tracer_sdk::format::Timestamp;
+use tracer_sdk::format::{Timestamp, Usd};
 use tracer_sdk::prices::CostSum;
 
 use crate::query::NumberField;
@@ -194,7 +194,7 @@ impl RunColumn {
             }
             Self::Cost => {
                 let usd = run.details.as_ref().and_then(|details| details.cost.usd());
-                usd.map(|usd| usd.to_decimal()).unwrap_or_default()
+                usd.map(Usd::to_decimal).unwrap_or_default()
             }
             _ => {
                 let number = self.number(run, Timestamp::from_unix_microseconds(0));
