@@ -777,9 +777,9 @@ mod short_usage {
     use serde::{Deserializer, Serializer};
     use tracer_sdk::format::Usage;
 
-    type Part = fn(&mut Usage) -> &mut Option<u64>;
+    type TokenCount = fn(&mut Usage) -> &mut Option<u64>;
 
-    const PARTS: [(&str, Part); 15] = [
+    const PARTS: [(&str, TokenCount); 15] = [
         ("i", |usage| &mut usage.prompt_tokens),
         ("o", |usage| &mut usage.completion_tokens),
         ("t", |usage| &mut usage.total_tokens),
