@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tracer_facts::RunLease;
-use tracer_sdk::format::{RUNS_FOLDER, TraceId};
+use tracer_sdk::format::{META_FILE, RUNS_FOLDER, SPANS_FILE, TraceId};
 use tracer_sdk::private_files::{private_file, private_folder};
 use tracer_sdk::read::{RunDirectory, read_input};
 
@@ -73,7 +73,8 @@ impl RunCache {
         self.runs().join(run.to_string())
     }
 
-    /// A run that is here, in any state; it stays as long as the lease lives.
+    /// A run that is here, in any state; it stays as long as the lease lives. One whose files have another size than they were
+    /// fetched with is not here.
     pub(super) fn lease(&self, run: TraceId) -> Option<(FetchedRun, RunLease)> {
         let path = self.path(run);
         let file = path.join(FETCHED_FILE);
@@ -82,7 +83,9 @@ impl RunCache {
         // It may have been removed before it was locked.
         let bytes = read_input(&file, MAX_FETCHED_BYTES).ok()?;
         let fetched: FetchedRun = serde_json::from_slice(&bytes).ok()?;
-        if fetched.version != VERSION {
+        let sizes = [SPANS_FILE, META_FILE].map(|name| Some(fs::metadata(path.join(name)).ok()?.len()));
+        let bytes: Option<u64> = sizes.into_iter().sum();
+        if fetched.version != VERSION || bytes != Some(fetched.bytes) {
             return None;
         }
         // Where times cannot be set, the order is that of fetching.

@@ -351,6 +351,31 @@ fn a_newer_generation_is_fetched_again() {
     assert!(colleague.log(1).unwrap() == fs::read(recorded.run(1).join("spans.jsonl")).unwrap());
 }
 
+#[rstest]
+#[case::cut("spans.jsonl", false)]
+#[case::longer("meta.json", false)]
+#[case::gone("spans.jsonl", true)]
+fn a_run_that_was_damaged_after_it_was_fetched_is_fetched_again(#[case] name: &str, #[case] is_gone: bool) {
+    let recorded = Recorded::new(1);
+    let memory = Arc::new(InMemory::new());
+    push(&recorded, &memory, false);
+    let colleague = Colleague::new(Arc::clone(&memory));
+    colleague.sync();
+    let lease = colleague.runs().remove(0).fetch().unwrap();
+    let file = lease.directory.path.join(name);
+    drop(lease);
+    let sent = fs::read(&file).unwrap();
+    if is_gone {
+        fs::remove_file(&file).unwrap();
+    } else if name == "spans.jsonl" {
+        fs::write(&file, &sent[..sent.len() / 2]).unwrap();
+    } else {
+        fs::write(&file, [&sent[..], b"\n"].concat()).unwrap();
+    }
+    let lease = colleague.runs().remove(0).fetch().unwrap();
+    assert!(fs::read(lease.directory.path.join(name)).unwrap() == sent);
+}
+
 #[test]
 fn without_the_bucket_there_is_what_was_read() {
     let recorded = Recorded::new(2);

@@ -1,6 +1,5 @@
 //! [`RunCollector`]: takes what arrives, keeps the traces that are under way, and ends their runs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -22,6 +21,7 @@ use super::ids::synthetic_root;
 use super::join::{join_late, join_logs};
 use super::logs::convert_logs;
 use super::marks::marks_run;
+use super::open_traces::OpenTraces;
 use super::options::{CaptureError, CollectorOptions, CollectorSummary, Destination};
 use super::placement::{
     AgentTraces, ReceivedSpan, SpanGroup, SpanGroups, continues_conversation, join_run, waiting_run,
@@ -33,18 +33,17 @@ use crate::sink::{Accepted, OtlpSink, Refused};
 
 /// How often the collector looks which runs have ended.
 const TICK: Duration = Duration::from_millis(250);
-/// How long a request waits for others before the sender is asked to come back: exporters give up after 10 s.
-const MAX_WAIT: Duration = Duration::from_secs(5);
-/// How many requests wait for their turn at the most.
-const MAX_WAITING: usize = 64;
+/// Time that a request waits for others of its trace before the sender is asked to come back: exporters give up after 10 s.
+const PATIENCE: Duration = Duration::from_secs(5);
+const UNTIL_FREE: Duration = Duration::MAX;
+/// Most requests that are taken at once.
+const MAX_REQUESTS: usize = 64;
 /// When the sender is asked to come back.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// How long a completed run stays open for late spans.
 const LATE: Duration = Duration::from_secs(60);
 /// How long it takes until completing a run is tried again.
 const RETRY: Duration = Duration::from_secs(5);
-/// How many spans are known in memory by their IDs, about 64 bytes each.
-const MAX_KNOWN_SPANS: usize = 4_000_000;
 /// How many runs the summary lists.
 const MAX_LISTED_RUNS: usize = 10_000;
 /// Attributes of the root of a run that is forked: the other run, and the first of its model calls that was not answered as
@@ -73,25 +72,19 @@ pub struct RunCollector {
     options: CollectorOptions,
     importer: Importer,
     clock: Arc<dyn Clock>,
-    state: Mutex<CollectorState>,
+    pub(super) traces: OpenTraces,
+    totals: Mutex<CollectorTotals>,
     /// The runs of the traces of coding agents.
     agent_traces: AgentTraces,
-    waiting: AtomicUsize,
+    requests: AtomicUsize,
     is_closed: AtomicBool,
     /// Kept for as long as this collector is the one that goes on with what others left.
     receiver_lock: Option<StagingLock>,
 }
 
+/// What was done so far.
 #[derive(Debug, Default)]
-struct CollectorState {
-    open: HashMap<TraceId, Trace>,
-    /// Traces that are on disk and have not ended, but are not in memory; of spans that wait for their conversation, the
-    /// trace that they were sent in.
-    at_rest: BTreeMap<TraceId, Option<TraceId>>,
-    /// How many spans the open traces know.
-    known_spans: usize,
-    /// The run of [`Destination::OneRun`] has ended.
-    one_has_ended: bool,
+struct CollectorTotals {
     summary: CollectorSummary,
     /// Completed, and not asked for yet.
     newly_completed: Vec<TraceId>,
@@ -160,136 +153,147 @@ impl RunCollector {
             agent_traces: AgentTraces::open(importer.data_directory()),
             importer,
             clock,
-            state: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            traces: OpenTraces::default(),
+            totals: Mutex::default(),
+            requests: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             options,
             receiver_lock,
         });
-        {
-            let mut state = collector.state.lock();
-            if let Destination::OneRun(identity) = &collector.options.into {
-                collector.begin_one_run(&mut state, identity)?;
-            }
-            if collector.receiver_lock.is_some() {
-                collector.resume_unfinished(&mut state)?;
-            }
+        if let Destination::OneRun(identity) = &collector.options.into {
+            collector.begin_one_run(identity)?;
+        }
+        if collector.receiver_lock.is_some() {
+            collector.resume_unfinished()?;
         }
         Ok(collector)
     }
 
-    fn begin_one_run(&self, state: &mut CollectorState, identity: &RunIdentity) -> Result<(), CaptureError> {
-        let mut run = self
-            .importer
-            .start(identity.trace_id, &identity.name, identity.started_at)?;
+    fn begin_one_run(&self, identity: &RunIdentity) -> Result<(), CaptureError> {
+        let id = identity.trace_id;
+        let mut run = self.importer.start(id, &identity.name, identity.started_at)?;
         if let Some(origin) = &identity.fork {
             run.mark_fork(origin.clone())?;
         }
-        self.note_run(state, identity.trace_id);
-        state
-            .open
-            .insert(identity.trace_id, Trace::new(run, self.clock.elapsed())?);
+        self.note_run(id);
+        let trace = Trace::new(run, self.clock.elapsed())?;
+        self.traces.with(id, UNTIL_FREE, |slot| *slot = Some(trace));
         Ok(())
     }
 
     /// Reads what an earlier process left.
-    fn resume_unfinished(&self, state: &mut CollectorState) -> Result<(), CaptureError> {
+    fn resume_unfinished(&self) -> Result<(), CaptureError> {
         for left in self.importer.unfinished()? {
-            match self.importer.resume(left.trace_id) {
-                Ok(Some(run)) if run.phase() == RunPhase::Completed => {
-                    self.importer.forget_unfinished(left.trace_id);
+            let id = left.trace_id;
+            let resumed = self.traces.with(id, UNTIL_FREE, |slot| {
+                self.load(slot, id)?;
+                let is_running = |trace: &Trace| trace.run.phase() != RunPhase::Completed;
+                if !slot.as_ref().is_some_and(is_running) {
+                    *slot = None;
+                    self.importer.forget_unfinished(id);
                 }
-                Ok(Some(run)) => {
-                    let inserted = self.insert(state, run);
-                    state.note_error(inserted.err());
-                }
-                Ok(None) => self.importer.forget_unfinished(left.trace_id),
-                // Another process goes on with it; or nobody can.
-                Err(ImportError::RunActive | ImportError::NotImported) => {}
-                Err(error) => state.summary.last_error = Some(error.to_string()),
+                Ok(())
+            });
+            // Another process goes on with it; or no process can.
+            let is_of_others =
+                |error: &ImportError| matches!(error, ImportError::RunActive | ImportError::NotImported);
+            if let Some(Err(error)) = resumed.filter(|resumed| !resumed.as_ref().is_err_and(is_of_others)) {
+                self.note_error(&error);
             }
+            self.make_room(None);
+        }
+        Ok(())
+    }
+
+    /// Reads a trace that is not in memory from the disk, if it is there.
+    fn load(&self, slot: &mut Option<Trace>, id: TraceId) -> Result<(), ImportError> {
+        if slot.is_none()
+            && let Some(run) = self.importer.resume(id)?
+        {
+            *slot = Some(Trace::new(run, self.clock.elapsed())?);
         }
         Ok(())
     }
 
     /// Ends what has ended. [`RunCollector::open`] calls it four times a second.
     pub fn tick(&self) {
-        let mut state = self.state.lock();
         let now = self.clock.elapsed();
-        let ids: Vec<TraceId> = state.open.keys().copied().collect();
-        for trace_id in ids {
-            if self.one_run().is_some_and(|one| one.trace_id == trace_id) {
-                continue;
+        let one = self.one_run().map(|one| one.trace_id);
+        for id in self.traces.in_memory() {
+            if Some(id) != one {
+                // A trace that another thread writes has not ended.
+                let settled = self
+                    .traces
+                    .with(id, Duration::ZERO, |slot| self.tick_trace(slot, now))
+                    .flatten();
+                if let Some(sent_in) = settled {
+                    self.place_waiting(sent_in, now);
+                }
             }
-            self.tick_trace(&mut state, trace_id, now);
         }
     }
 
-    fn tick_trace(&self, state: &mut CollectorState, trace_id: TraceId, now: Duration) {
-        let Some(trace) = state.open.get(&trace_id) else {
-            return;
-        };
+    /// Ends a trace that has ended; of one whose spans wait no longer, the trace that they were sent in.
+    fn tick_trace(&self, slot: &mut Option<Trace>, now: Duration) -> Option<TraceId> {
+        let trace = slot.as_ref()?;
         if trace.retry_at.is_some_and(|at| now < at) {
-            return;
+            return None;
         }
         let quiet = now.saturating_sub(trace.last_arrival);
         let has_ended = trace.has_root && quiet >= self.options.quiet;
         if let Some(sent_in) = trace.waiting_for {
             // Nothing is hidden for longer, though more of it arrives; a process may have died before it moved them.
             let is_settled = has_ended || self.agent_traces.is_known(sent_in);
-            if is_settled || now.saturating_sub(trace.opened_at) >= self.options.silence {
-                let placed = self.place_waiting(state, sent_in, now);
-                state.note_error(placed.err());
-            }
-            return;
+            let is_old = now.saturating_sub(trace.opened_at) >= self.options.silence;
+            return (is_settled || is_old).then_some(sent_in);
         }
         match trace.run.phase() {
-            RunPhase::Completed if quiet >= LATE => close_trace(state, trace_id),
-            RunPhase::Running | RunPhase::Staged if has_ended => Self::end_trace(state, trace_id, now),
-            RunPhase::Running | RunPhase::Staged if quiet >= self.options.silence => {
-                close_trace(state, trace_id);
-            }
+            RunPhase::Completed if quiet >= LATE => self.rest(slot),
+            RunPhase::Running | RunPhase::Staged if has_ended => self.end_trace(slot, now),
+            RunPhase::Running | RunPhase::Staged if quiet >= self.options.silence => self.rest(slot),
             _ => {}
+        }
+        None
+    }
+
+    /// Takes a trace out of memory.
+    fn rest(&self, slot: &mut Option<Trace>) {
+        if let Some(trace) = slot.take() {
+            self.traces.rest(&trace);
         }
     }
 
     /// Completes a run, or drops what is none.
-    fn end_trace(state: &mut CollectorState, trace_id: TraceId, now: Duration) {
-        let Some(trace) = state
-            .open
-            .get_mut(&trace_id)
-            .filter(|trace| trace.waiting_for.is_none())
-        else {
+    fn end_trace(&self, slot: &mut Option<Trace>, now: Duration) {
+        let may_end =
+            |trace: &&mut Trace| trace.waiting_for.is_none() && trace.run.phase() != RunPhase::Completed;
+        let Some(trace) = slot.as_mut().filter(may_end) else {
             return;
         };
-        let ended = if trace.run.phase() == RunPhase::Running {
-            let name = trace.root_name().map(str::to_owned);
-            let joined = if trace.may_have_logs {
-                join_logs(&mut trace.run)
-            } else {
-                Ok(())
-            };
-            joined.and_then(|()| roots::complete(&mut trace.run, name.as_deref()))
+        if trace.run.phase() == RunPhase::Staged {
+            self.totals.lock().summary.ignored_traces += 1;
+            let discarded = slot.take().map(|trace| trace.run.discard());
+            if let Some(Err(error)) = discarded {
+                self.note_error(&error);
+            }
+            return;
+        }
+        let name = trace.root_name().map(str::to_owned);
+        let joined = if trace.may_have_logs {
+            join_logs(&mut trace.run)
         } else {
-            let Some(trace) = state.open.remove(&trace_id) else {
-                return;
-            };
-            state.known_spans = state.known_spans.saturating_sub(trace.run.span_count());
-            state.summary.ignored_traces += 1;
-            let discarded = trace.run.discard();
-            state.note_error(discarded.err());
-            return;
+            Ok(())
         };
-        match ended {
+        match joined.and_then(|()| roots::complete(&mut trace.run, name.as_deref())) {
             Ok(()) if trace.run.phase() == RunPhase::Completed => {
                 trace.has_root = false;
-                state.note_completed(trace_id);
+                self.note_completed(trace.run.trace_id());
             }
             // Nothing is in it.
-            Ok(()) => close_trace(state, trace_id),
+            Ok(()) => self.rest(slot),
             Err(error) => {
                 trace.retry_at = Some(now + RETRY);
-                state.note_error(Some(error));
+                self.note_error(&error);
             }
         }
     }
@@ -303,25 +307,23 @@ impl RunCollector {
         let Some(identity) = self.one_run() else {
             return Ok(());
         };
-        let mut state = self.state.lock();
-        let state = &mut *state;
-        let Some(trace) = state
-            .open
-            .get_mut(&identity.trace_id)
-            .filter(|_| !state.one_has_ended)
-        else {
-            return Ok(());
-        };
-        let root = self.root_of_command(identity, ending);
-        trace.run.refresh()?;
-        if trace.may_have_logs {
-            join_logs(&mut trace.run)?;
-        }
-        trace.run.append(&[ImportedSpan::new(root)])?;
-        roots::complete_under(&mut trace.run, identity.root_span_id, &identity.name)?;
-        state.one_has_ended = true;
-        state.note_completed(identity.trace_id);
-        Ok(())
+        let id = identity.trace_id;
+        let ended = self.traces.with(id, UNTIL_FREE, |slot| {
+            let is_running = |trace: &&mut Trace| trace.run.phase() != RunPhase::Completed;
+            let Some(trace) = slot.as_mut().filter(is_running) else {
+                return Ok(());
+            };
+            let root = self.root_of_command(identity, ending);
+            trace.run.refresh()?;
+            if trace.may_have_logs {
+                join_logs(&mut trace.run)?;
+            }
+            trace.run.append(&[ImportedSpan::new(root)])?;
+            roots::complete_under(&mut trace.run, identity.root_span_id, &identity.name)?;
+            self.note_completed(id);
+            Ok(())
+        });
+        ended.unwrap_or(Ok(()))
     }
 
     fn one_run(&self) -> Option<&RunIdentity> {
@@ -385,61 +387,45 @@ impl RunCollector {
     /// Ends every run that has not ended, and gives what was done. Later requests are refused.
     pub fn close(&self) -> CollectorSummary {
         if self.is_closed.swap(true, Ordering::SeqCst) {
-            return self.state.lock().summary.clone();
+            return self.summary();
         }
         if self.one_run().is_some() {
             let ending =
                 RunEnding::new(self.clock.now()).failed("Interrupted", "recording ended before the run did");
-            let ended = self.end_run(&ending);
-            let mut state = self.state.lock();
-            if let Err(error) = ended {
-                state.summary.last_error = Some(error.to_string());
+            if let Err(error) = self.end_run(&ending) {
+                self.totals.lock().summary.last_error = Some(error.to_string());
             }
-            return state.summary.clone();
+            return self.summary();
         }
-        let mut state = self.state.lock();
         let now = self.clock.elapsed();
-        let waiting = state.open.values().filter_map(|trace| trace.waiting_for);
-        let waiting: BTreeSet<TraceId> = waiting.chain(state.at_rest.values().copied().flatten()).collect();
-        for sent_in in waiting {
-            let placed = self.place_waiting(&mut state, sent_in, now);
-            state.note_error(placed.err());
+        for sent_in in self.traces.waiting() {
+            self.place_waiting(sent_in, now);
         }
-        let mut ids: BTreeSet<TraceId> = state.open.keys().copied().collect();
-        ids.extend(std::mem::take(&mut state.at_rest).into_keys());
-        for trace_id in ids {
-            if !state.open.contains_key(&trace_id) {
-                let resumed = match self.importer.resume(trace_id) {
-                    Ok(Some(run)) => self.insert(&mut state, run),
-                    Ok(None) => continue,
-                    Err(error) => Err(error),
-                };
-                if let Err(error) = resumed {
-                    state.note_error(Some(error));
-                    continue;
-                }
+        for id in self.traces.all() {
+            let ended = self.traces.with(id, UNTIL_FREE, |slot| {
+                self.load(slot, id)?;
+                self.end_trace(slot, now);
+                self.rest(slot);
+                Ok(())
+            });
+            if let Some(Err(error)) = ended {
+                self.note_error(&error);
             }
-            let is_done = |trace: &Trace| trace.run.phase() == RunPhase::Completed;
-            if !state.open.get(&trace_id).is_some_and(is_done) {
-                Self::end_trace(&mut state, trace_id, now);
-            }
-            close_trace(&mut state, trace_id);
-            state.at_rest.clear();
         }
-        state.summary.clone()
+        self.summary()
     }
 
     /// What was done so far.
     #[must_use]
     pub fn summary(&self) -> CollectorSummary {
-        self.state.lock().summary.clone()
+        self.totals.lock().summary.clone()
     }
 
     /// The runs that were completed since the last call, in that order; at most 10,000 are kept. A run that spans were
     /// added to afterwards is completed again.
     #[must_use]
     pub fn take_completed(&self) -> Vec<TraceId> {
-        std::mem::take(&mut self.state.lock().newly_completed)
+        std::mem::take(&mut self.totals.lock().newly_completed)
     }
 
     // ---- what arrives ----------------------------------------------------------------------------------------------
@@ -462,104 +448,104 @@ impl RunCollector {
     }
 
     fn take(&self, received: Vec<ReceivedSpan>) -> Result<Accepted, Refused> {
-        let mut taken = Taken::default();
         if received.is_empty() {
-            return Ok(taken.warned());
+            return Ok(Accepted::default());
         }
-        let busy = || Refused::Busy {
-            retry_after: RETRY_AFTER,
+        let others = self.requests.fetch_add(1, Ordering::Relaxed);
+        let taken = if self.is_closed.load(Ordering::SeqCst) || others >= MAX_REQUESTS {
+            Err(busy())
+        } else {
+            self.take_groups(received)
         };
-        if self.is_closed.load(Ordering::SeqCst) || self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
-            return Err(busy());
-        }
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        let locked = self.state.try_lock_for(MAX_WAIT);
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        let mut state = locked.ok_or_else(busy)?;
+        self.requests.fetch_sub(1, Ordering::Relaxed);
+        taken
+    }
+
+    fn take_groups(&self, received: Vec<ReceivedSpan>) -> Result<Accepted, Refused> {
         let now = self.clock.elapsed();
+        let mut taken = Taken::default();
         let (groups, named) = self.group(received)?;
         for group in groups {
-            let (trace_id, count) = (group.run, group.spans.len() as u64);
-            let taking = self.take_group(&mut state, group, now, &mut taken);
+            let (id, count) = (group.run, group.spans.len() as u64);
+            let taking = self
+                .traces
+                .with(id, PATIENCE, |slot| self.take_group(slot, group, now, &mut taken));
             let accepted = &mut taken.accepted;
-            match taking {
+            match taking.ok_or_else(busy)? {
                 Ok(()) => {}
                 Err(ImportError::Io { source, .. }) => return Err(Refused::Storage(source)),
                 Err(ImportError::NotImported) => {
                     // The program records itself, and exports as well: its own records are the better ones.
-                    state.summary.recorded_elsewhere += count;
+                    self.totals.lock().summary.recorded_elsewhere += count;
                     accepted.also("spans of runs that are recorded here already were left out");
                 }
                 Err(error) => {
-                    state.summary.rejected += count;
+                    self.totals.lock().summary.rejected += count;
                     accepted.rejected += count;
                     accepted.also(&error.to_string());
                 }
             }
-            self.make_room(&mut state, trace_id);
+            self.make_room(Some(id));
         }
         for sent_in in named {
-            let placed = self.place_waiting(&mut state, sent_in, now);
-            state.note_error(placed.err());
+            self.place_waiting(sent_in, now);
         }
         Ok(taken.warned())
     }
 
-    /// Moves what waited for the conversation of a trace into the conversation's run; where none was named, into a run of the
-    /// trace. Repeated after a death, it leaves out what was moved before.
-    fn place_waiting(
-        &self,
-        state: &mut CollectorState,
-        sent_in: TraceId,
-        now: Duration,
-    ) -> Result<(), ImportError> {
+    /// Moves what waited for the session of a trace into the session's run; where none was named, into a run of the trace.
+    /// Repeated after a death, it leaves out what was moved before.
+    fn place_waiting(&self, sent_in: TraceId, now: Duration) {
         let id = waiting_run(sent_in);
-        if !state.open.contains_key(&id) {
-            match self.importer.resume(id)? {
-                Some(run) => self.insert(state, run)?,
-                None => return Ok(()),
-            }
-        }
-        let Some(mut waiting) = state.open.remove(&id) else {
-            return Ok(());
-        };
-        state.known_spans = state.known_spans.saturating_sub(waiting.run.span_count());
-        let moved = self.move_waiting(state, &waiting, sent_in, now);
-        if let Err(error) = moved {
+        let placed = self.traces.with(id, PATIENCE, |slot| {
+            self.load(slot, id)?;
+            let Some(waiting) = slot else { return Ok(()) };
             waiting.retry_at = Some(now + RETRY);
-            state.known_spans += waiting.run.span_count();
-            state.open.insert(id, waiting);
-            return Err(error);
+            if !self.move_waiting(&waiting.run, sent_in, now)? {
+                return Ok(());
+            }
+            self.traces.forget(id);
+            slot.take().map_or(Ok(()), |waiting| waiting.run.discard())
+        });
+        if let Some(Err(error)) = placed {
+            self.note_error(&error);
         }
-        waiting.run.discard()
+        self.make_room(None);
     }
 
+    /// `false` when another thread has the run for too long.
     fn move_waiting(
         &self,
-        state: &mut CollectorState,
-        waiting: &Trace,
+        waiting: &RunWriter,
         sent_in: TraceId,
         now: Duration,
-    ) -> Result<(), ImportError> {
-        let spans = waiting.run.spans()?;
+    ) -> Result<bool, ImportError> {
+        let spans = waiting.spans()?;
+        if spans.is_empty() {
+            return Ok(true);
+        }
         let count = spans.len() as u64;
         let at = |source| ImportError::Io {
             path: self.agent_traces.path().to_owned(),
             source,
         };
         let group = self.agent_traces.settle(sent_in, spans).map_err(at)?;
-        match self.take_group(state, group, now, &mut Taken::default()) {
-            Err(ImportError::NotImported) => {
-                state.summary.recorded_elsewhere += count;
-                Ok(())
+        let taken = self.traces.with(group.run, PATIENCE, |slot| {
+            self.take_group(slot, group, now, &mut Taken::default())
+        });
+        match taken {
+            Some(Err(ImportError::NotImported)) => {
+                self.totals.lock().summary.recorded_elsewhere += count;
+                Ok(true)
             }
-            taken => taken,
+            Some(taken) => taken.map(|()| true),
+            None => Ok(false),
         }
     }
 
     fn take_group(
         &self,
-        state: &mut CollectorState,
+        slot: &mut Option<Trace>,
         group: SpanGroup,
         now: Duration,
         taken: &mut Taken,
@@ -569,17 +555,16 @@ impl RunCollector {
             waiting_for,
             mut spans,
         } = group;
-        if !state.open.contains_key(&trace_id) {
-            let run = match self.importer.resume(trace_id)? {
-                Some(run) => run,
-                None if waiting_for.is_some() => self.importer.stage(trace_id)?,
-                None => self.begin(state, trace_id, &spans)?,
+        self.load(slot, trace_id)?;
+        if slot.is_none() {
+            let run = if waiting_for.is_some() {
+                self.importer.stage(trace_id)?
+            } else {
+                self.begin(trace_id, &spans)?
             };
-            self.insert(state, run)?;
+            *slot = Some(Trace::new(run, now)?);
         }
-        let Some(trace) = state.open.get_mut(&trace_id) else {
-            return Ok(());
-        };
+        let Some(trace) = slot else { return Ok(()) };
         let room = self
             .options
             .max_spans_of_trace
@@ -594,7 +579,7 @@ impl RunCollector {
             });
             let rejected = (before - spans.len()) as u64;
             taken.accepted.rejected += rejected;
-            state.summary.rejected += rejected;
+            self.totals.lock().summary.rejected += rejected;
             taken.accepted.also(&format!(
                 "a trace takes {} spans at the most",
                 self.options.max_spans_of_trace
@@ -618,12 +603,13 @@ impl RunCollector {
         let appended = trace.run.append(&spans)?;
         taken.without_parent += without_parent;
         trace.note(&spans, now);
-        state.known_spans += usize::try_from(appended.written).unwrap_or(usize::MAX);
+        let mut totals = self.totals.lock();
         if waiting_for.is_none() {
-            state.summary.spans += appended.written;
+            totals.summary.spans += appended.written;
         }
-        state.summary.duplicates += appended.duplicates;
-        state.summary.differing += appended.differing;
+        totals.summary.duplicates += appended.duplicates;
+        totals.summary.differing += appended.differing;
+        drop(totals);
         if let Some(id) = appended.first_differing {
             taken.accepted.rejected += appended.differing;
             let spans = if appended.differing == 1 {
@@ -638,7 +624,7 @@ impl RunCollector {
         }
         if trace.run.phase() == RunPhase::Staged && waiting_for.is_none() && self.is_run(&spans) {
             trace.run.promote(&first_name(&spans))?;
-            self.note_run(state, trace_id);
+            self.note_run(trace_id);
         }
         Ok(())
     }
@@ -648,74 +634,58 @@ impl RunCollector {
     }
 
     /// Begins a trace of which nothing is on disk.
-    fn begin(
-        &self,
-        state: &mut CollectorState,
-        trace_id: TraceId,
-        spans: &[ImportedSpan],
-    ) -> Result<RunWriter, ImportError> {
+    fn begin(&self, trace_id: TraceId, spans: &[ImportedSpan]) -> Result<RunWriter, ImportError> {
         if !self.is_run(spans) {
             return self.importer.stage(trace_id);
         }
         let starts = spans.iter().map(|span| span.record.start_time.instant());
         let started_at = starts.min().unwrap_or_else(|| self.clock.now());
         let run = self.importer.start(trace_id, &first_name(spans), started_at)?;
-        self.note_run(state, trace_id);
+        self.note_run(trace_id);
         Ok(run)
     }
 
-    fn insert(&self, state: &mut CollectorState, run: RunWriter) -> Result<(), ImportError> {
-        let trace_id = run.trace_id();
-        let trace = Trace::new(run, self.clock.elapsed())?;
-        state.known_spans += trace.run.span_count();
-        state.at_rest.remove(&trace_id);
-        state.open.insert(trace_id, trace);
-        self.make_room(state, trace_id);
-        Ok(())
-    }
-
-    #[expect(clippy::unused_self, reason = "beside the other steps of a run")]
-    fn note_run(&self, state: &mut CollectorState, trace_id: TraceId) {
-        state.summary.started_runs += 1;
-        if state.summary.runs.len() < MAX_LISTED_RUNS {
-            state.summary.runs.push(trace_id);
+    fn note_run(&self, trace_id: TraceId) {
+        let summary = &mut self.totals.lock().summary;
+        summary.started_runs += 1;
+        if summary.runs.len() < MAX_LISTED_RUNS {
+            summary.runs.push(trace_id);
         }
     }
 
-    /// Forgets the traces that were quiet for longest, until memory is bounded again.
-    fn make_room(&self, state: &mut CollectorState, current: TraceId) {
-        while state.open.len() > self.options.max_open_traces.max(1)
-            || state.known_spans > MAX_KNOWN_SPANS && state.open.len() > 1
-        {
-            let one = self.one_run().map(|one| one.trace_id);
-            let oldest = state
-                .open
-                .iter()
-                .filter(|(id, _)| **id != current && Some(**id) != one)
-                .min_by_key(|(id, trace)| (trace.last_arrival, **id))
-                .map(|(id, trace)| (*id, trace.has_root && trace.waiting_for.is_none()));
-            let Some((oldest, has_root)) = oldest else { return };
-            if has_root {
-                // Nobody would come back to it.
-                Self::end_trace(state, oldest, self.clock.elapsed());
+    fn note_completed(&self, trace_id: TraceId) {
+        let mut totals = self.totals.lock();
+        totals.summary.completed_runs += 1;
+        if totals.newly_completed.len() < MAX_LISTED_RUNS {
+            totals.newly_completed.push(trace_id);
+        }
+    }
+
+    fn note_error(&self, error: &ImportError) {
+        self.totals.lock().summary.last_error = Some(error.to_string());
+    }
+
+    /// Takes the traces that were quiet for longest out of memory, until it is bounded again.
+    fn make_room(&self, current: Option<TraceId>) {
+        let kept = [current, self.one_run().map(|one| one.trace_id)];
+        while let Some(oldest) = self.traces.beyond(self.options.max_open_traces, &kept) {
+            let rested = self.traces.with(oldest, PATIENCE, |slot| {
+                if slot.as_ref().is_some_and(|trace| trace.has_root) {
+                    // Nothing else would end it.
+                    self.end_trace(slot, self.clock.elapsed());
+                }
+                self.rest(slot);
+            });
+            if rested.is_none() {
+                return;
             }
-            close_trace(state, oldest);
         }
     }
 }
 
-impl CollectorState {
-    fn note_completed(&mut self, trace_id: TraceId) {
-        self.summary.completed_runs += 1;
-        if self.newly_completed.len() < MAX_LISTED_RUNS {
-            self.newly_completed.push(trace_id);
-        }
-    }
-
-    fn note_error(&mut self, error: Option<ImportError>) {
-        if let Some(error) = error {
-            self.summary.last_error = Some(error.to_string());
-        }
+fn busy() -> Refused {
+    Refused::Busy {
+        retry_after: RETRY_AFTER,
     }
 }
 
@@ -742,7 +712,7 @@ impl OtlpSink for RunCollector {
         }
         let mut accepted = self.take(received)?;
         if rejected > 0 {
-            self.state.lock().summary.rejected += rejected;
+            self.totals.lock().summary.rejected += rejected;
             accepted.also(
                 "spans without a trace ID of 16 bytes and a span ID of 8 bytes were rejected; were logs sent to the path of traces?",
             );
@@ -756,24 +726,14 @@ impl OtlpSink for RunCollector {
         let spans = converted.spans.into_iter();
         let received = spans.map(|(span, agent)| ReceivedSpan::new(ImportedSpan::new(span), agent));
         let accepted = self.take(received.collect())?;
-        let summary = &mut self.state.lock().summary;
+        let summary = &mut self.totals.lock().summary;
         summary.ignored_logs += converted.ignored;
         summary.logs_without_session += converted.without_session;
         Ok(accepted)
     }
 
     fn note_repairs(&self, repairs: &Repairs) {
-        self.state.lock().summary.repaired += repairs.values;
-    }
-}
-
-/// Forgets a trace: it is on disk, and readers see a run that goes on as interrupted.
-fn close_trace(state: &mut CollectorState, trace_id: TraceId) {
-    if let Some(trace) = state.open.remove(&trace_id) {
-        state.known_spans = state.known_spans.saturating_sub(trace.run.span_count());
-        if trace.run.phase() != RunPhase::Completed {
-            state.at_rest.insert(trace_id, trace.waiting_for);
-        }
+        self.totals.lock().summary.repaired += repairs.values;
     }
 }
 

@@ -4,7 +4,7 @@
 //! Done when a run is completed, from what is in its log, so that the order in which things came does not matter.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanRecord, StoredTime, Timestamp, names};
@@ -146,11 +146,19 @@ pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
             sources.push(read_source(&span, call, &mut held));
         }
     })?;
+    let model_calls = sources.iter().filter(|one| one.call == Some(EventType::LlmCall));
+    let answered = by_call_id(model_calls);
     for (id, parent, events) in waiting {
         let parent = if run.contains(parent) {
             Some(parent)
         } else {
-            answered_by(&events, &sources)
+            let mut responses = events
+                .iter()
+                .filter_map(|event| text(&event.attributes, RESPONSE_ID));
+            responses
+                .next()
+                .and_then(|response| answered.get(response))
+                .map(|call| call.id)
         };
         if let Some(parent) = parent {
             plan.put(id, parent);
@@ -169,15 +177,43 @@ pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
     run.rewrite(|span| plan.apply(span))
 }
 
-/// The model call whose response events are about.
-fn answered_by(events: &[SpanEvent], sources: &[CallSource]) -> Option<SpanId> {
-    let response = events
-        .iter()
-        .find_map(|event| text(&event.attributes, RESPONSE_ID))?;
-    let is_answered = |source: &&CallSource| {
-        source.call == Some(EventType::LlmCall) && source.call_id.as_deref() == Some(response)
-    };
-    sources.iter().find(is_answered).map(|source| source.id)
+/// The first of each ID.
+fn by_call_id<'a>(sources: impl Iterator<Item = &'a CallSource>) -> HashMap<&'a str, &'a CallSource> {
+    let mut by_id = HashMap::new();
+    for source in sources {
+        if let Some(id) = &source.call_id {
+            by_id.entry(id.as_str()).or_insert(source);
+        }
+    }
+    by_id
+}
+
+/// Calls in the order of their starts, so that those of a time are found without a look at all of them.
+#[derive(Debug, Default)]
+struct CallsByTime<'a> {
+    calls: Vec<&'a CallSource>,
+    /// The latest end of the calls up to each.
+    ends: Vec<Timestamp>,
+}
+
+impl<'a> CallsByTime<'a> {
+    /// Adds a call that starts with the last one, or later.
+    fn push(&mut self, call: &'a CallSource) {
+        let latest = self.ends.last().map_or(call.end, |end| call.end.max(*end));
+        self.calls.push(call);
+        self.ends.push(latest);
+    }
+
+    /// The calls that are under way at some time from `start` to `end`.
+    fn around(&self, start: Timestamp, end: Timestamp) -> impl Iterator<Item = &'a CallSource> {
+        let before = self
+            .ends
+            .partition_point(|latest| start.microseconds_since(*latest) > TOLERANCE_US);
+        let calls = self.calls.get(before..).unwrap_or_default().iter().copied();
+        calls
+            .take_while(move |call| call.start.microseconds_since(end) <= TOLERANCE_US)
+            .filter(move |call| start.microseconds_since(call.end) <= TOLERANCE_US)
+    }
 }
 
 /// Puts events into spans of a run that has ended; gives back what belongs to none of them.
@@ -443,10 +479,12 @@ fn parsed(json: &str) -> Option<Value> {
 /// whose result was logged is none.
 fn join_duplicates(plan: &mut JoinPlan, sources: &[CallSource]) {
     let is_span = |one: &&CallSource| one.event.is_none() && one.call.is_some();
-    let mut by_id: BTreeMap<&str, &CallSource> = BTreeMap::new();
-    for span in sources.iter().filter(is_span) {
-        if let Some(id) = &span.call_id {
-            by_id.entry(id).or_insert(span);
+    let spans = || sources.iter().filter(is_span);
+    let by_id = by_call_id(spans());
+    let mut by_model: HashMap<&str, CallsByTime<'_>> = HashMap::new();
+    for span in spans() {
+        if let Some(model) = &span.model {
+            by_model.entry(model).or_default().push(span);
         }
     }
     let results: HashMap<&str, SpanId> = sources
@@ -468,9 +506,9 @@ fn join_duplicates(plan: &mut JoinPlan, sources: &[CallSource]) {
             continue;
         }
         let same = id.and_then(|id| by_id.get(id).copied()).or_else(|| {
-            let candidates = sources
-                .iter()
-                .filter(is_span)
+            let candidates = by_model
+                .get(logged.model.as_deref()?)?
+                .around(logged.start, logged.end)
                 .filter(|span| is_same_call(span, logged) && !taken.contains(&span.id));
             // Of the calls of one tool that run at the same time, the one with these arguments.
             candidates.max_by_key(|span| {
@@ -493,16 +531,11 @@ fn join_duplicates(plan: &mut JoinPlan, sources: &[CallSource]) {
     }
 }
 
-/// The same model and tokens at the same time.
+/// The same tokens, of calls of one model at one time.
 fn is_same_call(span: &CallSource, logged: &CallSource) -> bool {
-    let overlaps = span.start.microseconds_since(logged.end) <= TOLERANCE_US
-        && logged.start.microseconds_since(span.end) <= TOLERANCE_US;
     span.call == logged.call
         && (span.call_id.is_none() || logged.call_id.is_none())
-        && span.model.is_some()
-        && span.model == logged.model
         && has_same_output(span, logged)
-        && overlaps
 }
 
 /// Whether two records count the same output, reasoning included or not: the Gemini CLI's spans leave it out.
@@ -534,10 +567,14 @@ fn join_decisions(plan: &mut JoinPlan, sources: &[CallSource]) {
 
 /// Prompts and answers that were logged by themselves belong to the call that they name, or to the next one.
 fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
-    let calls: Vec<&CallSource> = sources
-        .iter()
-        .filter(|one| one.call == Some(EventType::LlmCall) && !plan.dropped.contains(&one.id))
-        .collect();
+    let left = |one: &&CallSource| one.call == Some(EventType::LlmCall) && !plan.dropped.contains(&one.id);
+    let mut calls = CallsByTime::default();
+    sources.iter().filter(left).for_each(|call| calls.push(call));
+    let known = by_call_id(calls.calls.iter().copied());
+    let mut by_end = calls.calls.clone();
+    by_end.sort_by_key(|call| (call.end, call.id));
+    // The calls before it have ended, or have their prompt.
+    let mut next_call = 0;
     let mut prompted = HashSet::new();
     let mut detailed = HashSet::new();
     let mut answered: HashSet<(SpanId, &str)> = HashSet::new();
@@ -545,16 +582,14 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
         .iter()
         .filter(|one| one.call.is_none() && !one.adds.is_empty() && one.event.as_deref() != Some(DECISION))
     {
-        let by_id = || {
-            calls
-                .iter()
-                .find(|call| call.call_id.is_some() && call.call_id == record.call_id)
-        };
+        let by_id = || known.get(record.call_id.as_deref()?).copied();
+        let may_be_next = |call: &CallSource| call.end >= record.start && !prompted.contains(&call.id);
+        while calls.calls.get(next_call).is_some_and(|call| !may_be_next(call)) {
+            next_call += 1;
+        }
         let next = |matches: &dyn Fn(&CallSource) -> bool| {
-            calls
-                .iter()
-                .filter(|call| call.end >= record.start && !prompted.contains(&call.id))
-                .find(|call| matches(call))
+            let calls = calls.calls.get(next_call..).unwrap_or_default().iter().copied();
+            calls.filter(|call| may_be_next(call)).find(|call| matches(call))
         };
         let may_be_same =
             |one: &Option<String>, other: &Option<String>| one.is_none() || other.is_none() || one == other;
@@ -568,24 +603,21 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
                 next(&|call| may_be_same(&call.prompt_id, &record.prompt_id)).filter(|call| !call.has_prompt)
             }
             "api_request" | "api_request_body" => by_id().or_else(|| next(&has_same_source)),
-            DETAILS => calls.iter().find(|call| {
-                let is_its_time = record.start.microseconds_since(call.end) <= TOLERANCE_US
-                    && call.start.microseconds_since(record.start) <= TOLERANCE_US;
-                is_its_time && has_same_output(record, call) && detailed.insert(call.id)
-            }),
+            DETAILS => calls
+                .around(record.start, record.start)
+                .find(|call| has_same_output(record, call) && detailed.insert(call.id)),
             // Logged when the call has ended: of those without an ID in common it is the last one that has.
             _ => by_id().or_else(|| {
-                let has_ended = |call: &&&CallSource| {
-                    call.end.microseconds_since(record.start) <= TOLERANCE_US
-                        && may_be_same(&call.call_id, &record.call_id)
-                        && has_same_source(call)
-                };
-                let ended = calls.iter().filter(has_ended);
-                let last = ended.max_by_key(|call| (call.end, call.id))?;
+                let may_be_its_call =
+                    |call: &&CallSource| may_be_same(&call.call_id, &record.call_id) && has_same_source(call);
+                let ended =
+                    by_end.partition_point(|call| call.end.microseconds_since(record.start) <= TOLERANCE_US);
+                let ended = by_end.get(..ended).unwrap_or_default().iter().rev().copied();
+                let last = ended.into_iter().find(may_be_its_call)?;
                 (!answered.contains(&(last.id, event))).then_some(last)
             }),
         };
-        let Some(call) = call.copied() else { continue };
+        let Some(call) = call else { continue };
         if event != DETAILS
             && event != "assistant_response"
             && event != "api_response_body"

@@ -13,6 +13,7 @@ mod ids;
 mod join;
 mod logs;
 mod marks;
+mod open_traces;
 mod options;
 mod placement;
 mod roots;

@@ -1,5 +1,6 @@
 //! What becomes of spans, in a folder of the test's own and with a clock that only the test moves.
 
+mod at_once;
 mod conventions;
 mod lifecycle;
 mod logs;
@@ -17,7 +18,7 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use parking_lot::Mutex;
-use tracer_sdk::format::{SpanRecord, Timestamp, TraceId};
+use tracer_sdk::format::{RecordedStatus, SpanRecord, Timestamp, TraceId};
 use tracer_sdk::read::{LoadedRun, RunStatus, RunStore, RunSummary};
 use tracer_sdk::settings::Settings;
 
