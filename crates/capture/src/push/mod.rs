@@ -37,4 +37,4 @@ pub use retry::RetryPolicy;
 #[doc(hidden)]
 pub use retry::{Retry, RetryEnd};
 pub use secret_headers::PushHeaders;
-pub use settings::{Protocol, PushOverrides, PushSettings, TlsFiles};
+pub use settings::{Protocol, PushSettings, TlsFiles};

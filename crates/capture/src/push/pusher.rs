@@ -70,12 +70,12 @@ impl Default for PushOptions {
 /// Sends runs of a data directory to an endpoint. Another process cannot push to the same endpoint meanwhile.
 ///
 /// ```no_run
-/// use tracer_capture::push::{PushOptions, PushOverrides, PushSettings, Pusher};
+/// use tracer_capture::push::{PushOptions, PushSettings, Pusher};
 /// use tracer_sdk::read::RunStore;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let settings = PushSettings::resolve(&PushOverrides::default(), |name| std::env::var(name).ok())?;
+/// let settings = PushSettings::resolve(None, |name| std::env::var(name).ok())?;
 /// let data_dir = "/home/me/.tracer";
 /// let mut pusher = Pusher::open(data_dir, &settings, PushOptions::default())?;
 /// let newest = RunStore::new(data_dir).newest()?;
@@ -118,9 +118,9 @@ impl Pusher {
     /// Opens the journal of the endpoint in a data directory.
     ///
     /// ```
-    /// use tracer_capture::push::{PushError, PushOptions, PushOverrides, PushSettings, Pusher};
+    /// use tracer_capture::push::{PushError, PushOptions, PushSettings, Pusher};
     ///
-    /// let settings = PushSettings::resolve(&PushOverrides::default(), |_| None)?;
+    /// let settings = PushSettings::resolve(None, |_| None)?;
     /// let data_dir = tempfile::tempdir().unwrap();
     /// let pusher = Pusher::open(data_dir.path(), &settings, PushOptions::default())?;
     /// let other = Pusher::open(data_dir.path(), &settings, PushOptions::default());
@@ -162,11 +162,10 @@ impl Pusher {
     /// Whether the user has to agree first: the endpoint is on another machine, and nobody has agreed yet.
     ///
     /// ```
-    /// use tracer_capture::push::{PushOptions, PushOverrides, PushSettings, Pusher};
+    /// use tracer_capture::push::{PushOptions, PushSettings, Pusher};
     ///
     /// let folder = tempfile::tempdir()?;
-    /// let endpoint = Some("https://example.test".to_owned());
-    /// let settings = PushSettings::resolve(&PushOverrides { endpoint, ..PushOverrides::default() }, |_| None)?;
+    /// let settings = PushSettings::resolve(Some("https://example.test"), |_| None)?;
     /// let mut pusher = Pusher::open(folder.path(), &settings, PushOptions::default())?;
     /// assert!(pusher.needs_confirmation());
     /// pusher.confirm()?;

@@ -66,30 +66,12 @@ pub struct TlsFiles {
     pub client_certificate: Option<PathBuf>,
 }
 
-/// What takes precedence over the variables.
-///
-/// ```
-/// use tracer_capture::push::PushOverrides;
-///
-/// let overrides = PushOverrides { endpoint: Some("http://localhost:6006".to_owned()), ..PushOverrides::default() };
-/// assert!(overrides.headers.is_empty());
-/// ```
-#[derive(Clone, Default)]
-pub struct PushOverrides {
-    /// The base URL, to which `/v1/traces` is added.
-    pub endpoint: Option<String>,
-    /// Headers, each `NAME=VALUE`; they are added to those of the variables.
-    pub headers: Vec<String>,
-    /// How requests are written.
-    pub protocol: Option<Protocol>,
-}
-
 /// Where to push, and how.
 ///
 /// ```
-/// use tracer_capture::push::{PushOverrides, PushSettings};
+/// use tracer_capture::push::PushSettings;
 ///
-/// let settings = PushSettings::resolve(&PushOverrides::default(), |name| match name {
+/// let settings = PushSettings::resolve(None, |name| match name {
 ///     "OTEL_EXPORTER_OTLP_ENDPOINT" => Some("http://collector.test:4318".to_owned()),
 ///     _ => None,
 /// })?;
@@ -114,13 +96,13 @@ pub struct PushSettings {
 }
 
 impl PushSettings {
-    /// The settings from OpenTelemetry's variables: `OTEL_EXPORTER_OTLP_TRACES_…` before `OTEL_EXPORTER_OTLP_…`; one that is
-    /// empty counts as missing.
+    /// Settings from OpenTelemetry's variables: `OTEL_EXPORTER_OTLP_TRACES_…` before `OTEL_EXPORTER_OTLP_…`; one that is
+    /// empty counts as missing. A base URL, to which `/v1/traces` is added, takes precedence over theirs.
     ///
     /// ```
-    /// use tracer_capture::push::{PushOverrides, PushSettings};
+    /// use tracer_capture::push::PushSettings;
     ///
-    /// let settings = PushSettings::resolve(&PushOverrides::default(), |_| None)?;
+    /// let settings = PushSettings::resolve(None, |_| None)?;
     /// assert_eq!(settings.endpoint.to_string(), "http://localhost:4318/v1/traces");
     /// # Ok::<(), tracer_capture::push::PushError>(())
     /// ```
@@ -129,24 +111,18 @@ impl PushSettings {
     ///
     /// [`PushError::Setting`] or [`PushError::Grpc`], which names the variable and not its value.
     pub fn resolve(
-        overrides: &PushOverrides,
+        base_url: Option<&str>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, PushError> {
         let environment = ExporterVariables(variable);
-        let mut headers = match environment.find("HEADERS") {
+        let headers = match environment.find("HEADERS") {
             Some(found) => PushHeaders::from_list(&found.value, &found.name)?,
             None => PushHeaders::default(),
         };
-        for header in &overrides.headers {
-            headers.add(header)?;
-        }
         Ok(Self {
-            endpoint: environment.endpoint(overrides)?,
+            endpoint: environment.endpoint(base_url)?,
             headers,
-            protocol: match overrides.protocol {
-                Some(protocol) => protocol,
-                None => environment.protocol()?,
-            },
+            protocol: environment.protocol()?,
             is_compressed: environment.is_compressed()?,
             timeout: environment.timeout()?,
             tls: TlsFiles {
@@ -189,8 +165,8 @@ impl<F: Fn(&str) -> Option<String>> ExporterVariables<F> {
         Some(ExporterVariable { name, value })
     }
 
-    fn endpoint(&self, overrides: &PushOverrides) -> Result<PushEndpoint, PushError> {
-        if let Some(base) = &overrides.endpoint {
+    fn endpoint(&self, base_url: Option<&str>) -> Result<PushEndpoint, PushError> {
+        if let Some(base) = base_url {
             return PushEndpoint::from_base(base, "the endpoint");
         }
         if let Some(found) = self.get("TRACES_ENDPOINT") {
@@ -246,15 +222,15 @@ impl<F: Fn(&str) -> Option<String>> ExporterVariables<F> {
 mod tests {
     use super::*;
 
-    fn resolve(overrides: &PushOverrides, variables: &[(&str, &str)]) -> Result<PushSettings, PushError> {
-        PushSettings::resolve(overrides, |name| {
+    fn resolve(base_url: Option<&str>, variables: &[(&str, &str)]) -> Result<PushSettings, PushError> {
+        PushSettings::resolve(base_url, |name| {
             let found = variables.iter().find(|(known, _)| name == *known);
             found.map(|(_, value)| (*value).to_owned())
         })
     }
 
     fn of(variables: &[(&str, &str)]) -> Result<PushSettings, PushError> {
-        resolve(&PushOverrides::default(), variables)
+        resolve(None, variables)
     }
 
     #[test]
@@ -284,22 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn overrides_come_before_variables() {
-        let overrides = PushOverrides {
-            endpoint: Some("http://here.test".to_owned()),
-            headers: vec!["x-all=2".to_owned()],
-            protocol: Some(Protocol::HttpProtobuf),
-        };
-        let variables = [
-            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.test/take"),
-            ("OTEL_EXPORTER_OTLP_HEADERS", "x-all=1,x-more=1"),
-            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
-        ];
-        let settings = resolve(&overrides, &variables).unwrap();
+    fn a_base_url_comes_before_variables() {
+        let variables = [("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.test/take")];
+        let settings = resolve(Some("http://here.test"), &variables).unwrap();
         assert_eq!(settings.endpoint.to_string(), "http://here.test/v1/traces");
-        assert_eq!(settings.headers.map()["x-all"], "2");
-        assert_eq!(settings.headers.map()["x-more"], "1");
-        assert_eq!(settings.protocol, Protocol::HttpProtobuf);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rstest::rstest;
-use tracer_capture::push::{PushError, PushEvent, PushOptions, PushOverrides, PushSettings};
+use tracer_capture::push::{PushError, PushEvent, PushOptions, PushSettings};
 use tracer_tests::collector::Reply;
 use tracer_tests::{Collector, DataDir};
 
@@ -247,11 +247,7 @@ fn an_endpoint_that_is_not_there_is_an_error_soon() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let overrides = PushOverrides {
-        endpoint: Some(url),
-        ..PushOverrides::default()
-    };
-    let settings = PushSettings::resolve(&overrides, |_| None).unwrap();
+    let settings = PushSettings::resolve(Some(&url), |_| None).unwrap();
     let pushed = push_with(&data, &settings, options());
     assert_eq!(waits(&pushed), 2);
     assert!(matches!(pushed.outcome, Err(PushError::Unreachable { .. })));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 use tracer_capture::push::{
-    PushError, PushEvent, PushOptions, PushOverrides, PushSettings, PushSummary, Pusher, RetryPolicy,
+    PushError, PushEvent, PushOptions, PushSettings, PushSummary, Pusher, RetryPolicy,
 };
 use tracer_sdk::format::SpanId;
 use tracer_sdk::read::{RunDirectory, RunStore};
@@ -43,11 +43,7 @@ pub(super) fn runs(data: &DataDir) -> Vec<RunDirectory> {
 
 /// Settings with these variables.
 pub(super) fn settings(collector: &Collector, variables: &[(&str, &str)]) -> PushSettings {
-    let overrides = PushOverrides {
-        endpoint: Some(collector.url()),
-        ..PushOverrides::default()
-    };
-    PushSettings::resolve(&overrides, |name| {
+    PushSettings::resolve(Some(&collector.url()), |name| {
         let found = variables.iter().find(|(known, _)| name == *known);
         found.map(|(_, value)| (*value).to_owned())
     })

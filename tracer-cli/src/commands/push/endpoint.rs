@@ -1,8 +1,6 @@
 //! `tracer push` to an endpoint of OpenTelemetry.
 
-use tracer_capture::push::{
-    FollowedRuns, PushEvent, PushOptions, PushOverrides, PushSettings, Pusher, RetryPolicy,
-};
+use tracer_capture::push::{FollowedRuns, PushEvent, PushOptions, PushSettings, Pusher, RetryPolicy};
 use tracer_insight::text::counted;
 
 use super::sending::{PushEnd, RunPush};
@@ -13,11 +11,7 @@ use crate::session::Session;
 use crate::terminal::run_list;
 
 pub(super) fn run(args: &super::Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let overrides = PushOverrides {
-        endpoint: args.to.clone(),
-        ..PushOverrides::default()
-    };
-    let settings = PushSettings::resolve(&overrides, |name| std::env::var(name).ok())
+    let settings = PushSettings::resolve(args.to.as_deref(), |name| std::env::var(name).ok())
         .map_err(|error| CliError::input(error.to_string()).with_hint(error.hint()))?;
     let endpoint = &settings.endpoint;
     let runs = super::selected(args, session)?;
