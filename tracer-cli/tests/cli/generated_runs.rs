@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rstest::rstest;
 use serde_json::{Map, Value, json};
 use tracer_insight::profile::RunProfile;
-use tracer_sdk::format::{SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime};
-use tracer_sdk::read::{RunReader, Strictness, count_records};
+use tracer_sdk::format::{
+    EventType, Payload, SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp,
+};
+use tracer_sdk::read::{LogIndex, RunReader, Strictness, count_records};
 use tracer_sdk::spans_to_events;
 
 use crate::mcp::Client;
@@ -307,5 +310,116 @@ fn every_surface_tells_the_same_calls() {
     let received = listed(&other);
     for run in &runs {
         run.agrees("forwarded", &received[&run.id]);
+    }
+}
+
+/// The model calls of spans, their tokens, and those that failed and were not tried again.
+fn model_calls(spans: &[SpanRecord]) -> (u64, u64, u64) {
+    let mut sums = (0, 0, 0);
+    for record in spans_to_events(spans) {
+        if let Payload::LlmCall { usage, .. } = &record.payload {
+            sums.0 += 1;
+            sums.1 += usage.total_tokens.unwrap_or(0);
+            let is_over = record.meta.contains_key("attempt_of");
+            sums.2 += u64::from(record.outcome().is_failure() && !is_over);
+        }
+    }
+    sums
+}
+
+fn is_of_proxy(span: &SpanRecord) -> bool {
+    span.attributes.contains_key("tracer.source") || span.parent_span_id.is_none()
+}
+
+fn later(time: &StoredTime, by: i64) -> StoredTime {
+    let at = time.instant().unix_microseconds() + by * 1_000;
+    Timestamp::from_unix_microseconds(at).to_string().parse().unwrap()
+}
+
+/// The programs whose libraries change their model calls, where `change` is what became of the spans of these.
+fn wrong_after(change: impl Fn(&mut SpanRecord)) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for seed in programs::seeds(200) {
+        let program = programs::Program::of(seed);
+        let reporting = programs::reporters(seed);
+        let alone = model_calls(&programs::reported(&program, &[]));
+        let mut spans = programs::reported(&program, &reporting);
+        spans.iter_mut().for_each(&change);
+        let found = model_calls(&spans);
+        if found != alone {
+            let names: Vec<&str> = reporting.iter().map(|teller| teller.name).collect();
+            wrong.push(format!("seed {seed}, {names:?}: {found:?}, alone {alone:?}"));
+        }
+    }
+    wrong
+}
+
+#[rstest]
+#[case(-1_000)]
+#[case(1_000)]
+fn clocks_that_differ_by_a_second_change_no_model_call(#[case] by: i64) {
+    let wrong = wrong_after(|span| {
+        // The recorder is on the machine of the proxy.
+        if span.attributes.contains_key("otel.scope.name") {
+            span.start_time = later(&span.start_time, by);
+            span.end_time = span.end_time.as_ref().map(|end| later(end, by));
+        }
+    });
+    assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
+}
+
+#[test]
+fn model_calls_without_content_are_the_same() {
+    let wrong = wrong_after(|span| {
+        span.events.clear();
+        span.attributes.remove("gen_ai.tool.call.arguments");
+    });
+    assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
+}
+
+/// The numbers of the run in a directory, as the page reads it while it grows.
+fn indexed(index: &LogIndex) -> (u64, u64) {
+    let spans = (0..index.len()).filter_map(|at| index.span(at));
+    let calls = spans.filter(|span| span.event_type == EventType::LlmCall);
+    calls.fold((0, 0), |(calls, tokens), span| {
+        (calls + 1, tokens + u64::from(span.tokens_total.unwrap_or(0)))
+    })
+}
+
+/// The log of a run as it grows, by the end of each span, or with all that libraries report behind the end of the run.
+#[rstest]
+#[case(false)]
+#[case(true)]
+fn a_run_that_goes_on_has_no_more_than_in_the_end(#[case] is_late: bool) {
+    for seed in programs::seeds(40) {
+        let program = programs::Program::of(seed);
+        let mut spans = programs::reported(&program, &programs::reporters(seed));
+        spans.sort_by_key(|span| {
+            let end = span.end_time.as_ref().map(StoredTime::instant);
+            (is_late && !is_of_proxy(span), end)
+        });
+        let whole = model_calls(&spans);
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("spans.jsonl");
+        let mut written = String::new();
+        std::fs::write(&log, &written).unwrap();
+        let mut index = LogIndex::open(folder.path(), None, true).unwrap();
+        for count in 1..=spans.len() {
+            let now = &spans[..count];
+            let line = serde_json::to_string(&now[count - 1]).unwrap();
+            // A kill leaves half a line: it is not there yet.
+            std::fs::write(&log, format!("{written}{}", &line[..line.len() / 2])).unwrap();
+            assert!(index.extend(true).unwrap());
+            assert_eq!(index.len(), count - 1);
+            written += &(line + "\n");
+            std::fs::write(&log, &written).unwrap();
+            assert!(index.extend(true).unwrap());
+            let (calls, tokens, _) = model_calls(now);
+            assert_eq!(indexed(&index), (calls, tokens), "seed {seed}, {count} spans");
+            assert!(
+                calls <= whole.0 && tokens <= whole.1,
+                "seed {seed}, {count} spans: {calls} {tokens} {whole:?}"
+            );
+        }
     }
 }
