@@ -270,6 +270,53 @@ fn results_stay_in_their_conversation() {
 }
 
 #[test]
+fn results_that_come_late_are_those_of_their_calls() {
+    let said = |text: &str| json!({"role": "assistant", "content": text});
+    let answer =
+        |text: &str| json!({"choices": [{"index": 0, "message": said(text), "finish_reason": "stop"}]});
+    for is_in_its_place in [false, true] {
+        let mut wire = Wire::new();
+        let mut talk = Talk::new(Ids::Own, "You know the weather.", "What is the weather?");
+        let request = talk.request();
+        wire.ask((0, 10), &request, &talk.asks(&["Oslo", "Rome"]));
+        let asked = &talk.messages[2]["tool_calls"];
+        let result = |number: usize, text: &str| json!({"role": "tool", "tool_call_id": asked[number]["id"], "content": text});
+        let (oslo, rome) = (result(0, "7 C"), result(1, "21 C"));
+        let mut messages = talk.messages.clone();
+        messages.push(rome);
+        let ask = |wire: &mut Wire, from: u64, messages: &[Value], text: &str| {
+            wire.ask(
+                (from, from + 10),
+                &json!({"model": "m", "messages": messages}),
+                &answer(text),
+            );
+        };
+        ask(&mut wire, 20, &messages, "Oslo is slow.");
+        messages.extend([
+            said("Oslo is slow."),
+            json!({"role": "user", "content": "Wait for it."}),
+        ]);
+        ask(&mut wire, 40, &messages, "I wait.");
+        messages.push(said("I wait."));
+        if is_in_its_place {
+            messages.insert(3, oslo);
+            messages.push(json!({"role": "user", "content": "And now?"}));
+        } else {
+            messages.push(oslo);
+        }
+        ask(&mut wire, 60, &messages, "7 C and 21 C.");
+        let spans = wire.finish();
+        let found: Vec<Option<String>> = tools(&spans).into_iter().map(|(_, result)| result).collect();
+        assert_eq!(
+            found,
+            [Some("7 C".to_owned()), Some("21 C".to_owned())],
+            "{is_in_its_place}"
+        );
+        assert_eq!(threads(&spans), ["1"; 4], "{is_in_its_place}");
+    }
+}
+
+#[test]
 fn a_retry_names_the_request_that_failed() {
     let mut wire = Wire::new();
     let mut oslo = Talk::new(Ids::Own, "Be brief.", "Weather in Oslo?");

@@ -3,6 +3,7 @@
 //! The normal form has texts, calls by name and arguments, and results, each by who said it; no instructions, reasoning, IDs,
 //! marks for caches, white space, bounds between messages, or text of an answer that calls, which some clients drop.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::RangeInclusive;
 
@@ -42,6 +43,8 @@ pub(super) struct History {
     pub(super) texts: String,
     /// The results behind the last answer.
     pub(super) results: Vec<MessagePart>,
+    /// The results before it, of calls whose ID the request has once.
+    pub(super) earlier: Vec<MessagePart>,
 }
 
 /// The hashes at the end of an answer.
@@ -69,7 +72,8 @@ impl History {
             history.is_shared = key == "conversation";
         }
         let mut instructions = DefaultHasher::new();
-        for message in &prompt_messages(request) {
+        let messages = prompt_messages(request);
+        for message in &messages {
             for part in &message.parts {
                 let MessagePart::Text(text) = part else { continue };
                 let is_question = message.role == Role::User && history.end.is_none();
@@ -90,7 +94,25 @@ impl History {
             }
         }
         history.instructions = instructions.finish();
+        history.keep_earlier(&messages);
         history
+    }
+
+    /// Keeps those of the earlier results whose calls cannot be confused.
+    fn keep_earlier(&mut self, messages: &[Message]) {
+        if self.earlier.is_empty() {
+            return;
+        }
+        let mut asked: HashMap<&str, usize> = HashMap::new();
+        for part in messages.iter().flat_map(|message| &message.parts) {
+            if let MessagePart::ToolCall { id: Some(id), .. } = part {
+                *asked.entry(id).or_default() += 1;
+            }
+        }
+        self.earlier.retain(|part| match part {
+            MessagePart::ToolResult { id: Some(id), .. } => asked.get(id.as_str()) == Some(&1),
+            _ => false,
+        });
     }
 
     fn add(&mut self, message: &Message, by_model: bool) {
@@ -114,7 +136,7 @@ impl History {
     }
 
     fn add_answer(&mut self, message: &Message) {
-        self.results.clear();
+        self.earlier.append(&mut self.results);
         let end = self.end.filter(|_| self.answer.is_some());
         if end.is_some() {
             self.answers.pop();

@@ -177,6 +177,14 @@ impl ProxiedRun {
         let mut spans = self
             .tools
             .settle(&self.context, results, continued, arrived, false);
+        // A result may come with a later request than the next one, which went elsewhere.
+        if let Some(conversation) = place.conversation.filter(|_| is_first) {
+            let earlier = &history.earlier;
+            spans.extend(
+                self.tools
+                    .settle_earlier(&self.context, earlier, conversation, arrived),
+            );
+        }
         let conversation = place.conversation.or(asked).unwrap_or_else(|| {
             let tool = self.tools.asking_for(history, arrived);
             self.conversations.begin(history, tool.unwrap_or(root))

@@ -272,27 +272,61 @@ impl OpenTools {
                 let Some(call) = found.and_then(|at| self.calls.remove(&at)) else {
                     return true;
                 };
-                if call.kind == OpenKind::NotRun && !in_answer {
-                    return false;
-                }
-                if is_closing_tool(&call.name) {
-                    self.settled_closing.insert(call.name.clone());
-                }
-                let mut span = tool_span(context, &call, arrived);
-                if !value.is_null() {
-                    let end = span.end_time_unix_nano;
-                    let event = content(events::TOOL_RESULT.written(), event_keys::RESULT, value, end);
-                    span.events.push(event);
-                }
-                if *is_error {
-                    let (class, message) = failure_of(value);
-                    set_failure(&mut span, &class, &message);
-                }
-                spans.push(span);
+                spans.extend(self.with_result(context, &call, (value, *is_error), arrived, in_answer));
                 false
             });
         }
         spans
+    }
+
+    /// The spans of the calls of a conversation whose results are before the last answer of a request that arrived at `arrived`.
+    pub(super) fn settle_earlier(
+        &mut self,
+        context: &ProxyContext,
+        results: &[MessagePart],
+        conversation: usize,
+        arrived: u64,
+    ) -> Vec<Span> {
+        let mut spans = Vec::new();
+        for result in results {
+            if let MessagePart::ToolResult {
+                id, value, is_error, ..
+            } = result
+                && let Some(at) = self.elsewhere(id.as_deref(), Some(conversation))
+                && let Some(call) = self.calls.remove(&at)
+            {
+                spans.extend(self.with_result(context, &call, (value, *is_error), arrived, false));
+            }
+        }
+        spans
+    }
+
+    /// The span of a call with its result; none of one that cannot have run.
+    fn with_result(
+        &mut self,
+        context: &ProxyContext,
+        call: &OpenTool,
+        (value, is_error): (&Value, bool),
+        arrived: u64,
+        in_answer: bool,
+    ) -> Option<Span> {
+        if call.kind == OpenKind::NotRun && !in_answer {
+            return None;
+        }
+        if is_closing_tool(&call.name) {
+            self.settled_closing.insert(call.name.clone());
+        }
+        let mut span = tool_span(context, call, arrived);
+        if !value.is_null() {
+            let end = span.end_time_unix_nano;
+            let event = content(events::TOOL_RESULT.written(), event_keys::RESULT, value, end);
+            span.events.push(event);
+        }
+        if is_error {
+            let (class, message) = failure_of(value);
+            set_failure(&mut span, &class, &message);
+        }
+        Some(span)
     }
 
     /// The call with this ID: the latest of a conversation, or the only one of all.

@@ -6,8 +6,8 @@ use super::classify::passes;
 use super::flat;
 use super::values::{Lookup, parsed};
 use crate::vocabulary::{
-    AGENT_ARGUMENTS, ANSWER_TOOLS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_BY_ARGUMENT,
-    HAND_OVER_TOOLS, HAND_OVERS, REMARKS, RemarkKind, VERDICTS,
+    AGENT_ARGUMENTS, ANSWER_TOOL_OF_TYPE, ANSWER_TOOLS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS,
+    HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS, HAND_OVERS, REMARKS, RemarkKind, VERDICTS,
 };
 use crate::{Payload, SpanRecord};
 
@@ -129,11 +129,15 @@ fn flat_evaluations(attributes: &Map<String, Value>) -> Vec<Value> {
 /// use tracer_sdk::read::is_closing_tool;
 ///
 /// assert!(is_closing_tool("final_answer") && is_closing_tool("transfer_to_billing"));
+/// assert!(is_closing_tool("final_result_Refund")); // Pydantic AI, where an agent has several types of answers
 /// assert!(!is_closing_tool("get_weather"));
 /// ```
 #[must_use]
 pub fn is_closing_tool(name: &str) -> bool {
-    ANSWER_TOOLS.contains(&name) || HAND_OVER_BY_ARGUMENT.contains(&name) || agent_in_name(name).is_some()
+    ANSWER_TOOLS.contains(&name)
+        || name.starts_with(ANSWER_TOOL_OF_TYPE)
+        || HAND_OVER_BY_ARGUMENT.contains(&name)
+        || agent_in_name(name).is_some()
 }
 
 fn agent_in_name(tool: &str) -> Option<&str> {

@@ -252,6 +252,8 @@ pub(crate) const HAND_OVER_TOOLS: [&str; 6] = [
 
 /// Tools that are the form of a last answer, in smolagents, Pydantic AI and `DSPy`.
 pub(crate) const ANSWER_TOOLS: [&str; 3] = ["final_answer", "final_result", "finish"];
+/// Beginning of the names of those of Pydantic AI where an answer has one of several types, which the rest names.
+pub(crate) const ANSWER_TOOL_OF_TYPE: &str = "final_result_";
 
 /// Tools of which an argument names the agent.
 pub(crate) const HAND_OVER_BY_ARGUMENT: [&str; 5] = [
