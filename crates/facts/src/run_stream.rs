@@ -376,6 +376,58 @@ impl RunStream {
         Ok(newest)
     }
 
+    /// The runs whose facts do not exclude them, the newest first, for a search that looks at their steps itself. They come
+    /// without details: there may be many.
+    ///
+    /// ```
+    /// use tracer_insight::units::now;
+    /// use tracer_sdk::read::CancelToken;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let survey = tracer_facts::FactsStore::new(folder.path()).survey(true)?;
+    /// let mut runs = survey.stream(&CancelToken::default(), |_| ())?;
+    /// assert_eq!(runs.candidates(&"tool:search refund".parse()?, false, now())?.len(), 1);
+    /// assert_eq!(runs.candidates(&"tool:fetch refund".parse()?, false, now())?.len(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    pub fn candidates(
+        &mut self,
+        query: &RunQuery,
+        with_trials: bool,
+        now: Timestamp,
+    ) -> Result<Vec<ListedRun>, DatabaseError> {
+        let facts = FactsTest::new(query, now);
+        let choice = RunChoice {
+            query: &RunQuery::default(),
+            now,
+            with_trials,
+            also: &|run| facts.matches(run) != RunMatch::No,
+        };
+        let found = self.fold(&choice, Candidates::default, &CancelToken::default(), |_| ())?;
+        let mut runs = found.0;
+        runs.sort_by_cached_key(ListedRun::place);
+        Ok(runs)
+    }
+
+    /// One run; `None` when there is none with this ID.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    pub fn run(&self, id: TraceId) -> Result<Option<ListedRun>, DatabaseError> {
+        let here = self
+            .here
+            .iter()
+            .position(|known| known.run.directory.trace_id == id);
+        self.run_at(here.map_or(StreamPlace::Bucket(id), StreamPlace::Here))
+    }
+
     /// The places of these runs in their threads. A run that is alone in its session has none.
     ///
     /// ```
@@ -645,6 +697,22 @@ struct AllRuns(Vec<ListedRun>);
 impl RunSink for AllRuns {
     fn add(&mut self, run: Cow<'_, ListedRun>) {
         self.0.push(run.into_owned());
+    }
+
+    fn append(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+}
+
+/// Runs without their details.
+#[derive(Default)]
+struct Candidates(Vec<ListedRun>);
+
+impl RunSink for Candidates {
+    fn add(&mut self, run: Cow<'_, ListedRun>) {
+        let mut run = run.into_owned();
+        run.details = None;
+        self.0.push(run);
     }
 
     fn append(&mut self, others: Self) {

@@ -238,6 +238,12 @@ impl ListedRun {
         })
     }
 
+    /// True of a run that a list of all runs, the newest first, has later than the other.
+    #[must_use]
+    pub fn comes_after(&self, other: &Self) -> bool {
+        self.place() > other.place()
+    }
+
     /// Its place among all runs, of which the first one is the newest.
     pub(crate) fn place(&self) -> (Reverse<Option<Timestamp>>, TraceId) {
         (Reverse(self.placed), self.directory.trace_id)

@@ -1,7 +1,7 @@
 //! Why a tool gives no answer, in words for the coding agent; and why the server ended.
 
-use tracer_facts::FetchError;
 use tracer_facts::query::QueryError;
+use tracer_facts::{DatabaseError, FetchError};
 use tracer_insight::marked_text::content;
 use tracer_insight::outline::InvalidCursor;
 use tracer_insight::text::counted;
@@ -53,6 +53,9 @@ pub(crate) enum ToolError {
     /// The runs cannot be listed.
     #[error("{}", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
     Store(#[from] StoreError),
+    /// The mirror of a bucket cannot be read.
+    #[error("what is known of the bucket cannot be read: {}; try again", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
+    Database(#[from] DatabaseError),
     /// Nothing of a run can be read.
     #[error("the run cannot be read: {}", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
     Damaged(#[from] InvalidRun),

@@ -1,10 +1,13 @@
 //! `list_runs`: the runs that match a query, the newest first.
 
+use std::borrow::Cow;
+
 use tracer_facts::query::RunQuery;
-use tracer_facts::{FactsStore, ListedRun, RunColumn};
+use tracer_facts::{FactsStore, LeadingRuns, ListedRun, RunColumn, RunSink};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::text;
+use tracer_insight::units::now;
 
 use crate::arguments::ListRuns;
 use crate::error::ToolError;
@@ -13,6 +16,8 @@ use crate::selection;
 
 /// The usual budget, in tokens.
 pub(crate) const BUDGET: usize = 2_000;
+/// Runs of a page: more than the largest budget has room for.
+const MAX_RUNS: usize = 1_500;
 const MAX_NAME_BYTES: usize = 60;
 const MAX_SUBTITLE_BYTES: usize = 120;
 const COLUMNS: [RunColumn; 7] = [
@@ -27,33 +32,66 @@ const COLUMNS: [RunColumn; 7] = [
 
 pub(crate) fn answer(store: &FactsStore, asked: &ListRuns) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
-    let all = selection::all(store, asked.trials, query.needs_details())?;
-    let of_all = text::counted(all.len() as u64, "run");
-    let mut runs = selection::matching(all, &query);
+    let mut runs = selection::stream(store, query.needs_details())?;
+    let of_all = text::counted(runs.census(asked.trials)?.ids.len() as u64, "run");
+    let last = match &asked.cursor {
+        None => None,
+        // The last run of the page before, which may be gone by now.
+        Some(cursor) => {
+            let id = cursor.parse().map_err(|_| ToolError::Cursor)?;
+            Some(runs.run(id)?.ok_or(ToolError::Cursor)?)
+        }
+    };
+    let found = selection::fold(&mut runs, &query, asked.trials, || ListedPage::new(last.as_ref()))?;
     let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
     let heading = if query.is_empty() {
         of_all
     } else {
-        format!("{} of {of_all} match", runs.len())
+        format!("{} of {of_all} match", found.matching)
     };
     let _ = page.add(&format!("{heading}, the newest first:"));
-    let first = match &asked.cursor {
-        None => 0,
-        // The last run of the page before, which may be gone by now.
-        Some(last) => {
-            let is_last = |run: &ListedRun| run.directory.trace_id.to_string() == *last;
-            runs.iter().position(is_last).ok_or(ToolError::Cursor)? + 1
-        }
-    };
+    let has_more = found.following.count() > MAX_RUNS;
     let mut last = None;
-    for run in runs.get_mut(first..).unwrap_or_default() {
-        store.read_details([&mut *run]);
-        if !page.add(&line(run)) {
+    for mut run in found.following.finish() {
+        store.read_details([&mut run]);
+        if !page.add(&line(&run)) {
             return Ok(page.finish(last));
         }
         last = Some(run.directory.trace_id.to_string());
     }
-    Ok(page.finish(None))
+    Ok(page.finish(last.filter(|_| has_more)))
+}
+
+/// The runs of a page: those that follow the last one of the page before.
+struct ListedPage<'a> {
+    last: Option<&'a ListedRun>,
+    following: LeadingRuns,
+    /// All that match, on this page or not.
+    matching: usize,
+}
+
+impl<'a> ListedPage<'a> {
+    fn new(last: Option<&'a ListedRun>) -> Self {
+        Self {
+            last,
+            following: LeadingRuns::new(MAX_RUNS, RunColumn::Started, false, now()),
+            matching: 0,
+        }
+    }
+}
+
+impl RunSink for ListedPage<'_> {
+    fn add(&mut self, run: Cow<'_, ListedRun>) {
+        self.matching += 1;
+        if self.last.is_none_or(|last| run.comes_after(last)) {
+            self.following.add(run);
+        }
+    }
+
+    fn append(&mut self, others: Self) {
+        self.matching += others.matching;
+        self.following.append(others.following);
+    }
 }
 
 /// `bc519f… ⟦support-agent⟧ failed, 2026-11-21 01:14:27 UTC, 880 ms, 11 steps, 412→35 tokens, $0.0021 ⟦Timeout: no answer⟧`

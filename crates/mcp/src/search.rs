@@ -1,6 +1,6 @@
 //! `search_runs`: the steps that a query is about, in the runs that it selects, the newest first.
 
-use tracer_facts::query::{FactsTest, RunMatch, RunQuery, StepTest};
+use tracer_facts::query::{RunQuery, StepTest};
 use tracer_facts::{FactsStore, ListedRun, RunHits, SearchOrder, SortedHits, StepHit, StepSearch};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
@@ -27,12 +27,8 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
     if test.is_empty() {
         return Err(ToolError::NoStepCondition);
     }
-    let runs = selection::all(store, asked.trials, true)?;
-    let facts = FactsTest::new(&query, now());
-    let candidates: Vec<&ListedRun> = runs
-        .iter()
-        .filter(|run| facts.matches(run) != RunMatch::No)
-        .collect();
+    let candidates = selection::stream(store, true)?.candidates(&query, asked.trials, now())?;
+    let candidates: Vec<&ListedRun> = candidates.iter().collect();
     if let Some(order) = asked.order()? {
         return sorted(store, asked, &candidates, &test, order);
     }

@@ -1,7 +1,7 @@
 //! The runs that a question is about: one by its ID or name, or all that a query selects.
 
 use tracer_facts::query::RunQuery;
-use tracer_facts::{FactsStore, ListedRun, RunLease, matching_runs};
+use tracer_facts::{FactsStore, RunChoice, RunLease, RunSink, RunStream};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::units::now;
 use tracer_sdk::read::CancelToken;
@@ -21,18 +21,25 @@ pub(crate) fn opened(store: &FactsStore, wanted: Option<&str>) -> Result<(RunLea
     Ok((lease, steps))
 }
 
-/// All runs, the newest first, without the trials of gates unless these are wanted.
-pub(crate) fn all(store: &FactsStore, trials: bool, with_details: bool) -> Result<Vec<ListedRun>, ToolError> {
-    let mut runs = store.all(with_details)?.runs;
-    runs.retain(|run| trials || !run.facts.is_trial);
-    Ok(runs)
+/// All runs one after the other: there may be more than memory holds.
+pub(crate) fn stream(store: &FactsStore, with_details: bool) -> Result<RunStream, ToolError> {
+    Ok(store
+        .survey(with_details)?
+        .stream(&CancelToken::default(), |_| ())?)
 }
 
-/// The runs that match: by their facts, and where these leave it open, by their steps.
-pub(crate) fn matching(runs: Vec<ListedRun>, query: &RunQuery) -> Vec<ListedRun> {
-    let matches = matching_runs(&runs, query, now(), &CancelToken::default(), |_| ());
-    let with_matches = runs.into_iter().zip(matches);
-    with_matches
-        .filter_map(|(run, matches)| matches.then_some(run))
-        .collect()
+/// Adds the runs that match to a sink: by their facts, and where these leave it open, by their steps.
+pub(crate) fn fold<Sink: RunSink>(
+    runs: &mut RunStream,
+    query: &RunQuery,
+    with_trials: bool,
+    begin: impl Fn() -> Sink + Sync,
+) -> Result<Sink, ToolError> {
+    let choice = RunChoice {
+        query,
+        now: now(),
+        with_trials,
+        also: &|_| true,
+    };
+    Ok(runs.fold(&choice, begin, &CancelToken::default(), |_| ())?)
 }

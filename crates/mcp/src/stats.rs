@@ -2,7 +2,7 @@
 
 use tracer_facts::FactsStore;
 use tracer_facts::query::RunQuery;
-use tracer_facts::stats::{GroupStats, stats};
+use tracer_facts::stats::{GroupStats, StatsSink};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::{cost, metric_words, text, units};
 
@@ -19,9 +19,8 @@ pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolEr
     let query: RunQuery = asked.query.parse()?;
     let by = asked.grouping()?;
     // With details: what runs cost is among them.
-    let runs = selection::all(store, asked.trials, true)?;
-    let runs = selection::matching(runs, &query);
-    let mut found = stats(&runs, by);
+    let mut runs = selection::stream(store, true)?;
+    let mut found = selection::fold(&mut runs, &query, asked.trials, || StatsSink::new(by))?.finish();
     if let Some(column) = asked.column()? {
         found.sort(column, false, by);
     }

@@ -1,15 +1,11 @@
 //! `tracer search`: finds steps in all runs.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use tracer_facts::query::{FactsTest, RunMatch, RunQuery, StepTest};
-use tracer_facts::{
-    LeadingRuns, ListedRun, RunChoice, RunColumn, RunHits, RunSink, RunStream, SearchOrder, SortedHits,
-    SortedNumber, StepHit, StepSearch, search,
-};
+use tracer_facts::query::StepTest;
+use tracer_facts::{ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::status::Signs;
@@ -17,7 +13,6 @@ use tracer_insight::step_kind::StepKind;
 use tracer_insight::units::{self, now};
 use tracer_insight::{json, text};
 use tracer_sdk::format::{SPEC_VERSION, TraceId, Usd};
-use tracer_sdk::read::CancelToken;
 
 use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
@@ -149,7 +144,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let mut runs = run_selection::all_runs(&store, true, &cancel, session)?;
     let census = runs.census(true).map_err(run_selection::unreadable)?;
     let id_length = run_list::id_length(census.ids);
-    let candidates = candidates(&mut runs, &query, args.trials, &cancel, session)?;
+    let candidates = runs.candidates(&query, args.trials, now());
+    let candidates = candidates.map_err(run_selection::unreadable)?;
     let candidates: Vec<&ListedRun> = candidates.iter().collect();
     let limit = if args.count { usize::MAX } else { args.limit };
     let mut printing = Printing {
@@ -188,44 +184,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         }
     });
     printing.end(candidates.len())
-}
-
-/// The runs whose facts do not exclude them, the newest first.
-fn candidates(
-    runs: &mut RunStream,
-    query: &RunQuery,
-    trials: bool,
-    cancel: &CancelToken,
-    session: &mut Session,
-) -> Result<Vec<ListedRun>, CliError> {
-    let now = now();
-    let test = FactsTest::new(query, now);
-    let may_match = |run: &ListedRun| test.matches(run) != RunMatch::No;
-    let choice = RunChoice {
-        // Steps are looked at by the search itself.
-        query: &RunQuery::default(),
-        now,
-        with_trials: trials,
-        also: &may_match,
-    };
-    let begin = || Candidates(LeadingRuns::new(usize::MAX, RunColumn::Started, false, now));
-    let found = run_selection::fold(runs, &choice, begin, cancel, session)?;
-    Ok(found.0.finish())
-}
-
-/// Runs to be searched, without their details: there may be many.
-struct Candidates(LeadingRuns);
-
-impl RunSink for Candidates {
-    fn add(&mut self, run: Cow<'_, ListedRun>) {
-        let mut run = run.into_owned();
-        run.details = None;
-        self.0.add(Cow::Owned(run));
-    }
-
-    fn append(&mut self, others: Self) {
-        self.0.append(others.0);
-    }
 }
 
 struct Printing<'a> {
