@@ -112,28 +112,27 @@ impl FactsStore {
     /// The metadata of a run, which is known of one in a bucket without its files.
     #[must_use]
     pub fn summary(&self, run: RunDirectory) -> RunSummary {
-        if self.origin(&run).is_none() {
+        self.summary_by(self.mirror().as_ref(), run)
+    }
+
+    fn summary_by(&self, mirror: Option<&RunDatabase>, run: RunDirectory) -> RunSummary {
+        let Some(mirror) = mirror.filter(|_| self.origin(&run).is_some()) else {
             return run.read_summary();
-        }
-        let meta = self
-            .team()
-            .and_then(|team| team.mirror().database())
-            .and_then(|database| database.meta(run.trace_id).ok()?);
+        };
+        let meta = mirror.meta(run.trace_id).ok().flatten();
         run.summary_of(meta.unwrap_or_default().as_bytes())
+    }
+
+    /// The mirror of the bucket that is read besides.
+    fn mirror(&self) -> Option<RunDatabase> {
+        self.team()?.mirror().database()
     }
 
     /// The metadata of many runs.
     #[must_use]
     pub fn summaries(&self, runs: impl IntoIterator<Item = RunDirectory>) -> Vec<RunSummary> {
-        let team = self.team();
-        let database = team.and_then(|team| team.mirror().database());
-        let summary = |run: RunDirectory| {
-            let Some(database) = database.as_ref().filter(|_| self.origin(&run).is_some()) else {
-                return run.read_summary();
-            };
-            let meta = database.meta(run.trace_id).ok().flatten();
-            run.summary_of(meta.unwrap_or_default().as_bytes())
-        };
+        let mirror = self.mirror();
+        let summary = |run| self.summary_by(mirror.as_ref(), run);
         runs.into_iter().map(summary).collect()
     }
 
@@ -150,10 +149,9 @@ impl FactsStore {
         let mut ids: Vec<TraceId> = here
             .filter(|other| other.to_hex().starts_with(beginning.as_bytes()))
             .collect();
-        let bucket = self.team().and_then(|team| team.mirror().database());
         ids.extend(
-            bucket
-                .and_then(|bucket| bucket.ids(beginning).ok())
+            self.mirror()
+                .and_then(|mirror| mirror.ids(beginning).ok())
                 .unwrap_or_default(),
         );
         Ok(ids)

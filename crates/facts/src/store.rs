@@ -140,17 +140,29 @@ impl ListedRun {
     /// ```
     #[must_use]
     pub fn of_summary(summary: &RunSummary, preview: Option<RunPreview>) -> Self {
-        let facts = run_facts::of_summary(summary);
         Self {
-            directory: summary.directory.clone(),
-            status: summary.status(),
-            placed: facts.started(),
+            unread: preview.map(Box::new),
+            ..Self::new(
+                summary.directory.clone(),
+                run_facts::of_summary(summary),
+                None,
+                &[],
+            )
+        }
+    }
+
+    /// A run of this machine; `files` are what its files looked like.
+    fn new(directory: RunDirectory, facts: RunFacts, details: Option<Box<RunDetails>>, files: &[u8]) -> Self {
+        Self {
+            status: facts.status_now(&directory),
+            placed: placed(&directory, &facts),
+            directory,
             facts,
-            details: None,
-            files: Box::default(),
+            details,
+            files: files.into(),
             unsettled: None,
             remote: None,
-            unread: preview.map(Box::new),
+            unread: None,
         }
     }
 
@@ -223,18 +235,17 @@ impl ListedRun {
             .as_ref()
             .and_then(|details| serde_json::from_str(details).ok());
         Some(Self {
-            directory: team.mirror().directory(row.trace_id),
-            status: facts.recorded_status,
             placed: facts.started(),
-            facts,
-            details,
-            files: row.generation.to_be_bytes().into(),
-            unsettled: None,
             remote: Some(RemoteRun {
                 team: Arc::clone(team),
                 generation: row.generation,
             }),
-            unread: None,
+            ..Self::new(
+                team.mirror().directory(row.trace_id),
+                facts,
+                details,
+                &row.generation.to_be_bytes(),
+            )
         })
     }
 
@@ -705,25 +716,20 @@ impl FactsStore {
     pub fn read_details<'a>(&self, runs: impl IntoIterator<Item = &'a mut ListedRun>) {
         let (mut database, mut mirror) = (None, None);
         for run in runs.into_iter().filter(|run| run.details.is_none()) {
-            if let Some(remote) = &run.remote {
+            let id = run.directory.trace_id;
+            let kept = |database: &Option<RunDatabase>, files: &[u8]| {
+                let text = database.as_ref()?.details(id, files).ok()??;
+                serde_json::from_str(&text).ok()
+            };
+            let details = if let Some(remote) = &run.remote {
                 let mirror = mirror.get_or_insert_with(|| remote.team.mirror().database());
-                let kept = mirror
-                    .as_ref()
-                    .and_then(|mirror| mirror.details(run.directory.trace_id, &[]).ok()?);
-                let mut details: RunDetails = kept
-                    .and_then(|text| serde_json::from_str(&text).ok())
-                    .unwrap_or_default();
-                details.price(&self.prices);
-                run.details = Some(Box::new(details));
-                continue;
-            }
-            let database =
-                database.get_or_insert_with(|| RunDatabase::of_this_machine(self.runs.data_dir()).ok());
-            let files = FilesStamp::of(&run.directory.path, run.facts.is_open());
-            let kept = database
-                .as_ref()
-                .and_then(|database| database.details(run.directory.trace_id, files.bytes()).ok()?);
-            let details = kept.and_then(|details| serde_json::from_str(&details).ok());
+                Some(kept(mirror, &[]).unwrap_or_default())
+            } else {
+                let database =
+                    database.get_or_insert_with(|| RunDatabase::of_this_machine(self.runs.data_dir()).ok());
+                let files = FilesStamp::of(&run.directory.path, run.facts.is_open());
+                kept(database, files.bytes())
+            };
             let mut details: Box<RunDetails> =
                 details.unwrap_or_else(|| Box::new(run_facts::read(&run.directory).details));
             details.price(&self.prices);
@@ -926,17 +932,7 @@ fn look(
     });
     match known {
         Some((facts, kept)) => Look::Known(SurveyedRun {
-            run: ListedRun {
-                status: facts.status_now(&directory),
-                placed: placed(&directory, &facts),
-                directory,
-                facts,
-                details: None,
-                files: kept.files.into(),
-                unsettled: None,
-                remote: None,
-                unread: None,
-            },
+            run: ListedRun::new(directory, facts, None, &kept.files),
             details: kept.details,
         }),
         None => Look::Unread(UnreadRun::of(directory)),
@@ -997,16 +993,10 @@ fn listed(
     files: &FilesStamp,
     unsettled: Option<(Instant, Duration)>,
 ) -> ListedRun {
+    let details = with_details.then(|| Box::new(read.details));
     ListedRun {
-        status: read.facts.status_now(directory),
-        placed: placed(directory, &read.facts),
-        directory: directory.clone(),
-        facts: read.facts,
-        details: with_details.then(|| Box::new(read.details)),
-        files: files.bytes().into(),
         unsettled,
-        remote: None,
-        unread: None,
+        ..ListedRun::new(directory.clone(), read.facts, details, files.bytes())
     }
 }
 
