@@ -82,7 +82,7 @@ const SCHEMA: &str = "
     ) STRICT;
 ";
 
-/// What is known of a run, as it is stored.
+/// The facts and details of a run, as they are stored.
 #[derive(Debug, Clone)]
 pub(crate) struct FactsTexts {
     pub(crate) known: RunFacts,
@@ -183,7 +183,7 @@ impl RunDatabase {
         Ok(Self { connection, path })
     }
 
-    /// Whether a data directory has a database to open.
+    /// True of a data directory that has a database to open.
     pub(crate) fn is_there(data_dir: &Path) -> bool {
         data_dir.join(CACHE_FOLDER).join(OF_THIS_MACHINE.name).is_file()
     }
@@ -387,7 +387,7 @@ impl RunDatabase {
         })
     }
 
-    /// What everything that is read from now on is of: no writer changes it until reading ends.
+    /// Begins one reading: no writer changes anything until it ends.
     pub(crate) fn begin_reading(&self) -> Result<(), DatabaseError> {
         self.with(|connection| connection.execute_batch("BEGIN"))
     }

@@ -25,13 +25,13 @@ pub enum DatabaseError {
     Unopened {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         source: io::Error,
     },
     /// A symbolic link is in the place of the folder or the file.
     #[error("{path} is a symbolic link")]
     SymbolicLink {
-        /// What is one.
+        /// The link.
         path: PathBuf,
     },
     /// Another process has locked it, or it cannot be written.
@@ -39,23 +39,23 @@ pub enum DatabaseError {
     Unusable {
         /// The file.
         path: PathBuf,
-        /// What `SQLite` says.
+        /// The reason of `SQLite`.
         source: rusqlite::Error,
     },
 }
 
-/// What a file is called, and what is in it.
+/// The name and the contents of a file.
 #[derive(Debug)]
 pub(crate) struct DatabaseFormat {
     /// The file's name in the folder for what can be computed again.
     pub(crate) name: &'static str,
     /// The version of what is in the file, stored in it; not 0, which an empty file has.
     pub(crate) version: i64,
-    /// What makes the tables in an empty file.
+    /// The statements that make the tables in an empty file.
     pub(crate) schema: &'static str,
     /// Settings of each connection besides those that all have.
     pub(crate) pragmas: &'static str,
-    /// How long another process is waited for.
+    /// The longest wait for another process.
     pub(crate) max_wait: Duration,
     /// The names of older versions, which a new file replaces; not those that an older `tracer` may use beside this one.
     pub(crate) replaced: &'static [&'static str],
@@ -180,7 +180,7 @@ fn discard(path: &Path) {
     }
 }
 
-/// Whether the file itself is wrong, not who else uses it or where it is.
+/// True of a file that is damaged itself, not of one that is in use or in a wrong place.
 fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(failure, message) => match failure.code {

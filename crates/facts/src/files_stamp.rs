@@ -76,13 +76,13 @@ impl FilesStamp {
         self.add(FileLook::at(&directory.join(LIVE_FILE)));
     }
 
-    /// What is compared and kept.
+    /// The bytes that are compared and kept.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether a change after the look would show: the newest file is older than its clock is coarse.
+    /// True where a later change would show: the newest file is older than its clock is coarse.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled_by(FINE_CLOCK)
     }
@@ -157,7 +157,7 @@ impl FolderListing {
     }
 }
 
-/// What a look at a file shows.
+/// A file as its metadata shows it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileLook {
     bytes: u64,

@@ -51,7 +51,7 @@ impl Latencies {
         })
     }
 
-    /// How long the slowest call took, in microseconds, to half a percent; `None` without calls.
+    /// The duration of the slowest call in microseconds, to half a percent; `None` without calls.
     #[must_use]
     pub fn slowest(&self) -> Option<u64> {
         self.buckets.keys().next_back().map(|bucket| middle(*bucket))

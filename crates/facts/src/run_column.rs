@@ -33,13 +33,13 @@ tracer_sdk::words! {
         /// Its start; the newest first.
         #[default]
         Started = "started",
-        /// How long it took, or has been going on.
+        /// Its duration, until now while it is running.
         Duration = "duration",
         /// Number of steps.
         Steps = "steps",
         /// All tokens.
         Tokens = "tokens",
-        /// What its model calls cost, as far as that is known.
+        /// The known cost of its model calls.
         Cost = "cost",
         /// Model calls.
         LlmCalls = "llm_calls",
@@ -222,7 +222,7 @@ impl RunColumn {
         }
     }
 
-    /// Whether the details of runs have to be known to be sorted by it.
+    /// True of a column that needs the details of runs to sort them.
     #[must_use]
     pub const fn needs_details(self) -> bool {
         matches!(self, Self::Cost | Self::Model | Self::Tool)
@@ -289,7 +289,7 @@ fn previewed(run: &ListedRun, number: impl Fn(&RunPreview) -> Option<u64>) -> St
     number(&preview).map_or_else(String::new, |number| units::quantity(number) + more)
 }
 
-/// What is shown of the cost of a run: nothing of one that reports no tokens either.
+/// The cost of a run that is shown: nothing of one that reports no tokens either.
 fn shown_cost(run: &ListedRun) -> Option<&CostSum> {
     let cost = run.details.as_ref().map(|details| &details.cost);
     cost.filter(|cost| cost::is_shown(cost, &run.facts.tokens))

@@ -29,7 +29,7 @@ use crate::latencies::Latencies;
 const MAX_NAMES: usize = 1_000;
 /// Groups of model calls that are kept of a run; calls of further ones have no price.
 const MAX_CALL_GROUPS: usize = 1_000;
-/// What is said of a run that goes on when a person has answered.
+/// The mark of a run that continues when a person has answered.
 const WAITING: &str = "waiting for a person";
 /// The name of what is beyond that.
 pub(crate) const FURTHER: &str = "…";
@@ -49,7 +49,7 @@ const SESSION_KEYS: [&str; 8] = [
 /// The tag that holds the commit of the program.
 pub(crate) const COMMIT_TAG: &str = "commit";
 
-/// What is known of a run without its details: numbers, times, status. Everything is exact, whatever the size of the run,
+/// The numbers, times and status of a run, without its details. Everything is exact, whatever the size of the run,
 /// and what is not known is `None`, never zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFacts {
@@ -58,13 +58,13 @@ pub struct RunFacts {
     /// When it started, in microseconds since 1970; `None` when its metadata cannot be read.
     #[serde(rename = "at")]
     pub started_us: Option<i64>,
-    /// How long it took, in microseconds; `None` when it has no end.
+    /// Its duration in microseconds; `None` when it has no end.
     #[serde(rename = "us")]
     pub duration_us: Option<u64>,
     /// The status, as far as the files say it: `running` of a run that has no end.
     #[serde(rename = "st", with = "status_word")]
     pub(crate) recorded_status: RunStatus,
-    /// Whether it is a trial of a gate.
+    /// Set of a trial of a gate.
     #[serde(rename = "tr", default, skip_serializing_if = "is_default")]
     pub is_trial: bool,
     /// Model calls, as `meta.json` counts them; counted from the spans while the run has not ended.
@@ -88,7 +88,7 @@ pub struct RunFacts {
     /// Model and tool calls of which no end was seen.
     #[serde(rename = "uc", default, skip_serializing_if = "is_default")]
     pub unknown_calls: u64,
-    /// Whether it waits for a person: a step does, and no model was called after it.
+    /// Set while it waits for a person: a step does, and no model was called after it.
     #[serde(rename = "wa", default, skip_serializing_if = "is_default")]
     pub is_waiting: bool,
     /// Failed calls that were tried again.
@@ -105,7 +105,7 @@ pub struct RunFacts {
     /// The conversation or session that it belongs to: runs that share one are one thread.
     #[serde(rename = "x", default, skip_serializing_if = "is_default")]
     pub session: Option<String>,
-    /// What is wrong with its metadata or the ends of its log; `None` when nothing is.
+    /// The first problem of its metadata or the ends of its log; `None` when there is none.
     #[serde(rename = "pr", default, skip_serializing_if = "is_default")]
     pub problem: Option<String>,
     /// Gaps in its recording, and spans after its end, each a sentence without its full stop.
@@ -120,7 +120,7 @@ impl RunFacts {
         self.started_us.map(Timestamp::from_unix_microseconds)
     }
 
-    /// What a list says of a run that its status does not: that it waits for a person, or ended ok with calls that failed.
+    /// The marks of a run in a list, beside its status: that it waits for a person, or ended ok with calls that failed.
     #[must_use]
     pub fn marks(&self, status: RunStatus) -> Option<String> {
         if status != RunStatus::Ok {
@@ -143,7 +143,7 @@ impl RunFacts {
         }
     }
 
-    /// Whether its files say that it has not ended: whether its process lives must be asked anew then.
+    /// True of a run that has not ended, by its files: each list finds out again if its process lives.
     pub(crate) fn is_open(&self) -> bool {
         self.recorded_status.is_open()
     }
@@ -161,7 +161,7 @@ impl RunFacts {
     }
 }
 
-/// What else is known of a run: its tools, its models, its texts.
+/// The details of a run: its tools, its models, its texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunDetails {
     /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
@@ -176,7 +176,7 @@ pub struct RunDetails {
         with = "kind_words"
     )]
     pub path: Vec<StepKind>,
-    /// What it was asked first.
+    /// Its first prompt.
     #[serde(rename = "q", default, skip_serializing_if = "is_default")]
     pub prompt: Option<String>,
     /// The text of its last model call; `None` when that gave none.
@@ -197,7 +197,7 @@ pub struct RunDetails {
     /// Its model calls by what decides their price.
     #[serde(rename = "$", default, skip_serializing_if = "is_default")]
     pub model_calls: CallGroups,
-    /// What these cost, by the prices of the [`FactsStore`](crate::FactsStore) that gave it; never kept.
+    /// The cost of these, by the prices of the [`FactsStore`](crate::FactsStore) that gave it; never kept.
     #[serde(skip)]
     pub cost: CostSum,
     /// The errors in it, by their type: of failed calls and recorded for themselves.
@@ -262,10 +262,10 @@ pub(crate) fn agent(name: Option<&str>) -> Option<&str> {
     agent_of(name?)
 }
 
-/// How often an error occurred, and the message of the first one.
+/// The count of an error, and the message of the first one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// How often.
+    /// Its count.
     #[serde(rename = "n")]
     pub count: u64,
     /// The message of the first one.
@@ -276,16 +276,16 @@ pub struct ErrorCount {
 /// The calls of one tool or one model in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTotals {
-    /// How many there are.
+    /// Their count.
     #[serde(rename = "n")]
     pub calls: u64,
-    /// How many of them failed.
+    /// The count of those that failed.
     #[serde(rename = "f", default, skip_serializing_if = "is_default")]
     pub failed: u64,
-    /// How long they took together, in microseconds, as far as they ended.
+    /// The sum of the durations of those that ended, in microseconds.
     #[serde(rename = "us", default, skip_serializing_if = "is_default")]
     pub time_us: u64,
-    /// How long each took.
+    /// The duration of each.
     #[serde(rename = "l", default, skip_serializing_if = "is_default")]
     pub latencies: Latencies,
     /// Their tokens.
@@ -296,7 +296,7 @@ pub struct CallTotals {
         with = "short_usage"
     )]
     pub tokens: Usage,
-    /// What calls of a model cost; never kept.
+    /// The cost of the calls of a model; never kept.
     #[serde(skip)]
     pub cost: Option<CostSum>,
 }
@@ -317,7 +317,7 @@ impl CallTotals {
 pub(crate) struct FullReading {
     pub(crate) facts: RunFacts,
     pub(crate) details: RunDetails,
-    /// Whether every record could be read: one that could not is read again the next time.
+    /// Set when every record could be read: one that could not is read again the next time.
     pub(crate) is_complete: bool,
 }
 
@@ -373,7 +373,7 @@ fn recorded_status(summary: &RunSummary) -> RunStatus {
 struct CallSums {
     models: BTreeMap<String, CallTotals>,
     tools: BTreeMap<String, CallTotals>,
-    /// Whether there are further names than these.
+    /// Set where there are further names than these.
     has_more_names: bool,
     /// When the first span started that belongs to a session.
     session_start: Option<Timestamp>,
@@ -445,7 +445,7 @@ pub(crate) struct Reading {
     /// The answer that the run itself says.
     own_answer: Option<String>,
     is_complete: bool,
-    /// Whether a record says that it belongs to a session, and not to which.
+    /// Set where a record says that it belongs to a session, and not to which.
     has_unnamed_session: bool,
 }
 

@@ -33,7 +33,7 @@ const RUNS_PER_STEPS: usize = 1_000;
 /// Runs that are in memory at least before all but the first ones are given up.
 const MIN_HELD: usize = 1_000;
 
-/// What runs of a stream are added to, in several threads and in no order.
+/// A sink of the runs of a stream, in several threads and in no order.
 ///
 /// ```
 /// use std::borrow::Cow;
@@ -86,17 +86,17 @@ pub trait RunSink: Send {
 /// ```
 #[derive(Clone, Copy)]
 pub struct RunChoice<'a> {
-    /// What their facts and steps are asked for.
+    /// The query of their facts and steps.
     pub query: &'a RunQuery,
     /// The time that ages are counted back from.
     pub now: Timestamp,
-    /// Whether trials of gates are wanted.
+    /// Set where trials of gates are wanted.
     pub with_trials: bool,
-    /// What has to hold besides.
+    /// A further condition.
     pub also: &'a (dyn Fn(&ListedRun) -> bool + Sync),
 }
 
-/// How many runs there are, without any one of them.
+/// The number of runs, without any one of them.
 ///
 /// ```
 /// assert_eq!(tracer_facts::RunCensus::default().ids.len(), 0);
@@ -105,7 +105,7 @@ pub struct RunChoice<'a> {
 pub struct RunCensus {
     /// The runs, in no order.
     pub ids: Vec<TraceId>,
-    /// How many have each status.
+    /// The number of runs with each status.
     pub statuses: BTreeMap<RunStatus, usize>,
     /// Trials of gates that were left out.
     pub hidden_trials: usize,
@@ -230,14 +230,14 @@ enum StreamTurn {
     Bucket(Vec<DatabaseRow>),
 }
 
-/// Where a run is whose steps decide.
+/// The place of a run whose steps decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum StreamPlace {
     Here(usize),
     Bucket(TraceId),
 }
 
-/// What one thread has added, and what it has left open.
+/// The runs that one thread has added, and those that it has left open.
 struct StreamPart<Sink> {
     sink: Sink,
     undecided: Vec<StreamPlace>,
@@ -764,7 +764,7 @@ impl LeadingRuns {
         }
     }
 
-    /// How many were added.
+    /// The number of those that were added.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count

@@ -32,7 +32,7 @@ const EXCERPT_COLUMNS: usize = 120;
 const COLUMNS_BEFORE: usize = 30;
 
 tracer_sdk::words! {
-    /// What the hits of a search are sorted by, from the largest to the smallest.
+    /// The order of the hits of a search, from the largest to the smallest.
     ///
     /// ```
     /// use tracer_facts::SearchOrder;
@@ -42,13 +42,13 @@ tracer_sdk::words! {
     /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum SearchOrder in tracer_facts {
-        /// What the model call cost.
+        /// The cost of the model call.
         Cost = "cost",
         /// The tokens of the model call.
         Tokens = "tokens",
-        /// How long the step took.
+        /// The duration of the step.
         Duration = "duration",
-        /// How often the loop was repeated, as its warning counts.
+        /// The repetitions of the loop, as its warning counts.
         Repetitions = "repetitions",
     }
 }
@@ -56,7 +56,7 @@ tracer_sdk::words! {
 /// The number of a step that hits are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SortedNumber {
-    /// How often.
+    /// Repetitions.
     Repetitions(u64),
     /// Tokens.
     Tokens(u64),
@@ -79,17 +79,17 @@ impl SortedNumber {
     }
 }
 
-/// What is looked for in runs.
+/// A search in runs.
 #[derive(Debug, Clone)]
 pub struct StepSearch<'a> {
     /// The conditions on steps.
     pub test: &'a StepTest,
     /// The most hits of a run.
     pub limit: usize,
-    /// What the hits are sorted by: only the first ones are given then, and none whose number is not known. Without it they
+    /// The order of the hits: only the first ones are given then, and none whose number is not known. Without it they
     /// come in the order of time.
     pub order: Option<SearchOrder>,
-    /// What model calls cost.
+    /// The prices of model calls.
     pub prices: &'a Prices,
 }
 
@@ -104,9 +104,9 @@ pub struct StepHit {
     pub kind: StepKind,
     /// Its name: of the model, the tool, the span.
     pub name: String,
-    /// Whether it failed.
+    /// Set of a step that failed.
     pub failed: bool,
-    /// Where in it the text is, or the step in one line.
+    /// The place of the text in it, or the step in one line.
     pub excerpt: String,
     /// The number that hits are sorted by, where they are.
     pub number: Option<SortedNumber>,
@@ -116,7 +116,7 @@ pub struct StepHit {
 #[derive(Debug, Default)]
 pub struct SortedHits {
     hits: Vec<(usize, StepHit)>,
-    /// Whether there may be more.
+    /// Set where there may be more.
     pub more: bool,
 }
 
@@ -150,7 +150,7 @@ impl SortedHits {
 pub struct RunHits {
     /// The first hits, in the order of time.
     pub hits: Vec<StepHit>,
-    /// Whether there may be more.
+    /// Set where there may be more.
     pub more: bool,
 }
 
@@ -166,7 +166,7 @@ pub fn search(
     workers::each(runs, threads(runs), cancel, search, found);
 }
 
-/// How many threads look through runs.
+/// The number of threads that search runs.
 fn threads(runs: &[&ListedRun]) -> usize {
     if runs.iter().any(|run| run.origin().is_some()) {
         MAX_FETCHING
@@ -355,12 +355,12 @@ fn rows_like(steps: &IndexedSteps, test: &StepTest) -> BTreeSet<(u32, usize)> {
     like.map(|(at, row)| (row.number, at)).collect()
 }
 
-/// What a look at the bytes of a log finds.
+/// The texts in the bytes of a log.
 #[derive(Debug, Default)]
 struct Scanned {
-    /// Whether all texts are in it.
+    /// Set where all texts are in it.
     has_all: bool,
-    /// Where one of them is.
+    /// The places of one of them.
     places: Vec<u64>,
 }
 

@@ -81,7 +81,7 @@ impl FactsStore {
         }
     }
 
-    /// Where the run with this ID is read from; `None` when there is none.
+    /// The directory that the run with this ID is read from; `None` when there is none.
     #[must_use]
     pub fn locate(&self, run: TraceId) -> Option<RunDirectory> {
         let here = RunDirectory {
@@ -171,7 +171,7 @@ impl Both<'_> {
         is_empty_here && self.database.newest(1).is_ok_and(|runs| runs.is_empty())
     }
 
-    /// Whether a run of this machine is read from here.
+    /// True of a run of this machine that is read from here.
     fn is_read_here(&self, run: &RunDirectory) -> bool {
         let is_mirrored = self.database.run(run.trace_id).is_ok_and(|row| row.is_some());
         !is_mirrored || self.team.has_changed_here(run)

@@ -7,7 +7,7 @@ use crate::query::{FactsTest, RunMatch, RunQuery, StepTest};
 use crate::search::match_steps;
 use crate::store::ListedRun;
 
-/// How far a selection is that has to read the steps of runs.
+/// The progress of a selection that reads the steps of runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MatchProgress {
     /// Runs whose steps decide.
@@ -16,7 +16,7 @@ pub struct MatchProgress {
     pub read_runs: usize,
 }
 
-/// Whether each run matches a query: its terms on runs by their facts, those on steps by reading the steps, in several threads.
+/// The matches of a query, run by run: its terms on runs by their facts, those on steps by reading the steps, in several threads.
 ///
 /// `progress` is called before the first run is read and after each one, and never where facts decide. When `cancel` is
 /// cancelled, runs that were not read yet do not match.

@@ -97,7 +97,7 @@ impl FactsSnapshot {
         &self.runs
     }
 
-    /// Whether the details of all runs are in it.
+    /// True of a snapshot with the details of all runs.
     #[must_use]
     pub fn has_details(&self) -> bool {
         self.has_details

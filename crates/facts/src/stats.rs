@@ -41,7 +41,7 @@ tracer_sdk::words! {
 }
 
 impl Grouping {
-    /// Whether single calls are counted: their number, failures, durations and tokens.
+    /// True where single calls are counted: their number, failures, durations and tokens.
     #[must_use]
     pub const fn is_of_calls(self) -> bool {
         matches!(self, Self::Model | Self::Tool)

@@ -63,7 +63,7 @@ pub struct FactsStore {
 /// A run of a store, with what is known of it.
 #[derive(Debug, Clone)]
 pub struct ListedRun {
-    /// Where it lies.
+    /// Its directory.
     pub directory: RunDirectory,
     /// Its status now.
     pub status: RunStatus,
@@ -73,13 +73,13 @@ pub struct ListedRun {
     pub details: Option<Box<RunDetails>>,
     /// By which it is placed: its start, or else when its directory was last changed.
     placed: Option<Timestamp>,
-    /// What its files looked like.
+    /// The stamp of its files.
     files: Box<[u8]>,
     /// When it was read, and for how long; `None` when its files say all that a look needs.
     unsettled: Option<(Instant, Duration)>,
     /// Of a run in a bucket, where its files come from.
     remote: Option<RemoteRun>,
-    /// What the ends of its log say, of one that was not read.
+    /// The preview of a run that was not read, by the ends of its log.
     unread: Option<Box<RunPreview>>,
 }
 
@@ -90,7 +90,7 @@ struct RemoteRun {
     generation: i64,
 }
 
-/// What is known of them is the same; when they were read says nothing.
+/// Equality of facts and details; the time of reading says nothing.
 impl PartialEq for ListedRun {
     fn eq(&self, other: &Self) -> bool {
         (
@@ -116,7 +116,7 @@ impl ListedRun {
         self.facts.started()
     }
 
-    /// How long the run took, or has taken until now if it is running, in microseconds. Nobody knows it of an interrupted one.
+    /// The duration of the run, until now while it is running, in microseconds; unknown of an interrupted one.
     #[must_use]
     pub(crate) fn duration_until(&self, now: Timestamp) -> Option<u64> {
         let so_far = || u64::try_from(now.microseconds_since(self.started()?)).ok();
@@ -173,7 +173,7 @@ impl ListedRun {
         self.facts.problem.as_deref().or(has_no_start.then_some(""))
     }
 
-    /// What a list shows of its steps; `None` without its details. Of a run that goes on, more is to come.
+    /// The steps of the run as a list shows them; `None` without its details. Of a running one more is to come.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -283,7 +283,7 @@ impl ListedRun {
     }
 }
 
-/// What another look at the files of a run finds.
+/// The result of another look at the files of a run.
 #[derive(Clone, Copy)]
 enum Again {
     Same,
@@ -307,13 +307,13 @@ impl LookedRun<'_> {
     }
 }
 
-/// What another look at the files of all runs finds.
+/// The result of another look at the files of all runs.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
 pub enum SnapshotLook {
     /// Nothing has changed.
     Same,
-    /// What is known now, and what has to be read.
+    /// The runs that are known now, and those that have to be read.
     Changed(Survey),
 }
 
@@ -331,7 +331,7 @@ pub struct StoreFacts {
     pub unread_bucket: Option<DatabaseError>,
 }
 
-/// How far reading is.
+/// The progress of reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadingProgress {
     /// Runs that had to be read.
@@ -352,7 +352,7 @@ pub struct Survey {
     unread: Vec<UnreadRun>,
     gone: Vec<TraceId>,
     database: Result<RunDatabase, Option<DatabaseError>>,
-    /// Whether all runs get their details.
+    /// Set where all runs get their details.
     pub(crate) with_details: bool,
     prices: Prices,
     /// Up to which change the mirror of a bucket is read.
@@ -394,7 +394,7 @@ struct UnreadRun {
     bytes: u64,
 }
 
-/// What a look at the files of a run finds.
+/// The result of a look at the files of a run.
 #[expect(clippy::large_enum_variant, reason = "nearly all are of the large one")]
 enum Look {
     Known(SurveyedRun),
@@ -427,7 +427,7 @@ impl FactsStore {
         self.team.as_ref()
     }
 
-    /// What model calls cost.
+    /// The prices of model calls.
     #[must_use]
     pub fn prices(&self) -> &Prices {
         &self.prices
@@ -756,7 +756,7 @@ struct RemoteRuns {
 }
 
 impl RemoteRuns {
-    /// Whether a run of this machine is read from here. Of one that is in the bucket, only one of both is.
+    /// True of a run of this machine that is read from here. Of one that is in the bucket, only one of both is.
     fn is_read_here(&mut self, directory: &RunDirectory) -> bool {
         let Some(team) = &self.team else { return true };
         if !self.runs.contains_key(&directory.trace_id) {
@@ -855,7 +855,7 @@ impl Survey {
     }
 }
 
-/// What waits to be written to the database.
+/// The runs that wait to be written to the database.
 struct Keeping {
     database: Result<RunDatabase, Option<DatabaseError>>,
     waiting: Vec<(TraceId, Vec<u8>, FactsTexts)>,

@@ -13,7 +13,7 @@ pub struct PlaceInThread<'a> {
     pub thread: &'a str,
     /// Its number, from 1 for the one that started first.
     pub number: usize,
-    /// How many runs there are in the thread.
+    /// The number of runs in the thread.
     pub count: usize,
 }
 
@@ -71,7 +71,7 @@ impl RunThreads {
         })
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count

@@ -27,7 +27,7 @@ pub const MAX_FACTS_LINE_BYTES: usize = 4 * 1024 * 1024;
 pub struct MirrorLine {
     pub(crate) trace_id: TraceId,
     pub(crate) generation: i64,
-    /// What is known of the run; `None` when it was removed.
+    /// The facts and details of the run; `None` when it was removed.
     pub(crate) state: Option<FactsTexts>,
 }
 

@@ -48,7 +48,7 @@ impl StoreMirror {
         }
     }
 
-    /// Where it is.
+    /// Its folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -60,7 +60,7 @@ impl StoreMirror {
         &self.origin
     }
 
-    /// Where the directory of a run is, once it is fetched.
+    /// The directory of a run, once it is fetched.
     #[must_use]
     pub fn directory(&self, run: TraceId) -> RunDirectory {
         RunDirectory {
@@ -69,7 +69,7 @@ impl StoreMirror {
         }
     }
 
-    /// Whether a directory of a run is here, fetched or not.
+    /// True of the directory of a run here, fetched or not.
     pub(crate) fn holds(&self, directory: &RunDirectory) -> bool {
         directory.path.starts_with(&self.folder)
     }
@@ -120,7 +120,7 @@ pub enum FetchError {
     /// It is not in the bucket any more.
     #[error("it is not in the bucket any more")]
     Gone,
-    /// What the bucket has is not what it should be.
+    /// The bucket has something else in its place.
     #[error("what the bucket has of it is damaged: {0}")]
     Damaged(String),
     /// This machine cannot keep it.
@@ -130,7 +130,7 @@ pub enum FetchError {
 
 /// The files of a run, which stay where they are as long as this lives.
 pub struct RunLease {
-    /// Where they are.
+    /// Their directory.
     pub directory: RunDirectory,
     _held: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -170,7 +170,7 @@ pub trait FetchRuns: fmt::Debug + Send + Sync {
     /// [`FetchError::NotKept`] when this machine cannot store it.
     fn fetch(&self, run: TraceId, generation: u64) -> Result<RunLease, FetchError>;
 
-    /// Whether a run of the data directory, that is in the bucket as well, has changed here since it was sent.
+    /// True of a run of the data directory and of the bucket that has changed here since it was sent.
     fn has_changed_here(&self, directory: &RunDirectory) -> bool;
 }
 
@@ -183,7 +183,7 @@ pub struct TeamStore {
 }
 
 impl TeamStore {
-    /// What a mirror knows, and who fetches the files.
+    /// The runs of a mirror, and the client that fetches their files.
     pub fn new(mirror: StoreMirror, fetcher: Arc<dyn FetchRuns>) -> Self {
         Self {
             mirror,
@@ -198,7 +198,7 @@ impl TeamStore {
         self.mirror.origin()
     }
 
-    /// How many runs could not be fetched since this was asked last.
+    /// The number of runs that could not be fetched since the last call.
     pub fn take_unfetched(&self) -> u64 {
         self.unfetched.swap(0, Ordering::Relaxed)
     }

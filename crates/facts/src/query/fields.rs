@@ -40,7 +40,7 @@ tracer_sdk::words! {
 }
 
 impl TextField {
-    /// Whether it is in the steps of a run and not among its facts.
+    /// True of a field in the steps of a run, not among its facts.
     #[must_use]
     pub(crate) const fn is_in_steps(self) -> bool {
         matches!(self, Self::Args | Self::Result | Self::Prompt | Self::Answer)
@@ -61,11 +61,11 @@ tracer_sdk::words! {
         Cached = "cached",
         /// Tokens used for reasoning.
         Reasoning = "reasoning",
-        /// What the model calls cost, in millionths of a dollar.
+        /// The cost of the model calls, in millionths of a dollar.
         Cost = "cost",
-        /// How long the run took, in microseconds.
+        /// The duration of the run, in microseconds.
         Duration = "duration",
-        /// How long the slowest of its calls took, in microseconds, to half a percent: of those that the last `tool` or `model`
+        /// The duration of the slowest call, in microseconds, to half a percent: of those that the last `tool` or `model`
         /// of the same query names, or of all. Of a run that called more tools or models than are kept of it, nobody knows how
         /// long those took that are not: they count where all calls are meant.
         Slowest = "slowest",
@@ -89,7 +89,7 @@ tracer_sdk::words! {
     }
 }
 
-/// What numbers of a field mean.
+/// The unit of the numbers of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Count,
@@ -108,7 +108,7 @@ impl NumberField {
 }
 
 tracer_sdk::words! {
-    /// What a run has, for `has:`.
+    /// A feature of a run, for `has:`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Feature in tracer_facts::query {
         /// Its last model call gave a text.
@@ -137,7 +137,7 @@ pub(crate) const HAS: &str = "has";
 pub(crate) const SINCE: &str = "since";
 pub(crate) const UNTIL: &str = "until";
 
-/// What a query is about. The grammar is one; the fields are those that such a thing has.
+/// The subject of a query. The grammar is one; the fields are those of the subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryScope {
     /// Runs, by their facts and by their steps: [`RunQuery`](super::RunQuery).

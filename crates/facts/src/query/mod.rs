@@ -58,13 +58,13 @@ pub struct RunQuery {
 /// A condition, or its negation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryTerm {
-    /// Whether it must not hold.
+    /// Set where it must not hold.
     pub is_negated: bool,
     /// The condition.
     pub condition: Condition,
 }
 
-/// What has to hold.
+/// A condition that has to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
     /// A text is anywhere in a step.
@@ -75,14 +75,14 @@ pub enum Condition {
         field: TextField,
         /// In whole or in part.
         comparison: TextComparison,
-        /// What it is compared with.
+        /// The text that it is compared with.
         value: String,
     },
     /// A number compares like this.
     Number {
         /// Which.
         field: NumberField,
-        /// How.
+        /// The comparison.
         comparison: NumberComparison,
         /// With what: a count, microseconds, or millionths of a dollar.
         number: u64,
@@ -99,7 +99,7 @@ pub enum Condition {
     Until(Since),
 }
 
-/// How a name is compared.
+/// The comparison of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextComparison {
     /// All of it, with `*` and `?`.
@@ -108,7 +108,7 @@ pub enum TextComparison {
     Contains,
 }
 
-/// How a number is compared.
+/// The comparison of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberComparison {
     /// `:`
@@ -145,13 +145,13 @@ impl FromStr for RunQuery {
 }
 
 impl RunQuery {
-    /// Whether every run matches.
+    /// True of a query that every run matches.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Whether the details of runs have to be known.
+    /// True of a query that needs the details of runs.
     #[must_use]
     pub fn needs_details(&self) -> bool {
         self.terms.iter().any(|term| match &term.condition {
@@ -218,7 +218,7 @@ impl RunQuery {
         Some(steps.to_string())
     }
 
-    /// Whether the steps of runs have to be read.
+    /// True of a query that needs the steps of runs.
     #[must_use]
     pub fn needs_steps(&self) -> bool {
         self.terms.iter().any(|term| match &term.condition {
@@ -229,7 +229,7 @@ impl RunQuery {
     }
 }
 
-/// Whether conditions may hold in different steps of a run: two names, two texts.
+/// True of conditions that may hold in different steps of a run: two names, two texts.
 fn are_of_several(conditions: &[Condition]) -> bool {
     let are_alike = |one: &Condition, other: &Condition| match (one, other) {
         (Condition::Text(_), Condition::Text(_)) | (Condition::Kind(_), Condition::Kind(_)) => true,
@@ -243,7 +243,7 @@ fn are_of_several(conditions: &[Condition]) -> bool {
         .any(|(one, mut others)| others.any(|other| are_alike(one, other)))
 }
 
-/// What a condition on runs asks of a step.
+/// The part of a condition on runs that a step can meet.
 fn of_step(condition: &Condition) -> Option<Condition> {
     match condition {
         Condition::Text(_) | Condition::Kind(_) => Some(condition.clone()),

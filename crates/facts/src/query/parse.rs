@@ -21,9 +21,9 @@ pub enum QueryError {
     /// There is no such field.
     #[error("there is no field `{field}`{}; in quotes it is a text: {quoted}", did_you_mean(*suggestion, *scope))]
     UnknownField {
-        /// What the query is about.
+        /// The subject of the query.
         scope: QueryScope,
-        /// What was given.
+        /// The text that was given.
         field: String,
         /// A field that is like it.
         suggestion: Option<&'static str>,
@@ -35,7 +35,7 @@ pub enum QueryError {
     InvalidValue {
         /// The field.
         field: &'static str,
-        /// What it takes.
+        /// The values that it takes.
         expected: String,
     },
     /// A quotation does not end.
@@ -51,7 +51,7 @@ fn did_you_mean(suggestion: Option<&str>, scope: QueryScope) -> String {
     suggestion.map_or_else(only, |field| format!(", did you mean `{field}`?"))
 }
 
-/// What is between a field and its value.
+/// An operator between a field and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operator {
     Is,
@@ -120,7 +120,7 @@ fn condition(text: &str, scope: QueryScope) -> Result<(Condition, &str), QueryEr
     Ok((condition, rest))
 }
 
-/// Whether a word with an operator is meant as a field: `model:gpt-5` and `tokns>10`, but not `https://…`, `std::io`, `10:30`,
+/// True of a word with an operator that is meant as a field: `model:gpt-5` and `tokns>10`, but not `https://…`, `std::io`, `10:30`,
 /// `C:\\`, `Vec<u8>` or `TimeoutError:`.
 fn is_field_like(field: &str, operator: Operator, behind: &str, scope: QueryScope) -> bool {
     let begins_a_word = field.starts_with(|char: char| char.is_ascii_alphabetic());

@@ -15,7 +15,7 @@ use crate::store::ListedRun;
 /// A text that is shorter is no beginning of an ID.
 const MIN_ID_CHARACTERS: usize = 4;
 
-/// Whether a run matches, as far as its facts say.
+/// The match of a run, by its facts alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunMatch {
     /// It does not.
@@ -50,7 +50,7 @@ pub struct FactsTest {
 
 #[derive(Debug, Clone)]
 enum FactsCondition {
-    /// What a run is called is as good as what is in it.
+    /// A text in the name, the ID or the steps of a run.
     Text(String, TextMatch),
     Field(FieldTest),
     Number(NumberField, NumberComparison, u64),
@@ -64,7 +64,7 @@ enum FactsCondition {
     Steps,
 }
 
-/// What a name or a text is compared with.
+/// The pattern of a name or a text.
 #[derive(Debug, Clone)]
 struct FieldTest {
     field: TextField,
@@ -88,7 +88,7 @@ impl FactsTest {
         }
     }
 
-    /// Whether a run matches. Details that are needed and missing are taken for unknown.
+    /// The match of a run. Details that are needed and missing are taken for unknown.
     #[must_use]
     pub fn matches(&self, run: &ListedRun) -> RunMatch {
         let mut found = RunMatch::Yes;
@@ -103,7 +103,7 @@ impl FactsTest {
     }
 }
 
-/// What is known of a condition.
+/// The outcome of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConditionOutcome {
     Known(bool),
@@ -242,7 +242,7 @@ impl NamedCalls {
         named.unwrap_or(Self::All)
     }
 
-    /// How long the slowest of them took in a run, as far as that is known.
+    /// The duration of the slowest of them in a run; `None` where it is not known.
     fn slowest(&self, details: &RunDetails) -> Option<u64> {
         let slowest = |calls: &BTreeMap<String, CallTotals>, wanted: Option<&TextMatch>| {
             let is_one = |name: &str| wanted.is_none_or(|wanted| wanted.holds(name));
@@ -278,7 +278,7 @@ fn compare_cost(cost: &CostSum, comparison: NumberComparison, limit: Usd) -> Opt
     }
 }
 
-/// Whether a text is a part of the run's label, or the beginning of its ID.
+/// True of a text that is a part of the run's label, or the beginning of its ID.
 fn is_called(run: &ListedRun, text: &str, part: &TextMatch) -> bool {
     let name = run.facts.name.as_deref();
     name.is_some_and(|name| part.holds(name))
@@ -358,7 +358,7 @@ impl FieldTest {
     }
 }
 
-/// Whether one of the names is meant. Where there were too many to keep, only the steps say that none is.
+/// True where one of the names is meant. Where there were too many to keep, only the steps say that none is.
 fn any<'a>(
     mut names: impl Iterator<Item = &'a String> + Clone,
     holds: impl Fn(&str) -> bool,
@@ -409,7 +409,7 @@ impl TextMatch {
         self.text == "*" || self.holds(text)
     }
 
-    /// Whether the type of an error is meant: `Timeout` is `asyncio.TimeoutError`, too.
+    /// True of the type of an error that is meant: `Timeout` is `asyncio.TimeoutError`, too.
     pub(super) fn holds_error(&self, error: &str) -> bool {
         let class = error_type::class(error);
         let stem = ["Error", "Exception"]

@@ -1,4 +1,4 @@
-//! Whether a step is a hit of a query, and whether the steps of a run make the run match.
+//! [`StepTest`]: the steps that are hits of a query, and the runs that match by them.
 
 use tracer_insight::not_run::NotRunReader;
 use tracer_insight::status::RunStatus;
@@ -22,7 +22,7 @@ pub struct StepTest {
     texts: Vec<String>,
 }
 
-/// What is known of a step without reading it.
+/// The columns of a step: all that is known without reading it.
 ///
 /// ```
 /// use tracer_facts::query::{StepColumns, StepQuery};
@@ -42,7 +42,7 @@ pub struct StepColumns<'a> {
     pub name: &'a str,
     /// `Ok`, `Failed`, or `Running` for a step in flight.
     pub status: RunStatus,
-    /// How long it took, in microseconds.
+    /// Its duration, in microseconds.
     pub duration_us: Option<u64>,
     /// Input tokens.
     pub input_tokens: Option<u64>,
@@ -153,7 +153,7 @@ impl StepCondition {
         }
     }
 
-    /// What is known of it without reading the step.
+    /// The outcome without reading the step.
     pub(super) fn in_columns(&self, step: &StepColumns<'_>) -> ConditionOutcome {
         let content_of = |may_hold: bool| {
             if may_hold {
@@ -193,7 +193,7 @@ impl StepCondition {
         }
     }
 
-    /// Whether what a step holds meets it.
+    /// True of a step whose content meets it.
     pub(super) fn holds(&self, record: &Record) -> bool {
         match (self, &record.payload) {
             (Self::Text(text), _) => text.passes(record),
@@ -243,7 +243,7 @@ impl StepTest {
         }
     }
 
-    /// Whether there is nothing to look for in steps.
+    /// True where there is nothing to search in steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.conditions.iter().all(|(is_negated, _)| *is_negated)
@@ -280,7 +280,7 @@ impl StepTest {
         positive.map(|(_, condition)| condition)
     }
 
-    /// Whether all conditions of a group hold; `None` when it has none.
+    /// True where all conditions of a group hold; `None` when it has none.
     fn all(&self, group: TestedPart, holds: impl Fn(&StepCondition) -> bool) -> Option<bool> {
         let mut conditions = self
             .positive()
@@ -290,14 +290,14 @@ impl StepTest {
         Some(conditions.all(holds))
     }
 
-    /// Whether all conditions hold in one step: those on tool calls and on model calls in a call of one kind.
+    /// True where all conditions hold in one step: those on tool calls and on model calls in a call of one kind.
     fn fits(&self, holds: impl Fn(&StepCondition) -> bool) -> bool {
         let calls = [TestedPart::ToolCall, TestedPart::ModelCall].map(|group| self.all(group, &holds));
         (calls == [None, None] || calls.contains(&Some(true)))
             && self.all(TestedPart::Alone, &holds) != Some(false)
     }
 
-    /// Whether a step is a hit: all conditions on steps hold in it, those on tool calls and on model calls in calls of their
+    /// True of a step that is a hit: all conditions on steps hold in it, those on tool calls and on model calls in calls of their
     /// kind.
     #[must_use]
     pub fn is_hit(&self, record: &Record) -> bool {
@@ -311,7 +311,7 @@ impl StepTest {
         !excluded && self.fits(|condition| condition.holds(record))
     }
 
-    /// Whether a step may be a hit, as far as it is known without reading it: its type, whether it failed, and the name of its
+    /// True of a step that may be a hit, without reading it: its type, whether it failed, and the name of its
     /// model or tool.
     #[must_use]
     pub(crate) fn may_be_hit(&self, event_type: EventType, failed: bool, name: &str) -> bool {
@@ -335,16 +335,16 @@ impl StepTest {
     }
 }
 
-/// Whether a record is a step that may be found.
+/// True of a record that is a step.
 fn is_step(record: &Record) -> bool {
     !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) && !record.is_leftover()
 }
 
-/// Whether the steps of one run make it match.
+/// The match of one run by its steps.
 #[derive(Debug, Clone)]
 pub struct RunTest<'a> {
     test: &'a StepTest,
-    /// Whether each condition was found, negated ones as they are without the negation.
+    /// The conditions that were found, negated ones without their negation.
     found: Vec<bool>,
     tool_call: bool,
     model_call: bool,
@@ -370,7 +370,7 @@ impl RunTest<'_> {
         }
     }
 
-    /// Whether the run matches, as far as it was looked at; `None` while further steps may change that.
+    /// The match of the run so far; `None` while further steps may change it.
     #[must_use]
     pub fn settled(&self) -> Option<bool> {
         let excluded = self

@@ -47,7 +47,7 @@ impl FromStr for StepQuery {
 }
 
 impl StepQuery {
-    /// Whether steps have to be read to be found.
+    /// True of a query that needs the content of steps.
     #[must_use]
     pub fn needs_content(&self) -> bool {
         self.conditions.iter().any(|(_, condition)| {
@@ -69,7 +69,7 @@ impl StepQuery {
         &self.needle
     }
 
-    /// Whether a step matches, as far as it is known without reading it; `None` where its content decides.
+    /// The match of a step without reading it; `None` where its content decides.
     #[must_use]
     pub fn matches_columns(&self, step: &StepColumns<'_>) -> Option<bool> {
         let mut found = Some(true);
@@ -83,7 +83,7 @@ impl StepQuery {
         found
     }
 
-    /// Whether a step matches by what it holds, once [`StepQuery::matches_columns`] gave `None`.
+    /// The match of a step by its content, once [`StepQuery::matches_columns`] gave `None`.
     #[must_use]
     pub fn matches_content(&self, step: &StepColumns<'_>, record: &Record) -> bool {
         self.conditions

@@ -25,7 +25,7 @@ tracer_sdk::words! {
         Failed = "failed",
         /// Runs that looped.
         Loops = "loops",
-        /// How often the error of the group occurred.
+        /// Occurrences of the error of the group.
         Errors = "errors",
         /// Calls.
         Calls = "calls",
@@ -37,7 +37,7 @@ tracer_sdk::words! {
         Tokens = "tokens",
         /// The share of prompts that was read from the provider's cache.
         Cached = "cached",
-        /// What the model calls cost.
+        /// The cost of the model calls.
         Cost = "cost",
     }
 }
@@ -92,7 +92,7 @@ impl StatsColumn {
         }
     }
 
-    /// What groups are sorted by; `None` where it is not known.
+    /// The number that groups are sorted by; `None` where it is not known.
     pub(super) fn number(self, group: &GroupStats, is_of_calls: bool) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "for an order")]
         let count = |count: u64| count as f64;

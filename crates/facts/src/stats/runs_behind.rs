@@ -96,7 +96,7 @@ impl RunsBehind {
         query
     }
 
-    /// What these runs are sorted by to see where the number comes from.
+    /// The order of these runs that shows the source of the number.
     #[must_use]
     pub fn order(column: StatsColumn) -> RunColumn {
         match column {
