@@ -75,6 +75,12 @@ pub fn stream_the_model() -> impl Iterator<Item = String> {
     ["An old ", "silent pond"].into_iter().map(str::to_owned)
 }
 
+/// The events of a vendor's stream, as its client hands them out.
+pub fn stream_of_events() -> impl Iterator<Item = serde_json::Value> {
+    let delta = |text| serde_json::json!({"choices": [{"index": 0, "delta": {"content": text}}]});
+    ["An old ", "silent pond"].into_iter().map(delta)
+}
+
 fn run_in(folder: &tempfile::TempDir) -> Run {
     Run::new("guide").config(&Config::new().data_dir(folder.path()))
 }

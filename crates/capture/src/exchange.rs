@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
 
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 /// A request that has come in whole, before it is passed on.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,6 @@ pub mod doctor;
 pub mod exchange;
 mod hop_by_hop;
 mod loopback;
-pub mod model_api;
 pub mod otlp;
 pub mod proxy;
 pub mod push;

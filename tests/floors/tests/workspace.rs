@@ -12,13 +12,20 @@ use serde_json::Value;
 use tracer_floors::{Arrow, CrateModules, circles, sibling_arrows};
 
 /// What each package may depend on, the lowest first. A new package gets a line.
-const PACKAGES: [(&str, &[&str]); 12] = [
+const PACKAGES: [(&str, &[&str]); 13] = [
     ("tracer-macros", &[]),
     ("tracer-format", &[]),
-    ("tracer-sdk", &["tracer-macros", "tracer-format"]),
+    ("tracer-providers", &["tracer-format"]),
+    (
+        "tracer-sdk",
+        &["tracer-macros", "tracer-format", "tracer-providers"],
+    ),
     ("tracer-insight", &["tracer-sdk"]),
     ("tracer-gate", &["tracer-sdk", "tracer-insight"]),
-    ("tracer-capture", &["tracer-sdk", "tracer-insight"]),
+    (
+        "tracer-capture",
+        &["tracer-providers", "tracer-sdk", "tracer-insight"],
+    ),
     (
         "tracer-export",
         &["tracer-sdk", "tracer-insight", "tracer-capture"],
@@ -55,6 +62,7 @@ const PACKAGES: [(&str, &[&str]); 12] = [
     (
         "tracer-cli",
         &[
+            "tracer-providers",
             "tracer-sdk",
             "tracer-insight",
             "tracer-export",

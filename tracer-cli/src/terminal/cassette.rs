@@ -1,7 +1,6 @@
 //! A cassette as the conversation that it holds.
 
 use tracer_capture::cassette::{Cassette, RecordedExchange, RecordedRequest};
-use tracer_capture::model_api::{Assembled, ResponseFacts, assemble};
 use tracer_insight::conversation::{
     Message, MessagePart, Role, answer_messages, part_label, prompt_messages,
 };
@@ -9,6 +8,7 @@ use tracer_insight::cost;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{counted, one_line};
 use tracer_insight::units;
+use tracer_providers::{Assembled, ResponseFacts, assemble};
 use tracer_sdk::prices::Prices;
 
 /// Characters of a message that are shown.

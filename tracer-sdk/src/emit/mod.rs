@@ -37,6 +37,8 @@ mod streamed;
 pub(crate) mod traced;
 mod traceparent;
 mod unattached;
+#[cfg(feature = "providers")]
+mod vendor_events;
 mod warning;
 
 pub use calls::llm::{LlmCall, LlmSpan, llm_call};

@@ -18,7 +18,12 @@ use super::progress::WrittenRecord;
 use super::recording::RecordingGuard;
 use super::run_state::{CallRefusal, RecordOutcome, registry};
 use super::streamed::{self, StreamedAnswer, ToolCallChunk};
+#[cfg(feature = "providers")]
+use tracer_providers::Vendor;
+
 use super::unattached;
+#[cfg(feature = "providers")]
+use super::vendor_events::{VendorEvents, add_facts, events_of};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
 use crate::guardrails::{CallReservation, GuardrailExceeded};
@@ -683,6 +688,30 @@ impl SpanContent {
         &self.name
     }
 
+    /// Adds what a vendor's events say of the call; the program's own response and error stay.
+    #[cfg(feature = "providers")]
+    fn add_vendor_answer(&mut self, redactor: &Redactor) {
+        let events = self.stream.as_mut().and_then(|stream| stream.events.take());
+        let Some(answer) = events.map(VendorEvents::into_answer) else {
+            return;
+        };
+        let error = add_facts(&mut self.draft, &answer, redactor);
+        self.error = self.error.take().or(error);
+        let is_said = self
+            .draft
+            .event_text_of(events::RESPONSE, event_keys::CONTENT)
+            .is_some();
+        if !is_said && !answer.body.is_null() {
+            add_message(
+                &mut self.draft,
+                events::RESPONSE,
+                EventTime::End,
+                &answer.body,
+                redactor,
+            );
+        }
+    }
+
     /// Adds the streamed answer, the status and the error.
     fn add_outcome(&mut self, event_type: EventType, redactor: &Redactor) {
         #[cfg(feature = "tracing")]
@@ -690,6 +719,8 @@ impl SpanContent {
             // What a library says of its outcome is understood on reading; the rest is in the span's status.
             return;
         }
+        #[cfg(feature = "providers")]
+        self.add_vendor_answer(redactor);
         let draft = &mut self.draft;
         if let Some(stream) = &self.stream {
             let milliseconds = stream.first_after.as_secs_f64() * 1_000.0;
@@ -824,6 +855,17 @@ impl SpanEditor<'_> {
     /// Adds to a tool call of a streamed response.
     pub(crate) fn tool_call_chunk(&mut self, chunk: &ToolCallChunk<'_>) {
         self.stream().push_tool_call(chunk);
+    }
+
+    /// Adds to a streamed response what came from a vendor. The call is answered with its last event.
+    #[cfg(feature = "providers")]
+    pub(crate) fn vendor_event<T: Serialize + ?Sized>(&mut self, vendor: Vendor, given: &T) {
+        for (event, bytes) in events_of(given) {
+            if vendor.is_last(&event) {
+                self.set_answered();
+            }
+            self.stream().push_event(vendor, event, bytes);
+        }
     }
 
     /// The streamed response, which begins now unless it has.

@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+#[cfg(feature = "providers")]
+use tracer_providers::Vendor;
+
+#[cfg(feature = "providers")]
+use super::vendor_events::VendorEvents;
 
 /// How much of a streamed answer is kept in memory, in bytes; the settings cut it further.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -103,6 +108,9 @@ pub(super) struct StreamedAnswer {
     pub(super) chunks: u64,
     /// How long the first one took.
     pub(super) first_after: Duration,
+    /// What came as a vendor's events.
+    #[cfg(feature = "providers")]
+    pub(super) events: Option<VendorEvents>,
 }
 
 /// A tool call of a streamed answer so far.
@@ -132,6 +140,8 @@ impl StreamedAnswer {
             left_out: 0,
             chunks: 0,
             first_after,
+            #[cfg(feature = "providers")]
+            events: None,
         }
     }
 
@@ -168,6 +178,16 @@ impl StreamedAnswer {
         }
         self.bytes += chunk.arguments.len();
         call.arguments.push_str(chunk.arguments);
+    }
+
+    /// Adds an event of a vendor's stream.
+    #[cfg(feature = "providers")]
+    pub(super) fn push_event(&mut self, vendor: Vendor, event: Value, bytes: usize) {
+        self.chunks += 1;
+        let events = self.events.get_or_insert_with(|| VendorEvents::new(vendor));
+        if !events.push(event, bytes) {
+            self.left_out += 1;
+        }
     }
 
     /// Forgets what was said: the answer is known as a whole.

@@ -5,8 +5,8 @@ use tracer_sdk::prices::{CallCost, CostSum, Prices};
 
 use super::file::Cassette;
 use super::recorded::RecordedExchange;
-use crate::model_api::{ResponseFacts, assemble};
 use crate::proxy;
+use tracer_providers::{ResponseFacts, assemble};
 
 impl Cassette {
     /// What its calls cost at the provider, at the prices of the time when it was recorded.

@@ -16,7 +16,7 @@ use super::normalise::Place;
 use super::pool::{Miss, Pool};
 use super::recorded::RecordedExchange;
 use crate::exchange::{ChangedRequest, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
-use crate::model_api::{EVENT_BEGINNINGS, ModelApi, ModelReply, assemble};
+use tracer_providers::{EVENT_BEGINNINGS, ModelApi, ModelReply, assemble};
 
 /// How long a call without an answer waits: longer than clients do.
 const NO_ANSWER: Duration = Duration::from_secs(15 * 60);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::tests::{answer, incoming, record, scrubbing};
 use super::*;
 use crate::exchange::{IncomingRequest, PreparedAnswer, RequestDecision, Responder};
-use crate::model_api::{ModelApi, ModelReply, assemble};
+use tracer_providers::{ModelApi, ModelReply, assemble};
 
 /// Calls of the recorded conversation.
 const CALLS: u64 = 12;

@@ -18,7 +18,7 @@ use super::frames::{Framing, LineEnd, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 use super::rules::Rules;
 use crate::exchange::is_kept_header;
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 /// The version of the format that is written; a later one is refused.
 pub const FORMAT_VERSION: u64 = 1;

@@ -3,7 +3,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 /// How a streamed body is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedR
 use super::replacing;
 use super::shapes::Places;
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
-use crate::model_api::answer_asked_again;
+use tracer_providers::answer_asked_again;
 
 /// The file beside a run's log that holds its exchanges.
 pub const EXCHANGES_FILE: &str = "exchanges.jsonl";

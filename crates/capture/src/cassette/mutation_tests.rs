@@ -10,7 +10,7 @@ use super::format::Head;
 use super::normalise::Place;
 use super::pool::{Miss, Pool};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 const CALLS: u64 = 6;
 

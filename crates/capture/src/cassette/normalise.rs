@@ -11,7 +11,7 @@ use super::recorded::{RecordedExchange, RecordedRequest};
 use super::rules::Rules;
 use super::shapes::{self, MarkedPiece};
 use crate::exchange::{IncomingRequest, kept_query};
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 /// Members of a request that say nothing to the model.
 const IGNORED: [&str; 16] = [

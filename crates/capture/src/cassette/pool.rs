@@ -17,7 +17,7 @@ use super::file::Cassette;
 use super::normalise::{NormalRequest, Place, RequestKey};
 use super::recorded::{RecordedExchange, RecordedRequest};
 use crate::exchange::PreparedAnswer;
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 /// How many recorded requests are compared with one that none matches.
 const MAX_COMPARED: usize = 500;

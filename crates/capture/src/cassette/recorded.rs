@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::frames::{Framing, Json, LineEnd, StreamFrame};
 use crate::exchange::PreparedAnswer;
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 /// A request and its answer, without credentials.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use super::format::raw_json;
 use super::frames::{Json, StreamFrame};
 use super::recorded::{RecordedBody, RecordedRequest};
 use super::shapes::Places;
-use crate::model_api::without_boundary;
+use tracer_providers::without_boundary;
 
 /// Members by which streams send a text in pieces.
 const PIECES: [&str; 15] = [

@@ -14,7 +14,7 @@ use super::*;
 use crate::exchange::{
     ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest, RequestDecision, Responder,
 };
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 pub(super) fn scrubbing() -> Scrubbing {
     Scrubbing {

@@ -14,8 +14,8 @@ use super::history::History;
 use super::run_groups::RunGroups;
 use super::stream_usage::StreamUsage;
 use crate::exchange::ExchangeEnd;
-use crate::model_api::ModelApi;
 use crate::runs::random_span_id;
+use tracer_providers::ModelApi;
 
 /// A run whose requests are recorded when they end.
 struct Wire {

@@ -15,10 +15,10 @@ use super::history::History;
 use super::stream_usage::StreamUsage;
 use crate::content_encoding::{Unpacked, unpacked};
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
-use crate::model_api::{
+use crate::otlp::encode::attribute;
+use tracer_providers::{
     Assembled, ModelApi, RequestFacts, ResponseFacts, assemble, form_fields, of_refusal, readable_text,
 };
-use crate::otlp::encode::attribute;
 
 /// A request that went through the proxy, with copies of both bodies.
 #[derive(Debug)]

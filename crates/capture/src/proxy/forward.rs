@@ -24,8 +24,8 @@ use super::{ProxyCounters, headers};
 use crate::causes::causes;
 use crate::content_encoding::unpacked;
 use crate::exchange::{ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
-use crate::model_api::{ModelApi, answer_asked_again};
 use crate::runs::random_span_id;
+use tracer_providers::{ModelApi, answer_asked_again};
 
 /// The largest request that is passed on: it is held whole, because it is recorded.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;

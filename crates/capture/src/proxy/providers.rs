@@ -3,7 +3,7 @@
 
 use reqwest::Url;
 
-use crate::model_api::{ModelApi, is_auxiliary};
+use tracer_providers::{ModelApi, is_auxiliary};
 
 /// A provider whose clients take their base URL from the environment.
 #[derive(Debug, PartialEq, Eq)]

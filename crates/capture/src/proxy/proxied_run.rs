@@ -13,8 +13,8 @@ use super::conversations::{Conversations, RequestPlace, WireCall};
 use super::exchange::{Exchange, ModelCall, abandon, has_failed, model_span, nanoseconds, plain_span};
 use super::history::History;
 use super::tools::OpenTools;
-use crate::model_api::ModelApi;
 use crate::otlp::encode::attribute;
+use tracer_providers::ModelApi;
 
 /// The number of the conversation that a call belongs to, from 1.
 const THREAD: &str = "tracer.thread";

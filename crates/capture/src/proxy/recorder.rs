@@ -18,8 +18,8 @@ use super::ProxyCounters;
 use super::exchange::{Exchange, ModelCall};
 use super::run_groups::RunGroups;
 use crate::exchange::ExchangeSink;
-use crate::model_api::{ModelApi, is_auxiliary};
 use crate::{OtlpSink, Refused};
+use tracer_providers::{ModelApi, is_auxiliary};
 
 /// What went through a proxy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use tracer_sdk::format::names;
 use super::exchange::{Exchange, ModelCall, nanoseconds};
 use super::proxied_run::ProxiedRun;
 use super::{ProxyContext, RunGrouping};
-use crate::model_api::ModelApi;
 use crate::otlp::encode::attribute;
 use crate::runs::{random_span_id, random_trace_id};
+use tracer_providers::ModelApi;
 
 /// How many runs are known at once, those that have ended among them: their conversations may go on.
 const MAX_RUNS: usize = 256;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::headers;
-use crate::model_api::ModelApi;
+use tracer_providers::ModelApi;
 
 /// Hosts known to take `stream_options`, and to bring no tokens unless asked. Others bring them unasked (`OpenRouter`, Groq,
 /// `DeepSeek`, xAI, Together), refuse the question (Mistral, older Azure), or are not known.

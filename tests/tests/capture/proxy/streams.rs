@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tracer_capture::cassette::{CassetteFile, ExchangeKeeper, Replay, Scrubbing};
-use tracer_capture::model_api::{ModelApi, ResponseFacts, assemble};
 use tracer_capture::proxy::ProxyHooks;
 use tracer_insight::conversation::{MessagePart, answer_messages};
+use tracer_providers::{ModelApi, ResponseFacts, assemble};
 use tracer_sdk::format::{EventType, Payload};
 use tracer_sdk::settings::Settings;
 use tracer_tests::ModelServer;

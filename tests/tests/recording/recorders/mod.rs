@@ -4,3 +4,4 @@ mod calls;
 mod futures;
 mod structure;
 mod timed;
+mod vendor_events;

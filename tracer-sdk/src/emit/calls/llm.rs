@@ -1,6 +1,8 @@
 //! Model calls (decisions, section 1; specification, `LLM_CALL`).
 
 use serde::Serialize;
+#[cfg(feature = "providers")]
+use tracer_providers::Vendor;
 
 use super::methods::{call_methods, described_methods, timed_call_methods, timed_methods};
 use crate::emit::open_span::{OnDrop, OpenSpan};
@@ -288,6 +290,76 @@ impl LlmSpan {
     /// ```
     pub fn tool_call_chunk(&mut self, chunk: ToolCallChunk<'_>) -> &mut Self {
         self.span.edit(|span| span.tool_call_chunk(&chunk));
+        self
+    }
+
+    /// The next event of `OpenAI`'s stream, of chat completions or responses, or of one that is compatible; or the whole answer.
+    /// It is a client library's type, a JSON value, or the text of one or several events as they arrive.
+    ///
+    /// The answer, the tool calls that it asks for, its tokens, its model and ID, why it stopped and an error in it are read
+    /// from the events, by the code by which `tracer record` reads them. Needs the feature `providers`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     for text in ["Be", "cause."] {
+    ///         call.openai_event(&json!({"choices": [{"index": 0, "delta": {"content": text}}]}));
+    ///     }
+    ///     call.openai_event(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+    ///         "usage": {"prompt_tokens": 14, "completion_tokens": 6}}));
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].attributes["gen_ai.usage.input_tokens"], 14);
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.finish_reasons"], "stop");
+    /// ```
+    #[cfg(feature = "providers")]
+    pub fn openai_event<T: Serialize + ?Sized>(&mut self, event: &T) -> &mut Self {
+        self.span.edit(|span| span.vendor_event(Vendor::OpenAi, event));
+        self
+    }
+
+    /// The next event of Anthropic's stream of a message, or the whole message; as [`openai_event`](Self::openai_event).
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
+    ///     let mut call = tracer_sdk::llm_call("claude-opus-4-5").start()?;
+    ///     // Lines of the stream, as an HTTP client hands them out.
+    ///     call.anthropic_event(r#"data: {"type":"message_start","message":{"id":"msg_1","content":[],"usage":{"input_tokens":9}}}"#);
+    ///     call.anthropic_event(r#"data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}"#);
+    ///     call.anthropic_event(r#"data: {"type":"message_stop"}"#);
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.id"], "msg_1");
+    /// assert_eq!(run.spans[0].attributes["gen_ai.usage.output_tokens"], 3);
+    /// ```
+    #[cfg(feature = "providers")]
+    pub fn anthropic_event<T: Serialize + ?Sized>(&mut self, event: &T) -> &mut Self {
+        self.span.edit(|span| span.vendor_event(Vendor::Anthropic, event));
+        self
+    }
+
+    /// The next event of Gemini's stream, or the whole answer; as [`openai_event`](Self::openai_event).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| {
+    ///     let mut call = tracer_sdk::llm_call("gemini-3-pro").start()?;
+    ///     call.gemini_event(&json!({"modelVersion": "gemini-3-pro-001", "candidates": [
+    ///         {"content": {"role": "model", "parts": [{"text": "Because."}]}, "finishReason": "STOP"}]}));
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.model"], "gemini-3-pro-001");
+    /// ```
+    #[cfg(feature = "providers")]
+    pub fn gemini_event<T: Serialize + ?Sized>(&mut self, event: &T) -> &mut Self {
+        self.span.edit(|span| span.vendor_event(Vendor::Gemini, event));
         self
     }
 

@@ -26,7 +26,7 @@ fn places(bytes: &[u8], text: &[u8]) -> Vec<usize> {
 }
 
 /// The fields of a form as an object; `None` of what is no form.
-pub(crate) fn form_fields(body: &[u8]) -> Option<Value> {
+pub fn form_fields(body: &[u8]) -> Option<Value> {
     let boundary = boundary(body)?;
     let places = places(body, boundary);
     let mut fields = Map::new();
@@ -57,7 +57,7 @@ fn parameter<'a>(head: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// A form without its dividing line, a random one in each request.
-pub(crate) fn without_boundary(body: &[u8]) -> Option<Vec<u8>> {
+pub fn without_boundary(body: &[u8]) -> Option<Vec<u8>> {
     let boundary = boundary(body)?;
     let mut rest = body;
     let mut kept = Vec::with_capacity(body.len());

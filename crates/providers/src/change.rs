@@ -11,7 +11,7 @@ impl ModelApi {
     /// Asks another model of the same provider: in the body, and in the path where the API has it there. Gives the path if
     /// it changed.
     #[must_use]
-    pub(crate) fn set_model(self, path: &str, body: &mut Value, model: &str) -> Option<String> {
+    pub fn set_model(self, path: &str, body: &mut Value, model: &str) -> Option<String> {
         let around = self.path_around_model(path);
         let changed = around.map(|(before, _, behind)| format!("{before}{model}{behind}"));
         if let Value::Object(members) = body
@@ -24,7 +24,7 @@ impl ModelApi {
 
     /// Gives the model another system prompt. `false` when the API, or this request, has no place for one.
     #[must_use]
-    pub(crate) fn set_system_prompt(self, body: &mut Value, prompt: &str) -> bool {
+    pub fn set_system_prompt(self, body: &mut Value, prompt: &str) -> bool {
         match self {
             Self::ChatCompletions | Self::OllamaChat => set_in_messages(body, prompt, true),
             Self::Responses | Self::Compaction => {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tracer_sdk::Usage;
+use tracer_format::Usage;
 
 use super::*;
 

@@ -2,8 +2,8 @@
 //! API has it.
 
 use serde_json::{Map, Value};
-use tracer_sdk::Usage;
-use tracer_sdk::read::UsageObject;
+use tracer_format::Usage;
+use tracer_format::UsageObject;
 
 use super::{Assembled, error_body, list_items};
 
@@ -94,7 +94,7 @@ const USAGES: [&str; 5] = [
 impl RequestFacts {
     /// What the body of a request says.
     #[must_use]
-    pub(crate) fn from_body(body: &Value) -> Self {
+    pub fn from_body(body: &Value) -> Self {
         let number = |places: &[&str]| first(body, places).and_then(Value::as_f64);
         Self {
             model: text(body, &REQUEST_MODEL),
@@ -111,7 +111,7 @@ impl ResponseFacts {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tracer_capture::model_api::{ModelApi, ResponseFacts, assemble};
+    /// use tracer_providers::{ModelApi, ResponseFacts, assemble};
     ///
     /// let body = json!({"id": "msg_1", "model": "claude", "stop_reason": "end_turn", "content": [],
     ///     "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}});

@@ -12,19 +12,21 @@ mod merge;
 mod partial_arguments;
 mod reply;
 mod tool_fragments;
+mod vendor;
 
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
-pub(crate) use assemble::readable_text;
+pub use assemble::readable_text;
 pub use assemble::{Assembled, assemble};
-pub(crate) use error_body::of_refusal;
+pub use error_body::of_refusal;
 pub use facts::{RequestFacts, ResponseFacts};
-pub(crate) use form::{form_fields, without_boundary};
-pub(crate) use frames::EVENT_BEGINNINGS;
+pub use form::{form_fields, without_boundary};
+pub use frames::EVENT_BEGINNINGS;
 pub use reply::ModelReply;
+pub use vendor::Vendor;
 
 /// An API that models are called by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,13 +132,13 @@ const AUXILIARY_ENDINGS: [&str; 9] = [
 
 /// Whether a request of no [`ModelApi`] is one that agents make beside their calls of models.
 #[must_use]
-pub(crate) fn is_auxiliary(path: &str) -> bool {
+pub fn is_auxiliary(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     AUXILIARY_ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
 
 /// The API and the ID of the answer that a request reads again, or cancels: one that is made in the background.
-pub(crate) fn answer_asked_again<'a>(method: &str, path: &'a str) -> Option<(ModelApi, &'a str)> {
+pub fn answer_asked_again<'a>(method: &str, path: &'a str) -> Option<(ModelApi, &'a str)> {
     let path = path.trim_end_matches('/');
     let path = match method {
         "GET" => path,
@@ -180,7 +182,7 @@ impl ModelApi {
     /// Its name in files and messages: the vendor that it comes from, and the call.
     ///
     /// ```
-    /// assert_eq!(tracer_capture::model_api::ModelApi::Messages.name(), "anthropic.messages");
+    /// assert_eq!(tracer_providers::ModelApi::Messages.name(), "anthropic.messages");
     /// ```
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -191,7 +193,7 @@ impl ModelApi {
     /// The API of this name.
     ///
     /// ```
-    /// use tracer_capture::model_api::ModelApi;
+    /// use tracer_providers::ModelApi;
     ///
     /// assert_eq!(ModelApi::from_name("ollama.chat"), Some(ModelApi::OllamaChat));
     /// assert_eq!(ModelApi::from_name("telepathy"), None);
@@ -205,7 +207,7 @@ impl ModelApi {
     /// The API that a `POST` to this path calls.
     ///
     /// ```
-    /// use tracer_capture::model_api::ModelApi;
+    /// use tracer_providers::ModelApi;
     ///
     /// assert_eq!(ModelApi::from_path("/v1/chat/completions"), Some(ModelApi::ChatCompletions));
     /// assert_eq!(ModelApi::from_path("/v1/messages/count_tokens"), None);
@@ -224,7 +226,7 @@ impl ModelApi {
     /// `gen_ai.operation.name` of its calls.
     ///
     /// ```
-    /// assert_eq!(tracer_capture::model_api::ModelApi::Messages.operation(), "chat");
+    /// assert_eq!(tracer_providers::ModelApi::Messages.operation(), "chat");
     /// ```
     #[must_use]
     pub const fn operation(self) -> &'static str {
@@ -250,7 +252,7 @@ impl ModelApi {
     }
 
     /// Does something else than answering: its calls are steps, and no model calls.
-    pub(crate) const fn is_service(self) -> bool {
+    pub const fn is_service(self) -> bool {
         match self {
             Self::Embeddings
             | Self::Rerank
@@ -274,12 +276,12 @@ impl ModelApi {
     }
 
     /// Costs something, and is no model call.
-    pub(crate) const fn is_charged_service(self) -> bool {
+    pub const fn is_charged_service(self) -> bool {
         self.is_service() && !matches!(self, Self::Moderation)
     }
 
     /// Has an answer of numbers, sounds or images, which is not shown as text.
-    pub(crate) const fn has_binary_answer(self) -> bool {
+    pub const fn has_binary_answer(self) -> bool {
         matches!(
             self,
             Self::Embeddings | Self::Speech | Self::ImageGeneration | Self::ImageEdit
@@ -294,7 +296,7 @@ impl ModelApi {
     /// The model that the path names, where the API has it there: `/v1beta/models/gemini-3-pro:generateContent`, and
     /// Azure's deployments.
     #[must_use]
-    pub(crate) fn model_in_path(self, path: &str) -> Option<&str> {
+    pub fn model_in_path(self, path: &str) -> Option<&str> {
         self.path_around_model(path).map(|(_, model, _)| model)
     }
 

@@ -27,7 +27,7 @@ pub struct Assembled {
 /// What cannot be read is left out; what could be read is kept, also of a stream that was cut at any byte.
 ///
 /// ```
-/// use tracer_capture::model_api::{ModelApi, assemble};
+/// use tracer_providers::{ModelApi, assemble};
 ///
 /// let stream = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n\
 ///     data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
@@ -57,15 +57,25 @@ pub fn assemble(api: ModelApi, content_type: &str, bytes: &[u8]) -> Assembled {
             is_complete: false,
         };
     }
-    let chunks = frames.values.len() as u64;
-    let (body, ended) = match api {
-        ModelApi::ChatCompletions | ModelApi::Completions => choices(&frames.values),
-        ModelApi::Responses | ModelApi::Compaction => responses(frames.values),
-        ModelApi::Interactions => interactions(frames.values),
-        ModelApi::Messages => messages(frames.values),
-        ModelApi::Converse => converse(&frames.values),
-        ModelApi::GenerateContent => candidates(frames.values),
-        ModelApi::OllamaChat | ModelApi::OllamaGenerate => ollama(&frames.values),
+    let is_done = frames.is_done;
+    let answer = assemble_values(api, frames.values);
+    Assembled {
+        is_complete: (answer.is_complete || is_done) && !frames.has_unreadable,
+        ..answer
+    }
+}
+
+/// Puts a response together from the values of its stream.
+pub(super) fn assemble_values(api: ModelApi, values: Vec<Value>) -> Assembled {
+    let chunks = values.len() as u64;
+    let (body, is_complete) = match api {
+        ModelApi::ChatCompletions | ModelApi::Completions => choices(&values),
+        ModelApi::Responses | ModelApi::Compaction => responses(values),
+        ModelApi::Interactions => interactions(values),
+        ModelApi::Messages => messages(values),
+        ModelApi::Converse => converse(&values),
+        ModelApi::GenerateContent => candidates(values),
+        ModelApi::OllamaChat | ModelApi::OllamaGenerate => ollama(&values),
         ModelApi::Embeddings
         | ModelApi::Rerank
         | ModelApi::Transcription
@@ -73,12 +83,12 @@ pub fn assemble(api: ModelApi, content_type: &str, bytes: &[u8]) -> Assembled {
         | ModelApi::Speech
         | ModelApi::ImageGeneration
         | ModelApi::ImageEdit
-        | ModelApi::Moderation => last_of(frames.values),
+        | ModelApi::Moderation => last_of(values),
     };
     Assembled {
         body,
         chunks,
-        is_complete: (ended || frames.is_done) && !frames.has_unreadable,
+        is_complete,
     }
 }
 
@@ -102,7 +112,7 @@ fn unreadable(bytes: &[u8]) -> Value {
 const MAX_TORN_BYTES: usize = 3;
 
 /// Bytes as a text; none where they are no text.
-pub(crate) fn readable_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
+pub fn readable_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Some(Cow::Borrowed(text)),
         Err(error) if error.valid_up_to() + MAX_TORN_BYTES >= bytes.len() => {

@@ -27,13 +27,7 @@ impl ModelReply {
     /// The answer to a request, streamed if the request asks for that. `document` is the answer that the API gives when it
     /// does not stream; one without content, such as an error, is sent as it is.
     #[must_use]
-    pub(crate) fn to_request(
-        api: ModelApi,
-        path: &str,
-        query: &str,
-        request: &Value,
-        document: &Value,
-    ) -> Self {
+    pub fn to_request(api: ModelApi, path: &str, query: &str, request: &Value, document: &Value) -> Self {
         let is_wrapped = path.contains("/v1internal:");
         // Code Assist wraps Gemini's answer.
         let wrapped = |value: Value| {

@@ -82,7 +82,7 @@ fn refused_by_code(body: &Value) -> Option<(String, String)> {
 }
 
 /// The class and the message of the body of an answer whose status says that it is an error: of any form, also a text or a page.
-pub(crate) fn of_refusal(body: &Value) -> Option<(String, String)> {
+pub fn of_refusal(body: &Value) -> Option<(String, String)> {
     if let Some(stated) = stated(body).filter(|(_, message)| !message.is_empty()) {
         return Some(stated);
     }

@@ -18,7 +18,7 @@ pub(super) struct ResponseValues {
 }
 
 /// How lines of server-sent events begin.
-pub(crate) const EVENT_BEGINNINGS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
+pub const EVENT_BEGINNINGS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
 /// The sentinel that ends `OpenAI`'s streams.
 const DONE: &str = "[DONE]";
 
