@@ -144,7 +144,7 @@ impl DatabaseRow {
     }
 }
 
-/// The query of rows; `rest` comes behind the table.
+/// The query of rows; `rest` follows the table.
 fn select(with_details: bool, rest: &str) -> String {
     let (details, join) = if with_details {
         ("details", "LEFT JOIN details USING (number)")

@@ -53,11 +53,11 @@ pub(crate) struct DatabaseFormat {
     pub(crate) version: i64,
     /// The statements that make the tables in an empty file.
     pub(crate) schema: &'static str,
-    /// Settings of each connection besides those that all have.
+    /// Further settings of each connection.
     pub(crate) pragmas: &'static str,
     /// The longest wait for another process.
     pub(crate) max_wait: Duration,
-    /// The names of older versions, which a new file replaces; not those that an older `tracer` may use beside this one.
+    /// The names of older versions, which a new file replaces; not those that an older `tracer` may use at the same time.
     pub(crate) replaced: &'static [&'static str],
 }
 

@@ -94,7 +94,7 @@ fn bucket(microseconds: u64) -> u16 {
     number + 1
 }
 
-/// The shortest duration in the bucket of this one, of which [`Latencies::percentile`] gives the middle.
+/// The shortest duration in the bucket of this one; [`Latencies::percentile`] gives its middle.
 pub(crate) fn shortest_like(microseconds: u64) -> u64 {
     let wanted = bucket(microseconds);
     // The bounds of buckets are no whole numbers: what rounds into the bucket decides.

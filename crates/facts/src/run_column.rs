@@ -71,7 +71,7 @@ tracer_sdk::words! {
 impl RunColumn {
     /// The origin of a run that is in no bucket.
     pub const THIS_MACHINE: &str = "this machine";
-    /// The columns of a table for people; the name comes behind them.
+    /// The columns of a table for people; the name follows them.
     pub const OF_TABLE: [Self; 10] = [
         Self::Status,
         Self::Id,
@@ -133,7 +133,7 @@ impl RunColumn {
         }
     }
 
-    /// The cell of a run in a table for people; empty where there is nothing, or nothing is known. Of a run that goes on, a
+    /// The cell of a run in a table for people; empty where there is nothing, or nothing is known. Of a running one, a
     /// plus says that more is to come.
     #[must_use]
     pub fn cell(self, run: &ListedRun, now: Timestamp) -> (String, Tone) {
@@ -228,13 +228,13 @@ impl RunColumn {
         matches!(self, Self::Cost | Self::Model | Self::Tool)
     }
 
-    /// Sorts runs, which come newest first; `is_reversed` turns the order round. Each run is looked at once: they are large, lie
+    /// Sorts runs, which come newest first; `is_reversed` turns the order round. Each run is read once: they are large, lie
     /// anywhere in memory, and there are many.
     pub fn sort<Run: Borrow<ListedRun>>(self, runs: &mut [Run], is_reversed: bool, now: Timestamp) {
         match self {
             Self::Started => {}
             Self::Cost => runs.sort_by_cached_key(|run| {
-                // By what is known of it: a run with an unknown part costs at least that.
+                // By its known part: a run with an unknown part costs at least that.
                 let cost = run.borrow().details.as_ref().map(|details| details.cost);
                 let known = cost.filter(|cost| cost.unpriced == 0 || cost.has_known());
                 (known.is_none(), known.map(|cost| Reverse(cost.known)))

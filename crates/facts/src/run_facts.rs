@@ -1,4 +1,4 @@
-//! [`RunFacts`] and [`RunDetails`]: what is known of a run without opening it, and the one full reading that finds it out.
+//! [`RunFacts`] and [`RunDetails`]: the facts and details of a run, and the one full reading that finds them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ pub struct RunFacts {
     /// Its duration in microseconds; `None` when it has no end.
     #[serde(rename = "us")]
     pub duration_us: Option<u64>,
-    /// The status, as far as the files say it: `running` of a run that has no end.
+    /// The status by the files alone: `running` of a run that has no end.
     #[serde(rename = "st", with = "status_word")]
     pub(crate) recorded_status: RunStatus,
     /// Set of a trial of a gate.
@@ -85,7 +85,7 @@ pub struct RunFacts {
     /// Model and tool calls that failed.
     #[serde(rename = "fc", default, skip_serializing_if = "is_default")]
     pub failed_calls: u64,
-    /// Model and tool calls of which no end was seen.
+    /// Model and tool calls without a recorded end.
     #[serde(rename = "uc", default, skip_serializing_if = "is_default")]
     pub unknown_calls: u64,
     /// Set while it waits for a person: a step does, and no model was called after it.
@@ -120,7 +120,7 @@ impl RunFacts {
         self.started_us.map(Timestamp::from_unix_microseconds)
     }
 
-    /// The marks of a run in a list, beside its status: that it waits for a person, or ended ok with calls that failed.
+    /// The marks of a run in a list, further to its status: that it waits for a person, or ended ok with calls that failed.
     #[must_use]
     pub fn marks(&self, status: RunStatus) -> Option<String> {
         if status != RunStatus::Ok {
@@ -148,7 +148,7 @@ impl RunFacts {
         self.recorded_status.is_open()
     }
 
-    /// The status now: files say whether a run has ended, and its process whether it goes on.
+    /// The status now: files say whether a run has ended, and its process if it is running.
     pub(crate) fn status_now(&self, directory: &RunDirectory) -> RunStatus {
         if !self.is_open() {
             return self.recorded_status;
@@ -354,7 +354,7 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
     reading.finish(&summary, status, counted)
 }
 
-/// The facts of a run as far as its metadata has them.
+/// The facts of a run by its metadata alone.
 pub(crate) fn of_summary(summary: &RunSummary) -> RunFacts {
     let status = recorded_status(summary);
     Reading::new(status).finish(summary, status, None).facts
@@ -595,7 +595,7 @@ impl Reading {
         self.retries += u64::from(record.meta.contains_key(ATTEMPT_OF));
     }
 
-    /// Adds what is kept of the content of the next record, beside its sums.
+    /// Adds the kept content of the next record.
     fn add_content(&mut self, record: &Record) {
         self.preview.add(record);
         if let Payload::RunStart { .. } = &record.payload {
@@ -657,7 +657,7 @@ impl Reading {
         }
         let meta = summary.meta.as_ref().ok();
         let counts = match (meta, status.is_open()) {
-            // The metadata of a run that goes on is older than its spans.
+            // The metadata of a running one is older than its spans.
             (Some(meta), false) => meta.counts,
             (Some(meta), true) => counted.unwrap_or(meta.counts),
             (None, _) => Counts::default(),

@@ -1,5 +1,5 @@
-//! [`RunStream`]: all runs of a store one after the other, for questions whose answers are small. Those of a bucket, of which
-//! there may be millions, come from their mirror, and few of them are in memory at a time.
+//! [`RunStream`]: all runs of a store one after the other, for questions whose answers are small. Those of a bucket, which
+//! may be millions, come from their mirror, and few of them are in memory at a time.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -160,7 +160,7 @@ pub struct RunStream {
 #[derive(Debug)]
 struct StreamedBucket {
     team: Arc<TeamStore>,
-    /// Nobody changes it until reading ends.
+    /// No writer changes it until reading ends.
     mirror: RunDatabase,
     /// Runs that are read from this machine instead.
     read_here: HashSet<TraceId>,
@@ -203,7 +203,7 @@ impl DetailsReader {
         Cow::Owned(self.priced(run))
     }
 
-    /// The same where nobody needs it any more.
+    /// The same of a run that is not needed any more.
     fn of_last_known(&self, known: SurveyedRun) -> ListedRun {
         match self.of_known(&known) {
             Cow::Owned(run) => run,
@@ -255,7 +255,7 @@ impl Survey {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
     pub fn stream(
         self,
         cancel: &CancelToken,
@@ -289,7 +289,7 @@ impl RunStream {
         (stream, unopened)
     }
 
-    /// Lets whoever synchronizes the bucket go on, which waits until then. What is asked from now on may be newer.
+    /// Lets a waiting synchronization of the bucket continue. What is read from now on may be newer.
     fn end_reading(&self) -> Result<(), DatabaseError> {
         match &self.bucket {
             Some(bucket) => bucket.mirror.end(),
@@ -314,7 +314,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
     pub fn census(&self, with_trials: bool) -> Result<RunCensus, DatabaseError> {
         let mut census = RunCensus::default();
         for SurveyedRun { run, .. } in &self.here {
@@ -347,7 +347,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
     pub fn newest(&self, limit: usize, with_trials: bool) -> Result<Vec<ListedRun>, DatabaseError> {
         let is_wanted = |known: &&SurveyedRun| with_trials || !known.run.facts.is_trial;
         let mut here: Vec<&SurveyedRun> = self.here.iter().filter(is_wanted).collect();
@@ -376,7 +376,7 @@ impl RunStream {
         Ok(newest)
     }
 
-    /// The runs whose facts do not exclude them, the newest first, for a search that looks at their steps itself. They come
+    /// The runs whose facts do not exclude them, the newest first, for a search that reads their steps itself. They come
     /// without details: there may be many.
     ///
     /// ```
@@ -395,7 +395,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
     pub fn candidates(
         &mut self,
         query: &RunQuery,
@@ -419,7 +419,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
     pub fn run(&self, id: TraceId) -> Result<Option<ListedRun>, DatabaseError> {
         let here = self
             .here
@@ -445,7 +445,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
     pub fn threads<'a>(
         &self,
         listed: &'a [ListedRun],
@@ -492,12 +492,13 @@ impl RunStream {
     }
 
     /// Adds the runs that are wanted to a sink: those that facts decide, in several threads, and then those whose steps have to
-    /// be read. Before that, whoever synchronizes the bucket can go on: what is asked afterwards may be newer. `progress` is called before the first run whose steps decide is read, and after each one; when `cancel` is
+    /// be read. Before that, a synchronization of the bucket can continue: what is read afterwards may be newer. `progress` is
+    /// called before the first run whose steps decide is read, and after each one; when `cancel` is
     /// cancelled, those that were not read yet are left out.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: what is known of a bucket cannot be read.
+    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
     pub fn fold<Sink: RunSink>(
         &mut self,
         choice: &RunChoice<'_>,
@@ -513,7 +514,7 @@ impl RunStream {
             facts.matches(run)
         };
         let (StreamPart { mut sink, undecided }, read) = self.fold_facts(&is_wanted, &begin);
-        // What comes now may take minutes, for which nobody else should wait: reading steps, or what the caller does.
+        // What comes now may take minutes, and no other process should wait: reading steps, or what the caller does.
         let ended = self.end_reading();
         read.and(ended)?;
         if undecided.is_empty() {

@@ -20,9 +20,9 @@ use crate::query::StepTest;
 use crate::store::ListedRun;
 use crate::workers;
 
-/// Bytes of a log that are looked at together.
+/// Bytes of a log that are searched together.
 const BLOCK_BYTES: usize = 1024 * 1024;
-/// Runs of a bucket that are fetched at the same time: whoever waits for a store needs no processor, and a store answers many.
+/// Runs of a bucket that are fetched at the same time: waiting for a store needs no processor, and a store answers many.
 const MAX_FETCHING: usize = 16;
 /// Longest line: readers read no further than one that is longer.
 const MAX_LINE_BYTES: u64 = 128 * 1024 * 1024;
@@ -188,7 +188,7 @@ pub(crate) fn match_steps(
 }
 
 fn matches_by_steps(run: &ListedRun, test: &StepTest) -> bool {
-    // A run that cannot be fetched is counted by whoever was asked for it.
+    // A run that cannot be fetched is counted by its bucket.
     let Ok(lease) = run.fetch() else {
         return false;
     };
@@ -288,7 +288,7 @@ fn number(
 ) -> Option<SortedNumber> {
     match (order, &record.payload) {
         (SearchOrder::Cost, _) => {
-            // By what is known of it, as runs are.
+            // By its known part, as runs are.
             let cost = prices.cost(record)?;
             cost.usd().or(cost.priced).ok().map(SortedNumber::Cost)
         }
@@ -335,7 +335,7 @@ fn rows_at(steps: &IndexedSteps, places: &[u64]) -> BTreeSet<(u32, usize)> {
     rows
 }
 
-/// The rows that may be hits, as far as the index says.
+/// The rows that may be hits by the index.
 fn rows_like(steps: &IndexedSteps, test: &StepTest) -> BTreeSet<(u32, usize)> {
     let rows = steps.timeline.rows.iter().enumerate();
     let like = rows.filter(|(_, row)| {

@@ -12,7 +12,7 @@ const MIN_SHORT_ID: usize = 8;
 
 impl FactsStore {
     /// The run that `wanted` means, as [`RunStore::select`](tracer_sdk::read::RunStore::select) has it, and the newest
-    /// without one; of this machine, and of the bucket that is read besides. The files of one in a bucket need not be here:
+    /// without one; of this machine, and of the bucket that is read as well. The files of one in a bucket need not be here:
     /// see [`FactsStore::files`].
     ///
     /// ```
@@ -109,7 +109,7 @@ impl FactsStore {
         team.map(|team| team.origin())
     }
 
-    /// The metadata of a run, which is known of one in a bucket without its files.
+    /// The metadata of a run; the mirror has that of one in a bucket.
     #[must_use]
     pub fn summary(&self, run: RunDirectory) -> RunSummary {
         self.summary_by(self.mirror().as_ref(), run)
@@ -123,7 +123,7 @@ impl FactsStore {
         run.summary_of(meta.unwrap_or_default().as_bytes())
     }
 
-    /// The mirror of the bucket that is read besides.
+    /// The mirror of the bucket that is read as well.
     fn mirror(&self) -> Option<RunDatabase> {
         self.team()?.mirror().database()
     }

@@ -42,7 +42,7 @@ pub struct FactsSnapshot {
 }
 
 impl FactsSnapshot {
-    /// Looks at the files of all runs and reads none. What was known `before` is taken over as long as the files stay the
+    /// Compares the files of all runs and reads none. What was known `before` is taken over as long as the files stay the
     /// same; where nothing has been recorded yet, there are no runs.
     ///
     /// # Errors

@@ -24,14 +24,14 @@ use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
 use crate::run_folder::RunFolder;
 use crate::workers;
 
-/// Threads that look at the files of runs: a disk answers many questions at once.
+/// Threads that stat the files of runs: a disk answers many questions at once.
 const MAX_LOOKING: usize = 16;
 /// Runs that are kept in one transaction, and how long that may wait: what was read is kept when reading is cancelled.
 const RUNS_PER_WRITE: usize = 500;
 const MAX_UNWRITTEN: Duration = Duration::from_secs(1);
-/// Runs that were just read whose details stay in memory though nobody asked for those of all.
+/// Runs that were just read whose details stay in memory where those of all are not wanted.
 const MAX_DETAILS: usize = 1_000;
-/// A run whose reading takes longer, and that goes on, is not read again at every look …
+/// A run whose reading takes longer, and that is running, is not read again at every look …
 const EXPENSIVE_READING: Duration = Duration::from_millis(50);
 /// … but when as many times its reading have passed: reading takes a part of the time only.
 #[cfg(not(test))]
@@ -60,7 +60,7 @@ pub struct FactsStore {
     team: Option<Arc<TeamStore>>,
 }
 
-/// A run of a store, with what is known of it.
+/// A run of a store, with its facts.
 #[derive(Debug, Clone)]
 pub struct ListedRun {
     /// Its directory.
@@ -125,7 +125,7 @@ impl ListedRun {
             .or_else(|| so_far().filter(|_| self.status == RunStatus::Running))
     }
 
-    /// A run of which its metadata is known, and what the ends of its log say, where these were read.
+    /// A run by its metadata, and by the ends of its log, where these were read.
     ///
     /// ```
     /// use tracer_facts::{ListedRun, RunColumn};
@@ -255,12 +255,12 @@ impl ListedRun {
         self.place() > other.place()
     }
 
-    /// Its place among all runs, of which the first one is the newest.
+    /// Its place among all runs; the newest is the first.
     pub(crate) fn place(&self) -> (Reverse<Option<Timestamp>>, TraceId) {
         (Reverse(self.placed), self.directory.trace_id)
     }
 
-    /// A look at its files: what has become of it since they were looked at.
+    /// A look at its files: the changes since the last look.
     fn look_again(&self) -> Again {
         let is_open = self.facts.is_open();
         let files = FilesStamp::of(&self.directory.path, is_open);
@@ -283,7 +283,7 @@ impl ListedRun {
     }
 }
 
-/// The result of another look at the files of a run.
+/// The result of another comparison of the files of a run.
 #[derive(Clone, Copy)]
 enum Again {
     Same,
@@ -307,7 +307,7 @@ impl LookedRun<'_> {
     }
 }
 
-/// The result of another look at the files of all runs.
+/// The result of another comparison of the files of all runs.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
 pub enum SnapshotLook {
@@ -327,7 +327,7 @@ pub struct StoreFacts {
     pub unread: usize,
     /// Why facts could not be kept; they are read again the next time then.
     pub not_kept: Option<DatabaseError>,
-    /// Why runs of the bucket that is read besides are missing.
+    /// Why runs of the bucket that is read as well are missing.
     pub unread_bucket: Option<DatabaseError>,
 }
 
@@ -344,7 +344,7 @@ pub struct ReadingProgress {
     pub read_bytes: u64,
 }
 
-/// The runs of a store after a look at their files alone: what is known of them, and what has to be read.
+/// The runs of a store after a comparison of their files alone: those that are known, and those to be read.
 #[derive(Debug)]
 pub struct Survey {
     known: Vec<SurveyedRun>,
@@ -394,7 +394,7 @@ struct UnreadRun {
     bytes: u64,
 }
 
-/// The result of a look at the files of a run.
+/// The result of a comparison of the files of a run.
 #[expect(clippy::large_enum_variant, reason = "nearly all are of the large one")]
 enum Look {
     Known(SurveyedRun),
@@ -411,7 +411,7 @@ impl FactsStore {
         }
     }
 
-    /// The same with the runs of a team's bucket beside those of this machine. A run that is in both is one: as the bucket
+    /// The same with the runs of a team's bucket as well as those of this machine. A run that is in both is one: as the bucket
     /// has it, so that everybody sees the same, unless it has changed here since it was sent.
     #[must_use]
     pub fn with_team(self, team: Arc<TeamStore>) -> Self {
@@ -421,7 +421,7 @@ impl FactsStore {
         }
     }
 
-    /// The bucket that is read besides.
+    /// The bucket that is read as well.
     #[must_use]
     pub fn team(&self) -> Option<&Arc<TeamStore>> {
         self.team.as_ref()
@@ -454,7 +454,7 @@ impl FactsStore {
         Ok(self.survey(with_details)?.read(&CancelToken::default(), |_| ()))
     }
 
-    /// Looks at the files of all runs, and at what is kept of them, and reads none.
+    /// Compares the files of all runs with what is kept of them, and reads none.
     ///
     /// # Errors
     ///
@@ -463,7 +463,7 @@ impl FactsStore {
         let listing = FolderListing::begin(&self.runs.runs_dir());
         let (looks, opened) = thread::scope(|scope| {
             let loading = thread::Builder::new().spawn_scoped(scope, || self.load(with_details));
-            // An ended run is the common case: what of the others matters besides is added to their stamps.
+            // An ended run is the common case: the stamps of the others get what else matters.
             let folder = RunFolder::open(&self.runs.runs_dir());
             let look = move |directory: RunDirectory| (folder.stamp(&directory), directory);
             let looks = self
@@ -570,7 +570,7 @@ impl FactsStore {
         Ok(look)
     }
 
-    /// Looks at the files of runs that were known before or are new.
+    /// Compares the files of runs that were known before or are new.
     fn looked(
         &self,
         items: Vec<LookedRun<'_>>,
@@ -614,7 +614,7 @@ impl FactsStore {
         })
     }
 
-    /// The directories of the runs of this machine; where a bucket is read besides, none need be there.
+    /// The directories of the runs of this machine; where a bucket is read as well, none need be there.
     pub(crate) fn local_directories(&self) -> Result<Vec<RunDirectory>, StoreError> {
         match self.runs.list_directories() {
             Err(StoreError::Missing { .. }) if self.team.is_some() => Ok(Vec::new()),
@@ -622,7 +622,7 @@ impl FactsStore {
         }
     }
 
-    /// The runs of the bucket that is read besides. Of those that were known `before`, up to a change of its mirror, only
+    /// The runs of the bucket that is read as well. Of those that were known `before`, up to a change of its mirror, only
     /// what changed since is read.
     fn remote_runs(&self, before: &[ListedRun], mirrored: i64, with_details: bool) -> RemoteRuns {
         let Some(team) = &self.team else {
@@ -642,7 +642,7 @@ impl FactsStore {
             // What is known stays: the next look reads what came after it.
             Err(_) => (mirrored, None),
         };
-        // A mirror that was made anew begins to count again.
+        // A new mirror begins to count again.
         let since = if up_to < mirrored { 0 } else { mirrored };
         if since > 0 {
             let known = before.iter().filter(|run| run.remote.is_some());
@@ -746,7 +746,7 @@ impl FactsStore {
     }
 }
 
-/// The runs of a bucket that is read besides.
+/// The runs of a bucket that is read as well.
 #[derive(Default)]
 struct RemoteRuns {
     team: Option<Arc<TeamStore>>,

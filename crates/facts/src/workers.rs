@@ -16,7 +16,7 @@ pub(crate) fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Works on all items in several threads, in their order as far as threads go, and gives each result to `take` on the
+/// Works on all items in several threads, nearly in their order, and gives each result to `take` on the
 /// calling thread. Once `cancel` is cancelled, no further item is begun, and results are dropped.
 pub(crate) fn each<Item: Sync, Output: Send>(
     items: &[Item],
@@ -64,7 +64,7 @@ pub(crate) fn each<Item: Sync, Output: Send>(
                 let turns = &turns;
                 move || {
                     turns(&mut |at, result| {
-                        // Nobody receives any more when `take` panicked.
+                        // There is no receiver any more when `take` panicked.
                         let _ = sender.send((at, result));
                     });
                 }

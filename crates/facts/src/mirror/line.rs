@@ -92,7 +92,7 @@ impl MirrorLine {
             // What is kept is what was checked here: readers need not doubt it.
             let known: RunFacts = serde_json::from_str(facts.get()).ok()?;
             let _: RunDetails = serde_json::from_str(details.get()).ok()?;
-            // Only completed runs are in a bucket; whether another one goes on is nothing that a reader can find out.
+            // Only completed runs are in a bucket; a reader cannot find out if another one is running.
             if known.is_open() || !meta.get().starts_with('{') {
                 return None;
             }

@@ -1,8 +1,7 @@
-//! The runs of a team's bucket, as far as this machine knows them: their facts in a database, their files where somebody
-//! looked at them. All of it is a cache, and can be deleted at any time.
+//! The runs of a team's bucket on this machine: their facts in a database, and the files of those that were opened. All of it is a cache, and can be deleted at any time.
 //!
 //! [`StoreMirror`] is the folder, laid out like a data directory; [`MirrorWriter`] takes over what a bucket lists;
-//! [`TeamStore`] is what a [`FactsStore`](crate::FactsStore) reads besides the runs of this machine.
+//! [`TeamStore`] is what a [`FactsStore`](crate::FactsStore) reads as well as the runs of this machine.
 
 mod line;
 mod writer;
@@ -144,7 +143,7 @@ impl RunLease {
         }
     }
 
-    /// Files that nobody removes for room.
+    /// Files that are never removed for room.
     pub(crate) fn unheld(directory: RunDirectory) -> Self {
         Self {
             directory,
@@ -174,7 +173,7 @@ pub trait FetchRuns: fmt::Debug + Send + Sync {
     fn has_changed_here(&self, directory: &RunDirectory) -> bool;
 }
 
-/// The runs of a team's bucket, read besides those of this machine.
+/// The runs of a team's bucket, read as well as those of this machine.
 #[derive(Debug)]
 pub struct TeamStore {
     mirror: StoreMirror,

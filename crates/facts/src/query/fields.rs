@@ -24,7 +24,7 @@ tracer_sdk::words! {
         Tool = "tool",
         /// A model that the run asked.
         Model = "model",
-        /// A tool or a model of which a call failed.
+        /// A tool or a model with a failed call.
         Failed = "failed",
         /// The type of an error: of a failed call, or recorded for itself.
         Error = "error",
@@ -66,7 +66,7 @@ tracer_sdk::words! {
         /// The duration of the run, in microseconds.
         Duration = "duration",
         /// The duration of the slowest call, in microseconds, to half a percent: of those that the last `tool` or `model`
-        /// of the same query names, or of all. Of a run that called more tools or models than are kept of it, nobody knows how
+        /// of the same query names, or of all. Of a run that called more tools or models than are kept of it, it is not known how
         /// long those took that are not: they count where all calls are meant.
         Slowest = "slowest",
         /// Steps.
@@ -79,7 +79,7 @@ tracer_sdk::words! {
         Errors = "errors",
         /// Model and tool calls that failed.
         Failures = "failures",
-        /// Model and tool calls of which no end was seen.
+        /// Model and tool calls without a recorded end.
         UnknownCalls = "unknown_calls",
         /// Tool calls that a model asked for and that never ran. They are counted where a query asks for them: that takes the
         /// content of all calls.
@@ -130,7 +130,7 @@ tracer_sdk::words! {
     }
 }
 
-/// Fields beside those of texts and numbers.
+/// Fields that are neither texts nor numbers.
 pub(crate) const STATUS: &str = "status";
 pub(crate) const KIND: &str = "kind";
 pub(crate) const HAS: &str = "has";

@@ -1,4 +1,4 @@
-//! [`FactsTest`]: whether runs match a query, as far as their facts say.
+//! [`FactsTest`]: the runs that match a query by their facts.
 
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ impl FactsTest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConditionOutcome {
     Known(bool),
-    /// Nobody knows: neither it nor its negation holds.
+    /// Unknown: neither it nor its negation holds.
     Unknown,
     /// It is in what the run's steps, or the step itself, hold.
     Steps,
@@ -263,12 +263,12 @@ fn dollars(millionths: u64) -> Option<Usd> {
     text.parse().ok()
 }
 
-/// Compares a cost; `None` where what is known of it does not decide.
+/// Compares a cost; `None` where its known part does not decide.
 fn compare_cost(cost: &CostSum, comparison: NumberComparison, limit: Usd) -> Option<bool> {
     if let Some(usd) = cost.usd() {
         return Some(comparison.holds(usd, limit));
     }
-    // It is at least what is known of it.
+    // It is at least its known part.
     let least = cost.known;
     match comparison {
         NumberComparison::MoreThan => (least > limit).then_some(true),

@@ -51,7 +51,7 @@ pub struct StepColumns<'a> {
 }
 
 impl<'a> StepColumns<'a> {
-    /// A step that ended well, of which nothing else is known.
+    /// A step that ended well; nothing else is known.
     #[must_use]
     pub const fn new(kind: StepKind, name: &'a str) -> Self {
         Self {
@@ -353,7 +353,7 @@ pub struct RunTest<'a> {
 }
 
 impl RunTest<'_> {
-    /// Looks at the next step.
+    /// Adds the next step.
     pub fn add(&mut self, record: &Record) {
         // A run may have a question and an answer of its own.
         if !is_step(record) && record.question().or(record.answer()).is_none() {

@@ -107,7 +107,7 @@ impl StatsColumn {
             Self::P95 => group.p95_us.map(count),
             Self::Tokens => group.total_tokens.map(count),
             Self::Cached => group.cached_share,
-            // By what is known of it: a group with an unknown part costs at least that.
+            // By its known part: a group with an unknown part costs at least that.
             Self::Cost => {
                 let cost = group.cost.as_ref()?;
                 let known = cost.unpriced == 0 || cost.has_known();

@@ -73,7 +73,7 @@ impl RunsBehind {
                 (None, _) => Vec::new(),
                 // The percentile of calls is the middle of those that are like it. The group is the last that is named.
                 (Some(limit), Some(_)) => vec![at_least(NumberField::Slowest, shortest_like(limit))],
-                // How long a run that goes on will take is not known.
+                // The duration of a running one is not known.
                 (Some(limit), None) => vec![
                     not(Condition::Status(vec![RunStatus::Running])),
                     at_least(NumberField::Duration, limit),
