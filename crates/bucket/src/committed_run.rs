@@ -20,9 +20,9 @@ pub(crate) struct StoredSpans {
     pub(crate) generation: u64,
     /// The object in the folder of `meta.json`.
     pub(crate) spans: String,
-    /// Bytes of the log, not compressed.
+    /// Bytes of the log.
     pub(crate) bytes: u64,
-    /// Hash of the log, not compressed.
+    /// Hash of the log.
     pub(crate) sha256: String,
 }
 

@@ -61,7 +61,7 @@ pub struct ShipSummary {
     pub open_runs: u64,
     /// Runs that were not sent, and will not be until something changes.
     pub not_sent: Vec<NotSent>,
-    /// Bytes of the logs that were sent, before compression.
+    /// Bytes of the logs that were sent.
     pub bytes: u64,
     /// Values that the check before sending redacted, which recording had not.
     pub redacted_values: u64,

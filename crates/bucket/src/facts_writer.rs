@@ -9,7 +9,6 @@ use tracer_insight::units;
 use crate::bucket::OpenBucket;
 use crate::error::{BucketError, RequestFailure, if_there};
 use crate::layout;
-use crate::package::compressed;
 use crate::patience::{Halt, Patience, SharedObserver};
 
 /// Age of a name at which an object of facts that is not written yet gets a newer one: readers list two days. A name of another
@@ -19,16 +18,14 @@ const MAX_NAME_AGE: Duration = Duration::from_secs(3600);
 /// Writes objects of facts.
 pub(crate) struct FactsWriter {
     bucket: OpenBucket,
-    is_compressed: bool,
     /// Part of the names: distinguishes writers.
     name: String,
 }
 
 impl FactsWriter {
-    pub(crate) fn new(bucket: OpenBucket, is_compressed: bool) -> Self {
+    pub(crate) fn new(bucket: OpenBucket) -> Self {
         Self {
             bucket,
-            is_compressed,
             name: format!("{:08x}", fastrand::u32(..)),
         }
     }
@@ -41,18 +38,11 @@ impl FactsWriter {
         mut on_named: impl FnMut(&str) -> Result<(), BucketError>,
         observe: &SharedObserver<'_>,
     ) -> Result<(), Halt> {
-        let content = if self.is_compressed {
-            compressed(&lines).map_err(|error| BucketError::Refused {
-                reason: error.to_string(),
-            })?
-        } else {
-            lines
-        };
-        let content = Bytes::from(content);
+        let content = Bytes::from(lines);
         let mut retry = Retry::new(patience.retry);
         loop {
             let at = units::now();
-            let name = layout::facts_name(at, &self.name, fastrand::u64(..), self.is_compressed);
+            let name = layout::facts_name(at, &self.name, fastrand::u64(..));
             let named = Instant::now();
             on_named(&name)?;
             let path = layout::facts_object(&self.bucket.prefix, &name);

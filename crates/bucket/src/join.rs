@@ -4,7 +4,6 @@
 //! any moment, two that join at the same time write the same, and one that is killed leaves lines twice, which count once.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 
 use bytes::Bytes;
 use object_store::ObjectMeta;
@@ -17,7 +16,6 @@ use crate::bucket::OpenBucket;
 use crate::error::{BucketError, RequestFailure, if_there};
 use crate::event::ShipEvent;
 use crate::layout;
-use crate::package::compressed;
 use crate::patience::{Halt, Patience, SharedObserver};
 
 /// Days before today whose facts stay as they are: shippers may still write them, and readers list them whole.
@@ -54,7 +52,6 @@ struct JoinGroup {
     sources: Vec<Path>,
     lines: BTreeSet<Vec<u8>>,
     bytes: usize,
-    has_plain: bool,
 }
 
 impl OpenBucket {
@@ -168,15 +165,9 @@ impl OpenBucket {
             return Ok(());
         }
         let lines: Vec<u8> = group.lines.into_iter().flatten().collect();
-        let name = layout::joined_name(partition, &sha256_hex(&lines), !group.has_plain);
+        let name = layout::joined_name(partition, &sha256_hex(&lines));
         let path = layout::facts_object(&self.prefix, &name);
-        let bytes = Bytes::from(if group.has_plain {
-            lines
-        } else {
-            compressed(&lines).map_err(|error| BucketError::Refused {
-                reason: error.to_string(),
-            })?
-        });
+        let bytes = Bytes::from(lines);
         let create = || async {
             match self.create(&path, bytes.clone()).await {
                 Ok(()) | Err(RequestFailure::Exists) => Ok(()),
@@ -196,20 +187,8 @@ impl OpenBucket {
 }
 
 impl JoinGroup {
-    /// Adds the lines of an object. One that cannot be unpacked is no source, and stays as it is.
+    /// Adds the lines of an object.
     fn add(&mut self, path: &Path, content: &[u8]) {
-        let mut unpacked = Vec::new();
-        let content = if layout::is_compressed(path.as_ref()) {
-            let read = zstd::Decoder::new(content)
-                .and_then(|decoder| decoder.take(MAX_FACTS_BYTES + 1).read_to_end(&mut unpacked));
-            match read {
-                Ok(read) if read as u64 <= MAX_FACTS_BYTES => &unpacked,
-                _ => return,
-            }
-        } else {
-            self.has_plain = true;
-            content
-        };
         for line in content
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
@@ -236,19 +215,15 @@ mod tests {
     const PAST: &str = "2026-01-01";
 
     /// A bucket whose facts of a past day are five objects, and those of today one.
-    async fn aged(is_compressed: bool) -> Scene {
+    async fn aged() -> Scene {
         let scene = Scene::new(0);
-        let options = || crate::shipper::ShipOptions {
-            is_compressed,
-            ..crate::shipper::ShipOptions::default()
-        };
         for number in 1..=5 {
             scene.recorded.write(number, "ok", &["search"]);
-            scene.push_with(options()).await.unwrap();
+            scene.push().await.unwrap();
         }
         scene.age_facts(PAST).await;
         scene.recorded.write(6, "ok", &["search"]);
-        scene.push_with(options()).await.unwrap();
+        scene.push().await.unwrap();
         scene
     }
 
@@ -269,29 +244,26 @@ mod tests {
 
     #[test]
     fn a_past_day_becomes_one_object_and_today_stays() {
-        for is_compressed in [false, true] {
-            run(async {
-                let scene = aged(is_compressed).await;
-                let summary = join(&scene.memory).await;
-                assert_eq!(
-                    (summary.days, summary.joined_objects, summary.written_objects),
-                    (1, 5, 1)
-                );
-                let names = facts_names(&scene).await;
-                assert_eq!(names.len(), 2, "{names:?}");
-                assert!(names[0].starts_with("facts/date=2026-01-01/235959.999999-joined-"));
-                assert_eq!(layout::is_compressed(&names[0]), is_compressed);
-                scene.assert_whole(6).await;
-                assert_eq!(join(&scene.memory).await, JoinSummary::default());
-                // What comes late joins what was joined.
-                scene.recorded.write(7, "ok", &["search"]);
-                scene.push().await.unwrap();
-                scene.age_facts(PAST).await;
-                join(&scene.memory).await;
-                assert_eq!(facts_names(&scene).await.len(), 1);
-                scene.assert_whole(7).await;
-            });
-        }
+        run(async {
+            let scene = aged().await;
+            let summary = join(&scene.memory).await;
+            assert_eq!(
+                (summary.days, summary.joined_objects, summary.written_objects),
+                (1, 5, 1)
+            );
+            let names = facts_names(&scene).await;
+            assert_eq!(names.len(), 2, "{names:?}");
+            assert!(names[0].starts_with("facts/date=2026-01-01/235959.999999-joined-"));
+            scene.assert_whole(6).await;
+            assert_eq!(join(&scene.memory).await, JoinSummary::default());
+            // What comes late joins what was joined.
+            scene.recorded.write(7, "ok", &["search"]);
+            scene.push().await.unwrap();
+            scene.age_facts(PAST).await;
+            join(&scene.memory).await;
+            assert_eq!(facts_names(&scene).await.len(), 1);
+            scene.assert_whole(7).await;
+        });
     }
 
     #[test]
@@ -321,7 +293,7 @@ mod tests {
         for is_done in [false, true] {
             for kill in 0.. {
                 let is_over = run(async {
-                    let scene = aged(false).await;
+                    let scene = aged().await;
                     let dying = bucket(FaultyStore::new(&scene.memory, killed_at(kill, is_done)));
                     let first = dying.join_past_days(std::future::pending(), &mut |_| {}).await;
                     let rows = facts_rows(&objects(&scene.memory).await);

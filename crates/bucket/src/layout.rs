@@ -1,7 +1,7 @@
 //! Names in a bucket.
 //!
 //! ```text
-//! runs/<trace_id>/spans.jsonl               the spans of a run; further states are spans-<hash>.jsonl; .zst when compressed
+//! runs/<trace_id>/spans.jsonl               the spans of a run; further states are spans-<hash>.jsonl
 //! runs/<trace_id>/meta.json                 commits a run: it names the spans that belong to it
 //! facts/date=2026-11-23/142233.123456-<shipper>-<random>.jsonl      a batch of runs, a line for each
 //! facts/date=2026-11-23/235959.999999-joined-<hash>.jsonl           the lines of a day that has passed
@@ -18,8 +18,6 @@ pub(crate) const FACTS_FOLDER: &str = "facts";
 const DATE: &str = "date=";
 /// Microseconds of a day.
 const DAY_US: i64 = 24 * 3600 * 1_000_000;
-/// Ending of what is compressed.
-const COMPRESSED: &str = ".zst";
 /// Hexadecimal digits of the hash in the name of spans.
 const HASH_DIGITS: usize = 16;
 
@@ -34,22 +32,20 @@ pub(crate) fn of_run(prefix: &Path, run: TraceId, name: &str) -> Path {
 }
 
 /// The name of a run's spans: the plain one, or one of their own for a further state.
-pub(crate) fn spans_name(hash: Option<&str>, is_compressed: bool) -> String {
-    let ending = if is_compressed { COMPRESSED } else { "" };
+pub(crate) fn spans_name(hash: Option<&str>) -> String {
     match hash {
-        None => format!("{SPANS_FILE}{ending}"),
+        None => SPANS_FILE.to_owned(),
         Some(hash) => {
             let hash = hash.get(..HASH_DIGITS).unwrap_or(hash);
-            format!("spans-{hash}.jsonl{ending}")
+            format!("spans-{hash}.jsonl")
         }
     }
 }
 
 /// Checks if a name can be that of spans. Names come from the bucket: nothing else is ever read.
 pub(crate) fn is_spans_name(name: &str) -> bool {
-    let plain = name.strip_suffix(COMPRESSED).unwrap_or(name);
-    let hash = || plain.strip_prefix("spans-")?.strip_suffix(".jsonl");
-    plain == SPANS_FILE
+    let hash = || name.strip_prefix("spans-")?.strip_suffix(".jsonl");
+    name == SPANS_FILE
         || hash().is_some_and(|hash| {
             hash.len() == HASH_DIGITS && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         })
@@ -61,7 +57,7 @@ pub(crate) fn facts(prefix: &Path) -> Path {
 }
 
 /// The name below [`facts`] of a batch that is written at a time: names sort by it, and no two shippers make the same one.
-pub(crate) fn facts_name(at: Timestamp, shipper: &str, random: u64, is_compressed: bool) -> String {
+pub(crate) fn facts_name(at: Timestamp, shipper: &str, random: u64) -> String {
     let at = at.to_string();
     let date = at.get(..10).unwrap_or_default();
     let time: String = at
@@ -69,15 +65,13 @@ pub(crate) fn facts_name(at: Timestamp, shipper: &str, random: u64, is_compresse
         .skip(11)
         .filter(|digit| digit.is_ascii_digit() || *digit == '.')
         .collect();
-    let ending = if is_compressed { COMPRESSED } else { "" };
-    format!("{DATE}{date}/{time}-{shipper}-{random:016x}.jsonl{ending}")
+    format!("{DATE}{date}/{time}-{shipper}-{random:016x}.jsonl")
 }
 
 /// The name below [`facts`] of joined lines of a partition, which their hash distinguishes.
-pub(crate) fn joined_name(partition: &str, hash: &str, is_compressed: bool) -> String {
+pub(crate) fn joined_name(partition: &str, hash: &str) -> String {
     let hash = hash.get(..HASH_DIGITS).unwrap_or(hash);
-    let ending = if is_compressed { COMPRESSED } else { "" };
-    format!("{partition}/{JOINED}-{hash}.jsonl{ending}")
+    format!("{partition}/{JOINED}-{hash}.jsonl")
 }
 
 /// Checks if an object has a name of [`joined_name`].
@@ -100,8 +94,7 @@ pub(crate) fn is_partition(name: &str) -> bool {
 
 /// The partition in the name of an object of facts; `None` of what is no such name.
 pub(crate) fn partition_of(name: &str) -> Option<&str> {
-    let plain = name.strip_suffix(COMPRESSED).unwrap_or(name);
-    let (partition, file) = plain.strip_suffix(".jsonl")?.split_once('/')?;
+    let (partition, file) = name.strip_suffix(".jsonl")?.split_once('/')?;
     (is_partition(partition) && !file.contains('/')).then_some(partition)
 }
 
@@ -112,11 +105,6 @@ pub(crate) fn facts_name_of(prefix: &Path, object: &Path) -> Option<String> {
         .strip_prefix(facts(prefix).as_ref())?
         .strip_prefix('/')?;
     partition_of(name).map(|_| name.to_owned())
-}
-
-/// Checks by its name if an object is compressed.
-pub(crate) fn is_compressed(name: &str) -> bool {
-    name.ends_with(COMPRESSED)
 }
 
 /// The object of facts with a name.
@@ -133,7 +121,7 @@ mod tests {
     #[test]
     fn later_facts_sort_last() {
         let moments = [0, 1, 999_999, 1_000_000, 86_400_000_000, 1_763_900_000_123_456];
-        let names = moments.map(|at| facts_name(Timestamp::from_unix_microseconds(at), "ab", 7, false));
+        let names = moments.map(|at| facts_name(Timestamp::from_unix_microseconds(at), "ab", 7));
         assert!(names.is_sorted(), "{names:?}");
         assert_eq!(
             names[0],
@@ -146,10 +134,10 @@ mod tests {
     #[test]
     fn a_name_of_facts_gives_its_partition_back() {
         let at = Timestamp::from_unix_microseconds(1_763_900_000_123_456);
-        let name = facts_name(at, "5f3a09c1", 7, true);
+        let name = facts_name(at, "5f3a09c1", 7);
         assert_eq!(
             name,
-            "date=2025-11-23/121320.123456-5f3a09c1-0000000000000007.jsonl.zst"
+            "date=2025-11-23/121320.123456-5f3a09c1-0000000000000007.jsonl"
         );
         assert_eq!(partition_of(&name), Some("date=2025-11-23"));
         assert_eq!(partition(at, 0), "date=2025-11-23");
@@ -172,9 +160,8 @@ mod tests {
 
     #[rstest]
     #[case::plain("spans.jsonl", true)]
-    #[case::compressed("spans.jsonl.zst", true)]
+    #[case::compressed("spans.jsonl.zst", false)]
     #[case::further("spans-0123456789abcdef.jsonl", true)]
-    #[case::further_compressed("spans-0123456789abcdef.jsonl.zst", true)]
     #[case::upwards("../20000000000000000000000000000002/spans.jsonl", false)]
     #[case::upper("spans-0123456789ABCDEF.jsonl", false)]
     #[case::short("spans-01.jsonl", false)]
@@ -186,15 +173,14 @@ mod tests {
 
     #[test]
     fn what_is_joined_sorts_last_in_its_day() {
-        let name = joined_name("date=2026-11-23", &"ab".repeat(32), true);
+        let name = joined_name("date=2026-11-23", &"ab".repeat(32));
         assert_eq!(
             name,
-            "date=2026-11-23/235959.999999-joined-abababababababab.jsonl.zst"
+            "date=2026-11-23/235959.999999-joined-abababababababab.jsonl"
         );
-        assert!(is_compressed(&name));
         assert_eq!(partition_of(&name), Some("date=2026-11-23"));
         let last: Timestamp = "2026-11-23T23:59:59.999999Z".parse().unwrap();
-        let other = facts_name(last, "5f3a09c1", u64::MAX, false);
+        let other = facts_name(last, "5f3a09c1", u64::MAX);
         assert!(other < name, "{other}");
     }
 
@@ -202,8 +188,8 @@ mod tests {
     fn further_states_have_names_of_their_own() {
         let hash = "0123456789abcdef0000";
         for (name, expected) in [
-            (spans_name(None, false), "spans.jsonl"),
-            (spans_name(Some(hash), true), "spans-0123456789abcdef.jsonl.zst"),
+            (spans_name(None), "spans.jsonl"),
+            (spans_name(Some(hash)), "spans-0123456789abcdef.jsonl"),
         ] {
             assert_eq!(name, expected);
             assert!(is_spans_name(&name));

@@ -1,7 +1,7 @@
-//! [`RunPackage`]: a completed run as it is sent: checked for secrets once more, hashed, compressed where that is wanted.
+//! [`RunPackage`]: a completed run as it is sent: checked for secrets once more and hashed.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -19,8 +19,6 @@ use crate::committed_run::{CommittedRun, MAX_META_BYTES};
 const MAX_WHOLE_BYTES: u64 = 8 * 1024 * 1024;
 #[cfg(test)]
 pub(crate) const MAX_WHOLE_BYTES: u64 = 128 * 1024;
-/// Level of zstd: its own default.
-const COMPRESSION_LEVEL: i32 = 3;
 
 /// A completed run.
 pub(crate) struct RunPackage {
@@ -28,7 +26,7 @@ pub(crate) struct RunPackage {
     pub(crate) meta: Map<String, Value>,
     /// The whole object of its spans; `None` of a large one, which is read again part by part.
     pub(crate) whole: Option<Bytes>,
-    /// Bytes of its log without secrets, not compressed.
+    /// Bytes of its log without secrets.
     pub(crate) bytes: u64,
     /// Hash of that log.
     pub(crate) sha256: String,
@@ -52,11 +50,7 @@ impl From<io::Error> for NoPackage {
 
 impl RunPackage {
     /// Reads a run.
-    pub(crate) fn read(
-        directory: &RunDirectory,
-        redaction: &Redaction,
-        is_compressed: bool,
-    ) -> Result<Self, NoPackage> {
+    pub(crate) fn read(directory: &RunDirectory, redaction: &Redaction) -> Result<Self, NoPackage> {
         let text = read_input(&directory.path.join(META_FILE), MAX_META_BYTES)?;
         let damaged = || NoPackage::Unreadable("its meta.json is damaged".to_owned());
         let meta = CommittedRun::own_meta(&text).ok_or_else(damaged)?;
@@ -87,24 +81,14 @@ impl RunPackage {
             }
         }
         redacted_values += log.redacted_values;
-        let whole = match (is_whole, is_compressed) {
-            (false, _) => None,
-            (true, false) => Some(content.into()),
-            (true, true) => Some(compressed(&content)?.into()),
-        };
         Ok(Self {
             meta,
-            whole,
+            whole: is_whole.then(|| content.into()),
             bytes,
             sha256: hex(&hash.finalize()),
             redacted_values,
         })
     }
-}
-
-/// Bytes as they are stored when they are compressed.
-pub(crate) fn compressed(content: &[u8]) -> io::Result<Vec<u8>> {
-    zstd::encode_all(content, COMPRESSION_LEVEL)
 }
 
 /// The lines of a log, without secrets.
@@ -168,47 +152,17 @@ fn without_secrets(line: &[u8], redaction: &Redaction) -> Option<(Vec<u8>, u64)>
 /// The object of a large run's spans, part by part.
 pub(crate) struct PackageParts<'a> {
     log: CheckedLog<'a>,
-    encoder: Encoder,
+    /// Bytes that were read and not taken yet.
+    made: Vec<u8>,
     hash: Sha256,
     is_read: bool,
 }
 
-enum Encoder {
-    Plain(Vec<u8>),
-    Zstd(Box<zstd::stream::write::Encoder<'static, Vec<u8>>>),
-}
-
-impl Encoder {
-    /// The bytes that were made and not taken yet.
-    fn made(&mut self) -> &mut Vec<u8> {
-        match self {
-            Self::Plain(made) => made,
-            Self::Zstd(encoder) => encoder.get_mut(),
-        }
-    }
-
-    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Plain(made) => {
-                made.extend_from_slice(bytes);
-                Ok(())
-            }
-            Self::Zstd(encoder) => encoder.write_all(bytes),
-        }
-    }
-}
-
 impl<'a> PackageParts<'a> {
-    pub(crate) fn open(directory: &Path, redaction: &'a Redaction, is_compressed: bool) -> io::Result<Self> {
-        let encoder = if is_compressed {
-            let encoder = zstd::stream::write::Encoder::new(Vec::new(), COMPRESSION_LEVEL)?;
-            Encoder::Zstd(Box::new(encoder))
-        } else {
-            Encoder::Plain(Vec::new())
-        };
+    pub(crate) fn open(directory: &Path, redaction: &'a Redaction) -> io::Result<Self> {
         Ok(Self {
             log: CheckedLog::open(directory, redaction)?,
-            encoder,
+            made: Vec::new(),
             hash: Sha256::new(),
             is_read: false,
         })
@@ -216,28 +170,18 @@ impl<'a> PackageParts<'a> {
 
     /// The next part, of exactly this many bytes but for the last, as some stores want it; `None` after the last.
     pub(crate) fn next_part(&mut self, bytes: usize) -> io::Result<Option<Vec<u8>>> {
-        loop {
-            let made = self.encoder.made();
-            if made.len() >= bytes {
-                let rest = made.split_off(bytes);
-                return Ok(Some(std::mem::replace(made, rest)));
+        while self.made.len() < bytes && !self.is_read {
+            match self.log.next_line()? {
+                Some(line) => {
+                    self.hash.update(line);
+                    self.made.extend_from_slice(line);
+                }
+                None => self.is_read = true,
             }
-            if self.is_read {
-                let rest = std::mem::take(made);
-                return Ok((!rest.is_empty()).then_some(rest));
-            }
-            if let Some(line) = self.log.next_line()? {
-                self.hash.update(line);
-                self.encoder.add(line)?;
-                continue;
-            }
-            self.is_read = true;
-            let encoder = std::mem::replace(&mut self.encoder, Encoder::Plain(Vec::new()));
-            self.encoder = match encoder {
-                Encoder::Zstd(encoder) => Encoder::Plain(encoder.finish()?),
-                plain @ Encoder::Plain(_) => plain,
-            };
         }
+        let rest = self.made.split_off(bytes.min(self.made.len()));
+        let part = std::mem::replace(&mut self.made, rest);
+        Ok((!part.is_empty()).then_some(part))
     }
 
     /// Hash of the log, once it is read to its end.

@@ -33,7 +33,6 @@ pub(crate) struct RunSender {
     pub(crate) bucket: OpenBucket,
     pub(crate) redaction: Redaction,
     pub(crate) patience: Patience,
-    is_compressed: bool,
     /// A check in the bucket of runs that were sent before.
     again: bool,
     /// Large runs that are sent at the same time: each needs the memory of a part.
@@ -54,18 +53,11 @@ pub(crate) enum Shipped {
 }
 
 impl RunSender {
-    pub(crate) fn new(
-        bucket: OpenBucket,
-        redaction: Redaction,
-        patience: Patience,
-        is_compressed: bool,
-        again: bool,
-    ) -> Self {
+    pub(crate) fn new(bucket: OpenBucket, redaction: Redaction, patience: Patience, again: bool) -> Self {
         Self {
             bucket,
             redaction,
             patience,
-            is_compressed,
             again,
             large_runs: Semaphore::new(CONCURRENT_LARGE_RUNS),
         }
@@ -79,7 +71,7 @@ impl RunSender {
         before: Option<&SentRun>,
         observe: &SharedObserver<'_>,
     ) -> Result<Shipped, Halt> {
-        let package = match RunPackage::read(run, &self.redaction, self.is_compressed) {
+        let package = match RunPackage::read(run, &self.redaction) {
             Ok(package) => package,
             Err(NoPackage::Open) => return Ok(Shipped::Open),
             Err(NoPackage::Unreadable(reason)) => return Ok(Shipped::NotSent(reason)),
@@ -211,8 +203,7 @@ impl RunSender {
         is_first: bool,
         observe: &SharedObserver<'_>,
     ) -> Result<Option<String>, Halt> {
-        let is_compressed = self.is_compressed;
-        let own_name = layout::spans_name(Some(hash), is_compressed);
+        let own_name = layout::spans_name(Some(hash));
         let path_of = |name: &str| layout::of_run(&self.bucket.prefix, run.trace_id, name);
         let Some(whole) = &package.whole else {
             // In parts, an object cannot be written only where there is none: it has the name of its contents, and
@@ -226,7 +217,7 @@ impl RunSender {
                 .then_some(own_name));
         };
         if is_first {
-            let name = layout::spans_name(None, is_compressed);
+            let name = layout::spans_name(None);
             if self.create_or_same(&path_of(&name), whole, observe).await? {
                 return Ok(Some(name));
             }
@@ -274,7 +265,7 @@ impl RunSender {
             return Ok(true);
         }
         // A log that cannot be read any more was there a moment ago.
-        let parts = PackageParts::open(&run.path, &self.redaction, self.is_compressed);
+        let parts = PackageParts::open(&run.path, &self.redaction);
         let Ok(mut parts) = parts else {
             return Ok(false);
         };

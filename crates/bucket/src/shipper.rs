@@ -32,18 +32,17 @@ const MAX_BATCH: usize = 500;
 const CONCURRENT_RUNS: usize = 16;
 /// Turns of a data directory that is followed for each that includes runs that were sent.
 const TURNS_PER_LATE_SPAN: u64 = 6;
+
 /// Options of a [`Shipper`].
 ///
 /// ```
 /// use tracer_bucket::ShipOptions;
 ///
-/// assert!(!ShipOptions::default().is_compressed);
+/// assert!(!ShipOptions::default().again);
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ShipOptions {
-    /// Compression of spans and facts by zstd.
-    pub is_compressed: bool,
     /// A check in the bucket of runs that were sent before.
     pub again: bool,
     /// When a request is repeated.
@@ -55,7 +54,6 @@ pub struct ShipOptions {
 impl Default for ShipOptions {
     fn default() -> Self {
         Self {
-            is_compressed: false,
             again: false,
             retry: RetryPolicy::default(),
             poll_interval: Duration::from_secs(5),
@@ -114,12 +112,11 @@ impl Shipper {
         Ok(Self {
             store,
             journal,
-            facts: FactsWriter::new(bucket.clone(), options.is_compressed),
+            facts: FactsWriter::new(bucket.clone()),
             sender: RunSender::new(
                 bucket,
                 Redaction::new(settings, std::env::vars()),
                 Patience::new(options.retry),
-                options.is_compressed,
                 options.again,
             ),
             is_unredacted: !settings.redact,

@@ -27,7 +27,6 @@ use crate::bucket::OpenBucket;
 use crate::committed_run::CommittedRun;
 use crate::error::BucketError;
 use crate::event::ShipSummary;
-use crate::layout;
 use crate::shipper::{ShipOptions, Shipper};
 use crate::url::BucketUrl;
 
@@ -387,13 +386,8 @@ pub(crate) fn killed_at(kill: usize, done: bool) -> impl FnMut(&Request) -> Fate
 /// All lines of facts that this version understands.
 pub(crate) fn facts_rows(objects: &[(String, Vec<u8>)]) -> Vec<Value> {
     let mut rows = Vec::new();
-    for (name, bytes) in objects.iter().filter(|(name, _)| name.starts_with("facts/")) {
-        let text = if layout::is_compressed(name) {
-            zstd::decode_all(&**bytes).unwrap()
-        } else {
-            bytes.clone()
-        };
-        let text = String::from_utf8(text).unwrap();
+    for (_, bytes) in objects.iter().filter(|(name, _)| name.starts_with("facts/")) {
+        let text = String::from_utf8(bytes.clone()).unwrap();
         let parsed = text
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -414,13 +408,9 @@ pub(crate) fn readable(
             .map(|(_, bytes)| bytes.clone())
     };
     for (name, bytes) in objects {
-        let is_compressed = |name: &str| name.contains(".zst");
         if let Some(folder) = name.strip_suffix("/meta.json") {
             let stored = CommittedRun::parse(bytes).expect("a run");
-            let mut log = get(&format!("{folder}/{}", stored.stored.spans)).expect("its spans");
-            if is_compressed(&stored.stored.spans) {
-                log = zstd::decode_all(&*log).unwrap();
-            }
+            let log = get(&format!("{folder}/{}", stored.stored.spans)).expect("its spans");
             let hash = sha256_hex(&log);
             assert_eq!(
                 (hash, log.len() as u64),

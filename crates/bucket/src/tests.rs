@@ -16,20 +16,14 @@ use crate::test_support::{Fate, FaultyStore, Kind, Scene, bucket, id, killed_at,
 
 #[test]
 fn completed_runs_arrive_with_their_facts() {
-    for is_compressed in [false, true] {
-        let scene = Scene::new(3);
-        let options = ShipOptions {
-            is_compressed,
-            ..ShipOptions::default()
-        };
-        run(async {
-            let summary = scene.push_with(options).await.unwrap();
-            assert_eq!((summary.runs, summary.redacted_values), (3, 0));
-            scene.assert_whole(3).await;
-            let again = scene.push().await.unwrap();
-            assert_eq!((again.runs, again.runs_sent_before), (0, 3));
-        });
-    }
+    let scene = Scene::new(3);
+    run(async {
+        let summary = scene.push().await.unwrap();
+        assert_eq!((summary.runs, summary.redacted_values), (3, 0));
+        scene.assert_whole(3).await;
+        let again = scene.push().await.unwrap();
+        assert_eq!((again.runs, again.runs_sent_before), (0, 3));
+    });
 }
 
 #[test]
@@ -116,22 +110,16 @@ fn two_shippers_of_one_run_agree() {
 
 #[test]
 fn a_large_log_is_sent_in_parts() {
-    for is_compressed in [false, true] {
-        let scene = Scene::new(1);
-        let path = scene.recorded.run(1).join("spans.jsonl");
-        let log = fs::read_to_string(&path).unwrap();
-        let padding = format!("{}\n", " ".repeat(100_000));
-        fs::write(&path, format!("{}{log}", padding.repeat(4))).unwrap();
-        let options = ShipOptions {
-            is_compressed,
-            ..ShipOptions::default()
-        };
-        run(async {
-            let summary = scene.push_with(options).await.unwrap();
-            assert!(summary.bytes > MAX_WHOLE_BYTES, "{summary:?}");
-            scene.assert_whole(1).await;
-        });
-    }
+    let scene = Scene::new(1);
+    let path = scene.recorded.run(1).join("spans.jsonl");
+    let log = fs::read_to_string(&path).unwrap();
+    let padding = format!("{}\n", " ".repeat(100_000));
+    fs::write(&path, format!("{}{log}", padding.repeat(4))).unwrap();
+    run(async {
+        let summary = scene.push().await.unwrap();
+        assert!(summary.bytes > MAX_WHOLE_BYTES, "{summary:?}");
+        scene.assert_whole(1).await;
+    });
 }
 
 #[test]

@@ -20,12 +20,6 @@ use crate::layout;
 
 /// Bytes of a log: what claims to be larger is not fetched.
 const MAX_LOG_BYTES: u64 = 64 * 1024 * 1024 * 1024;
-/// Ratio of a log to its object; a larger one is a trap.
-const MAX_RATIO: u64 = 1_000;
-/// The same of small objects.
-const MIN_RATIO_BYTES: u64 = 64 * 1024 * 1024;
-/// The memory that decompression may take, as a power of two.
-const MAX_WINDOW_LOG: u32 = 23;
 /// Attempts to fetch a run that changes meanwhile.
 const MAX_STARTS: usize = 3;
 
@@ -160,34 +154,19 @@ impl SpansJob {
         let Some(found) = if_there(opened(bucket, &path).await)? else {
             return Err(NotFetched::Changed(FetchError::Gone));
         };
-        let is_compressed = layout::is_compressed(&stored.spans);
-        let most = found.meta.size.saturating_mul(MAX_RATIO).max(MIN_RATIO_BYTES);
-        if (!is_compressed && found.meta.size != stored.bytes) || (is_compressed && stored.bytes > most) {
+        if found.meta.size != stored.bytes {
             return Err(damaged("its spans have another size"));
         }
-        let log = FetchedLog {
+        let mut log = FetchedLog {
             file: BufWriter::with_capacity(256 * 1024, self.file),
             hash: Sha256::new(),
             left: stored.bytes,
         };
         let mut content = found.into_stream();
-        let log = if is_compressed {
-            let mut decoder = zstd::stream::write::Decoder::new(log)?;
-            decoder.window_log_max(MAX_WINDOW_LOG)?;
-            while let Some(part) = content.next().await {
-                let part = part.map_err(RequestFailure::from)?;
-                decoder.write_all(&part).map_err(unpacked)?;
-            }
-            decoder.flush().map_err(unpacked)?;
-            decoder.into_inner()
-        } else {
-            let mut log = log;
-            while let Some(part) = content.next().await {
-                let part = part.map_err(RequestFailure::from)?;
-                log.write_all(&part).map_err(unpacked)?;
-            }
-            log
-        };
+        while let Some(part) = content.next().await {
+            let part = part.map_err(RequestFailure::from)?;
+            log.write_all(&part).map_err(too_long)?;
+        }
         log.ended(&stored.sha256)
     }
 }
@@ -196,13 +175,13 @@ fn damaged(reason: &str) -> NotFetched {
     NotFetched::Changed(FetchError::Damaged(reason.to_owned()))
 }
 
-/// Content that cannot be unpacked, or is too long, is not what `meta.json` names; a full disk is another matter.
-fn unpacked(error: io::Error) -> NotFetched {
+/// Content that is too long is not what `meta.json` names; a full disk is another matter.
+fn too_long(error: io::Error) -> NotFetched {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::PermissionDenied => {
             error.into()
         }
-        _ => damaged("its spans cannot be unpacked, or are longer than they should be"),
+        _ => damaged("its spans are longer than they should be"),
     }
 }
 

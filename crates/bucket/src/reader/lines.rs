@@ -8,8 +8,6 @@ use tracer_facts::{LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
 
 /// Bytes of all lines of an object: what goes beyond is a trap.
 const MAX_FACTS_OBJECT_BYTES: u64 = 16 * 1024 * 1024 * 1024;
-/// The memory that decompression may take, as a power of two.
-const MAX_WINDOW_LOG: u32 = 23;
 
 /// The content of an object.
 pub(super) enum Body {
@@ -22,22 +20,14 @@ impl Body {
     /// Calls `take` with each line. An error is one of the content: what was sent before it was taken.
     pub(super) fn lines<E: From<io::Error>>(
         self,
-        is_compressed: bool,
         mut take: impl FnMut(Result<MirrorLine, LineProblem>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let raw: Box<dyn Read> = match self {
+        let content: Box<dyn Read> = match self {
             Self::Whole(bytes) => Box::new(Cursor::new(bytes)),
             Self::Parts(parts) => Box::new(PartsReader {
                 parts,
                 current: Cursor::default(),
             }),
-        };
-        let content: Box<dyn Read> = if is_compressed {
-            let mut decoder = zstd::stream::read::Decoder::new(raw)?;
-            decoder.window_log_max(MAX_WINDOW_LOG)?;
-            Box::new(decoder)
-        } else {
-            raw
         };
         let mut content = BufReader::with_capacity(64 * 1024, content.take(MAX_FACTS_OBJECT_BYTES));
         let mut line = Vec::new();

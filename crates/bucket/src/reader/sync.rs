@@ -273,7 +273,7 @@ impl Taking<'_> {
 
     fn object(&mut self, name: &str, body: Body) -> Result<(), BucketError> {
         let partition = layout::partition_of(name).unwrap_or_default();
-        let taken = body.lines(layout::is_compressed(name), |line| self.line(line, partition));
+        let taken = body.lines(|line| self.line(line, partition));
         match taken {
             Ok(()) => {}
             Err(SyncHalt::Content) => self.summary.odd_objects += 1,
