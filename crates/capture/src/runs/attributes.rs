@@ -1,4 +1,4 @@
-//! What attributes hold, however it was sent: texts and counts.
+//! Texts and counts in attributes, in each form that senders use.
 
 use serde_json::{Map, Value};
 

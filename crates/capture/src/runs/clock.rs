@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tracer_sdk::format::Timestamp;
 
-/// What a collector reads the time from.
+/// Clock of a collector.
 pub trait Clock: fmt::Debug + Send + Sync {
     /// The time since some moment, which never goes back.
     fn elapsed(&self) -> Duration;

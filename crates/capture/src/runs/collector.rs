@@ -31,20 +31,20 @@ use super::trace::Trace;
 use crate::otlp::Repairs;
 use crate::sink::{Accepted, OtlpSink, Refused};
 
-/// How often the collector looks which runs have ended.
+/// Interval in which runs that have ended are completed.
 const TICK: Duration = Duration::from_millis(250);
-/// Time that a request waits for others of its trace before the sender is asked to come back: exporters give up after 10 s.
+/// Time that a request waits for others of its trace before it is refused: exporters give up after 10 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 const UNTIL_FREE: Duration = Duration::MAX;
 /// Most requests that are taken at once.
 const MAX_REQUESTS: usize = 64;
-/// When the sender is asked to come back.
+/// Delay after which a refused sender tries again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// How long a completed run stays open for late spans.
+/// Time that a completed run stays open for late spans.
 const LATE: Duration = Duration::from_secs(60);
-/// How long it takes until completing a run is tried again.
+/// Delay after which completing a run is tried again.
 const RETRY: Duration = Duration::from_secs(5);
-/// How many runs the summary lists.
+/// Most runs that the summary lists.
 const MAX_LISTED_RUNS: usize = 10_000;
 /// Attributes of the root of a run that is forked: the other run, and the first of its model calls that was not answered as
 /// recorded (capture-facts, section E.3).
@@ -54,7 +54,7 @@ const FORK_AT: &str = "tracer.fork_at";
 /// Makes runs of spans and logs.
 ///
 /// What it has accepted is on disk; it may be dropped, or its process killed, at any moment: the next collector with
-/// [`resume_unfinished`](CollectorOptions::resume_unfinished) goes on. [`RunCollector::close`] ends all runs.
+/// [`resume_unfinished`](CollectorOptions::resume_unfinished) continues. [`RunCollector::close`] ends all runs.
 ///
 /// ```
 /// use tracer_capture::OtlpSink;
@@ -78,11 +78,11 @@ pub struct RunCollector {
     agent_traces: AgentTraces,
     requests: AtomicUsize,
     is_closed: AtomicBool,
-    /// Kept for as long as this collector is the one that goes on with what others left.
+    /// Lock of the collector that continues what others left.
     receiver_lock: Option<StagingLock>,
 }
 
-/// What was done so far.
+/// Work that was done so far.
 #[derive(Debug, Default)]
 struct CollectorTotals {
     summary: CollectorSummary,
@@ -90,7 +90,7 @@ struct CollectorTotals {
     newly_completed: Vec<TraceId>,
 }
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Debug, Default)]
 struct Taken {
     accepted: Accepted,
@@ -194,7 +194,7 @@ impl RunCollector {
                 }
                 Ok(())
             });
-            // Another process goes on with it; or no process can.
+            // Another process continues it; or no process can.
             let is_of_others =
                 |error: &ImportError| matches!(error, ImportError::RunActive | ImportError::NotImported);
             if let Some(Err(error)) = resumed.filter(|resumed| !resumed.as_ref().is_err_and(is_of_others)) {
@@ -415,7 +415,7 @@ impl RunCollector {
         self.summary()
     }
 
-    /// What was done so far.
+    /// Work that was done so far.
     #[must_use]
     pub fn summary(&self) -> CollectorSummary {
         self.totals.lock().summary.clone()
@@ -591,7 +591,7 @@ impl RunCollector {
             && trace.run.root() == Some(synthetic_root(trace_id))
             && spans.iter().any(continues)
         {
-            // A session that rested for hours goes on; no part of it is late.
+            // A session that rested for hours continues; no part of it is late.
             trace.run.reopen()?;
             trace.may_have_logs = true;
         }
@@ -633,7 +633,7 @@ impl RunCollector {
         self.options.keep_all || spans.iter().any(|span| marks_run(&span.record))
     }
 
-    /// Begins a trace of which nothing is on disk.
+    /// Begins a trace that is not on disk yet.
     fn begin(&self, trace_id: TraceId, spans: &[ImportedSpan]) -> Result<RunWriter, ImportError> {
         if !self.is_run(spans) {
             return self.importer.stage(trace_id);
@@ -737,7 +737,7 @@ impl OtlpSink for RunCollector {
     }
 }
 
-/// What a run is called until its root has come.
+/// Name of a run until its root has come.
 fn first_name(spans: &[ImportedSpan]) -> String {
     let attributes = || spans.iter().map(|span| &span.record.attributes);
     attributes()

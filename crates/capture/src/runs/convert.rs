@@ -47,7 +47,7 @@ pub(super) fn convert_spans(request: Vec<ResourceSpans>) -> (Vec<ConvertedSpan>,
     (converted, rejected)
 }
 
-/// What every span of a resource carries: who sent it, and nothing personal.
+/// Attributes of every span of a resource: its sender, and nothing personal.
 pub(super) fn kept_of_resource(resource: Option<&Resource>) -> Map<String, Value> {
     let is_kept = |key: &str| {
         key.starts_with("service.")
@@ -179,7 +179,7 @@ fn convert_event(event: Event, start: Timestamp) -> SpanEvent {
     }
 }
 
-/// What the flags say of the context that they belong to; `None` where they do not.
+/// Meaning of the flags for the context that they belong to; `None` where they do not.
 fn is_remote(flags: u32) -> Option<bool> {
     (flags & HAS_IS_REMOTE != 0).then_some(flags & IS_REMOTE != 0)
 }

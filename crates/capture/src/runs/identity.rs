@@ -27,9 +27,9 @@ pub struct RunIdentity {
     pub started_at: Timestamp,
     /// The command and its arguments; secrets among them are redacted.
     pub arguments: Vec<String>,
-    /// Where the command runs.
+    /// Working directory of the command.
     pub working_directory: String,
-    /// What else the root says.
+    /// Further attributes of the root.
     pub attributes: Map<String, Value>,
     /// The run that it is forked from.
     pub fork: Option<ForkOrigin>,
@@ -58,7 +58,7 @@ impl RunIdentity {
     }
 }
 
-/// How a run of [`Destination::OneRun`](super::Destination::OneRun) ended.
+/// End of a run of [`Destination::OneRun`](super::Destination::OneRun) ended.
 ///
 /// ```
 /// use tracer_capture::runs::RunEnding;
@@ -74,7 +74,7 @@ pub struct RunEnding {
     pub ended_at: Timestamp,
     /// The error's type and message; `None` when it went well.
     pub error: Option<(String, String)>,
-    /// What else the root says, such as an exit code.
+    /// Further attributes of the root, such as an exit code.
     pub attributes: Map<String, Value>,
 }
 

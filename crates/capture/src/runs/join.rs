@@ -15,16 +15,16 @@ use super::attributes::{number, text};
 use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, RESPONSE_ID, message};
 use super::marks::call_type;
 
-/// So far apart may the times of one call be that two programs measured, in microseconds.
+/// Difference between the times of one call that two programs measured, at most, in microseconds.
 const TOLERANCE_US: i64 = 50_000;
-/// So much text of log records is held while they are joined; what is beyond stays a span of its own.
+/// Most bytes of log records that are held while they are joined; a record beyond them stays a span of its own.
 const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
 /// The event by which somebody lets a tool run, or refuses it.
 const DECISION: &str = "tool_decision";
 const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 const REASONING_TOKENS: &str = "gen_ai.usage.reasoning.output_tokens";
 
-/// What is known of a span that may describe a call.
+/// Facts of a span that may describe a call.
 #[derive(Debug)]
 struct CallSource {
     id: SpanId,
@@ -45,20 +45,20 @@ struct CallSource {
     arguments: Option<String>,
     has_prompt: bool,
     has_answer: bool,
-    /// What a record that only adds to a call has to add.
+    /// Attributes of a record that only adds to a call.
     adds: Map<String, Value>,
 }
 
-/// What becomes of the spans of a log.
+/// Changes to the spans of a log.
 #[derive(Debug, Default)]
 struct JoinPlan {
     dropped: HashSet<SpanId>,
     added: HashMap<SpanId, Map<String, Value>>,
-    /// What another record of a call says better.
+    /// Attributes that another record of a call says better.
     replaced: HashMap<SpanId, Map<String, Value>>,
     events: HashMap<SpanId, Vec<SpanEvent>>,
     starts: HashMap<SpanId, Timestamp>,
-    /// What is left out, by the span that it was put into.
+    /// Spans that are left out, by the span that they were put into.
     joined: HashMap<SpanId, BTreeSet<SpanId>>,
 }
 
@@ -188,7 +188,7 @@ fn by_call_id<'a>(sources: impl Iterator<Item = &'a CallSource>) -> HashMap<&'a 
     by_id
 }
 
-/// Calls in the order of their starts, so that those of a time are found without a look at all of them.
+/// Calls in the order of their starts, so that those of a time are found by a binary search.
 #[derive(Debug, Default)]
 struct CallsByTime<'a> {
     calls: Vec<&'a CallSource>,
@@ -272,7 +272,7 @@ fn event_bytes(event: &SpanEvent) -> usize {
         .sum()
 }
 
-/// What a model call was asked and answered.
+/// Attributes of the question and the answer of a model call.
 const CONTENT_KEYS: [&str; 4] = [
     "gen_ai.input.messages",
     "gen_ai.output.messages",
@@ -363,7 +363,7 @@ fn arguments(attributes: &Map<String, Value>) -> Option<String> {
     Some(arguments?.to_string())
 }
 
-/// What the details of a call, logged by themselves, have to add to it.
+/// Attributes that the details of a call, logged by themselves, add to it.
 fn adds_of_details(attributes: &Map<String, Value>) -> Map<String, Value> {
     const KEYS: [&str; 3] = [
         "gen_ai.response.id",
@@ -377,7 +377,7 @@ fn adds_of_details(attributes: &Map<String, Value>) -> Map<String, Value> {
     found.collect()
 }
 
-/// What only the log may say of a call that was sent as a span, too.
+/// Attributes that only the log may have of a call that was sent as a span, too.
 fn content_of_call(attributes: &Map<String, Value>) -> Map<String, Value> {
     const KEYS: [&str; 9] = [
         "cost_usd",
@@ -396,7 +396,7 @@ fn content_of_call(attributes: &Map<String, Value>) -> Map<String, Value> {
     found.collect()
 }
 
-/// What an event has to add to the call that it belongs to.
+/// Attributes that an event adds to its call.
 fn adds(event: &str, attributes: &Map<String, Value>) -> Map<String, Value> {
     let mut adds = Map::new();
     let mut set = |key: &str, value: Value| adds.insert(key.to_owned(), value);
@@ -461,7 +461,7 @@ fn adds(event: &str, attributes: &Map<String, Value>) -> Map<String, Value> {
     adds
 }
 
-/// What agents write in the place of a prompt that they do not log.
+/// Recognises what agents write in the place of a prompt that they do not log.
 fn is_redacted(prompt: &str) -> bool {
     matches!(prompt, "<REDACTED>" | "[REDACTED]")
 }
@@ -538,14 +538,14 @@ fn is_same_call(span: &CallSource, logged: &CallSource) -> bool {
         && has_same_output(span, logged)
 }
 
-/// Whether two records count the same output, reasoning included or not: the Gemini CLI's spans leave it out.
+/// Compares the output that two records count, reasoning included or not: the Gemini CLI's spans leave it out.
 fn has_same_output(span: &CallSource, logged: &CallSource) -> bool {
     let with_reasoning = || Some(span.output_tokens?.saturating_add(logged.reasoning_tokens?));
     span.output_tokens == logged.output_tokens
         || logged.output_tokens.is_some() && with_reasoning() == logged.output_tokens
 }
 
-/// That a tool was let run belongs to its call.
+/// Puts the permission of a tool call into the call.
 fn join_decisions(plan: &mut JoinPlan, sources: &[CallSource]) {
     let tools = sources
         .iter()
@@ -645,7 +645,7 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
     }
 }
 
-/// A call of which only the end was logged starts with the request before it.
+/// Starts a call whose end alone was logged with the request before it.
 fn join_starts(plan: &mut JoinPlan, sources: &[CallSource]) {
     let mut request: Option<&CallSource> = None;
     for one in sources {

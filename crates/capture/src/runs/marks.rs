@@ -1,4 +1,4 @@
-//! What makes a trace an agent's run, and a span a call: read off the projection, so that each vocabulary is known once.
+//! Marks of an agent's run and of a call, read off the projection.
 
 use tracer_sdk::format::{EventType, Record, SpanRecord};
 use tracer_sdk::spans_to_events;
@@ -6,7 +6,7 @@ use tracer_sdk::spans_to_events;
 use super::attributes::text;
 use super::logs::FROM_LOG;
 
-/// Whether the span is a model call or a tool call.
+/// Recognises a model call or a tool call.
 pub(super) fn is_call(span: &SpanRecord) -> bool {
     call_type(span).is_some()
 }
@@ -25,12 +25,12 @@ pub(super) fn call_type(span: &SpanRecord) -> Option<EventType> {
         .find(|event_type| matches!(event_type, EventType::LlmCall | EventType::ToolCall))
 }
 
-/// Whether the span shows that its trace is an agent's: a model call, a tool call, or an agent.
+/// Recognises a span that makes its trace an agent's: a model call, a tool call, or an agent.
 pub(super) fn marks_run(span: &SpanRecord) -> bool {
     span.attributes.contains_key(FROM_LOG) || is_agent(span) || is_call(span)
 }
 
-/// Whether the span says of itself that it is an agent, a workflow, or another step of one.
+/// Recognises a span that says of itself that it is an agent, a workflow, or another step of one.
 fn is_agent(span: &SpanRecord) -> bool {
     const KEYS: [&str; 13] = [
         "ai.operationId",

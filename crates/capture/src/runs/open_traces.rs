@@ -10,7 +10,7 @@ use tracer_sdk::import::RunPhase;
 
 use super::trace::Trace;
 
-/// How many spans are known in memory by their IDs, about 64 bytes each.
+/// Most spans that are known in memory by their IDs, about 64 bytes each.
 const MAX_KNOWN_SPANS: usize = 4_000_000;
 
 /// Traces in memory and those at rest.
@@ -84,7 +84,7 @@ impl OpenTraces {
         }
     }
 
-    /// Remembers that a trace is on disk; readers see a run that goes on as interrupted.
+    /// Remembers that a trace is on disk; readers see a running one as interrupted.
     pub(super) fn rest(&self, trace: &Trace) {
         if trace.run.phase() != RunPhase::Completed {
             let mut table = self.table.lock();

@@ -1,4 +1,4 @@
-//! What a collector is given and what it reports.
+//! Options and summary of a collector.
 
 use std::io;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use tracer_sdk::settings::Settings;
 
 use super::identity::RunIdentity;
 
-/// How a root must have been quiet for its run to be completed.
+/// Quiet time after the end of a root that completes its run.
 const QUIET: Duration = Duration::from_secs(3);
-/// How long a run without a root may be silent before it is shown as interrupted.
+/// Silence of a run without a root that makes it interrupted.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Where spans and logs go.
+/// Destination of spans and logs.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Destination {
@@ -25,7 +25,7 @@ pub enum Destination {
     OneRun(RunIdentity),
 }
 
-/// What a collector does with what arrives.
+/// Options of a collector.
 ///
 /// ```
 /// use tracer_capture::runs::{CollectorOptions, RunCollector};
@@ -43,21 +43,21 @@ pub enum Destination {
 pub struct CollectorOptions {
     /// The data directory, redaction and limits.
     pub settings: Settings,
-    /// Where spans go.
+    /// Destination of spans.
     pub into: Destination,
     /// Keeps traces without a model call, a tool call or an agent, too.
     pub keep_all: bool,
     /// Keeps shapes, sizes, names and tokens, but no texts.
     pub without_content: bool,
-    /// Goes on with what an earlier process left unfinished, unless another one does.
+    /// Continues what an earlier process left unfinished, unless another one does.
     pub resume_unfinished: bool,
-    /// How long a trace must be quiet after its root has ended, before its run is completed: 3 s.
+    /// Quiet time after the end of a root that completes its run: 3 s.
     pub quiet: Duration,
-    /// How long a run without a root may be silent before it is shown as interrupted: 30 s.
+    /// Silence of a run without a root that makes it interrupted: 30 s. Spans wait as long for the name of their session.
     pub silence: Duration,
-    /// How many traces are kept open at once; the others are read again when more of them arrives.
+    /// Most traces that are kept open at once; the others are read again when more of them arrives.
     pub max_open_traces: usize,
-    /// How many spans of one trace are taken; more are rejected.
+    /// Most spans of one trace; more are rejected.
     pub max_spans_of_trace: usize,
 }
 
@@ -79,15 +79,15 @@ impl CollectorOptions {
     }
 }
 
-/// What a collector has done.
+/// Summary of a collector's work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CollectorSummary {
     /// Runs that were begun, in that order; the first 10,000.
     pub runs: Vec<TraceId>,
-    /// How many runs were begun.
+    /// Number of runs that were begun.
     pub started_runs: u64,
-    /// How many runs were completed.
+    /// Number of runs that were completed.
     pub completed_runs: u64,
     /// Spans that were written; those made of log records are among them.
     pub spans: u64,
@@ -107,12 +107,12 @@ pub struct CollectorSummary {
     pub ignored_traces: u64,
     /// Spans that their own program records into this data directory.
     pub recorded_elsewhere: u64,
-    /// Why the last thing failed that nobody waited for, such as completing a run.
+    /// Reason of the last failure outside a request, such as one to complete a run.
     pub last_error: Option<String>,
 }
 
 impl CollectorSummary {
-    /// What was received and is not stored as it was sent, as one sentence each.
+    /// Sentences about what was received and is not stored as it was sent.
     ///
     /// ```
     /// use tracer_capture::runs::CollectorSummary;

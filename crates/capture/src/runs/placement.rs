@@ -17,7 +17,7 @@ use super::conversation::{CodingAgent, remove_personal};
 use super::ids::{derived_trace_id, synthetic_root};
 use super::logs::{EVENT_FOR_PARENT, FROM_LOG, conversation_run};
 
-/// How many traces of coding agents are remembered; then the list starts again.
+/// Most traces of coding agents that are remembered; then the list starts again.
 const MAX_TRACES: usize = 100_000;
 const FILE: &str = "staging/sessions";
 const SOURCE_TRACE: &str = names::SOURCE_TRACE.written();
@@ -216,7 +216,7 @@ fn sent_in(record: &SpanRecord) -> TraceId {
     source.unwrap_or(record.trace_id)
 }
 
-/// Whether a span was made of a log record that is a step by itself.
+/// Recognises a span that was made of a log record and is a step by itself.
 fn is_log_record(record: &SpanRecord) -> bool {
     record.attributes.contains_key(FROM_LOG) && !record.attributes.contains_key(EVENT_FOR_PARENT)
 }
@@ -240,7 +240,7 @@ pub(super) fn join_run(span: &mut ImportedSpan, run: TraceId, root: SpanId) {
     }
 }
 
-/// Whether a span belongs to a session that is a run of its own, and not to the trace that it was sent in.
+/// Recognises a span of a session that is a run of its own, which is not the trace that it was sent in.
 pub(super) fn continues_conversation(span: &ImportedSpan, run: TraceId) -> bool {
     let record = &span.record;
     is_log_record(record) || !record.attributes.contains_key(EVENT_FOR_PARENT) && record.trace_id != run

@@ -14,7 +14,7 @@ use super::convert::PARENT_IS_REMOTE;
 use super::ids::synthetic_root;
 use super::marks::{call_type, is_call};
 
-/// The attribute of a tool call that ran beside the one that it names as its parent, or that names it.
+/// The attribute of a tool call that ran at the same time as the one that it names as its parent, or that names it.
 const PARALLEL: &str = "tracer.parallel";
 
 /// A span that no other span of the log is around.
@@ -202,7 +202,7 @@ pub(super) fn put_under(span: &mut SpanRecord, root: SpanId, synthetic: SpanId) 
     span.parent_span_id = Some(root);
 }
 
-/// What a span says its run is called: an agent or a workflow.
+/// Name that a span gives its run: an agent or a workflow.
 pub(super) fn run_name(attributes: &Map<String, Value>) -> Option<String> {
     const KEYS: [&str; 7] = [
         "tracer.run_name",
@@ -218,7 +218,7 @@ pub(super) fn run_name(attributes: &Map<String, Value>) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Who sent a span, unless its SDK did not know.
+/// Service that sent a span, unless its SDK did not know.
 pub(super) fn service(attributes: &Map<String, Value>) -> Option<String> {
     text(attributes, "service.name")
         .filter(|name| !name.starts_with("unknown_service"))

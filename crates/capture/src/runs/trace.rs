@@ -1,4 +1,4 @@
-//! One trace that spans arrive of: where its spans belong, and what is known of its root.
+//! One trace that is under way: the place of its spans, and the name of its root.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::marks::is_call;
 use super::placement::waits_for;
 use super::roots::{put_under, run_name};
 
-/// How many names of roots are kept.
+/// Most names of roots that are kept.
 const MAX_ROOT_NAMES: usize = 4;
 
 /// A trace that spans arrive of.
@@ -52,7 +52,7 @@ impl Trace {
     }
 
     /// Gives each span its place in the run as it is now. How many new ones lacked the parent that they need; of a run that
-    /// goes on it may come, so that only calls without any are counted.
+    /// continues it may come, so that only calls without any are counted.
     pub(super) fn place(&self, spans: &mut [ImportedSpan]) -> u64 {
         if self.waiting_for.is_some() {
             // Its place is in another run.
@@ -117,7 +117,7 @@ fn root_name(root: &SpanRecord) -> String {
     run_name(&root.attributes).unwrap_or_else(|| root.name.clone())
 }
 
-/// Whether a span that came late has no place: no parent, one that is nowhere, or a circle of parents that it is the
+/// Recognises a late span without a place: no parent, one that is nowhere, or a circle of parents that it is the
 /// first of.
 fn is_lost(id: SpanId, parents: &HashMap<SpanId, Option<SpanId>>, run: &RunWriter) -> bool {
     match parents.get(&id) {

@@ -1,4 +1,4 @@
-//! What the coding agents log, as spans: one row for each kind of event that is a call.
+//! Log records of coding agents as spans, by kind of event.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use crate::runs::attributes::{number, text};
 use crate::runs::conversation::CodingAgent;
 use crate::runs::ids::{derived_span_id, synthetic_root};
 
-/// What an event is.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AgentEventKind {
     ModelCall,
@@ -75,10 +75,10 @@ pub(super) fn convert(agent: CodingAgent, event: &LogEvent) -> Option<SpanRecord
     Some(span)
 }
 
-/// What identifies a record within its conversation: its number, or its time and content.
+/// Identity of a record within its session: its number, or its time and content.
 fn identity(event: &LogEvent) -> Vec<u8> {
     if let Some(sequence) = number(&event.attributes, "event.sequence") {
-        // The numbers begin anew when a process resumes a conversation.
+        // The numbers start again when a process resumes a session.
         return format!("{sequence} {}", event.time).into_bytes();
     }
     let mut identity = event.time.to_string().into_bytes();
@@ -159,7 +159,7 @@ fn model_call(agent: CodingAgent, span: &mut SpanRecord) {
         .iter()
         .find_map(|key| number(attributes, key));
     let input = match agent {
-        // Anthropic counts what is cached beside the input.
+        // Anthropic counts what is cached apart from the input.
         CodingAgent::ClaudeCode => sent_input.map(|input| {
             let cached = [CREATED, "cache_read_tokens"]
                 .iter()
@@ -183,7 +183,7 @@ fn model_call(agent: CodingAgent, span: &mut SpanRecord) {
             number(attributes, "thoughts_token_count"),
         )
     {
-        // Gemini counts thoughts beside the answer.
+        // Gemini counts thoughts apart from the answer.
         set.push((
             "gen_ai.usage.output_tokens",
             output.saturating_add(thoughts).into(),

@@ -19,7 +19,7 @@ pub(super) struct LogEvent {
     pub(super) span_id: Option<SpanId>,
     pub(super) attributes: Map<String, Value>,
     pub(super) body: Option<Value>,
-    /// What is kept of the resource and the scope.
+    /// Attributes of the resource and the scope that are kept.
     pub(super) context: Map<String, Value>,
 }
 
@@ -32,7 +32,7 @@ impl LogEvent {
         text(&self.context, "otel.scope.name").unwrap_or_default()
     }
 
-    /// What tells it from another record of the same time.
+    /// Hash that tells it from another record of the same time.
     pub(super) fn content_hash(&self) -> [u8; 32] {
         // Objects are sorted by key.
         let content = serde_json::to_vec(&(&self.attributes, &self.body)).unwrap_or_default();
@@ -46,7 +46,7 @@ pub(super) fn read_events(request: Vec<ResourceLogs>, now: Timestamp) -> Vec<Log
     for of_resource in request {
         let resource = of_resource.resource.as_ref();
         let kept = kept_of_resource(resource);
-        // What the records of some agents lack: the conversation is named once, for all.
+        // The records of some agents lack it: the session is named once, for all.
         let session = resource.and_then(|resource| {
             let attribute = resource
                 .attributes

@@ -1,6 +1,6 @@
 //! Log records that say something about an agent, as spans (capture, section 2).
 //!
-//! What a coding agent logs about a call becomes that call's span; a message that was logged for a span waits beside it,
+//! A coding agent's record of a call becomes that call's span; a message that was logged for a span waits as its child,
 //! until [`join`](super::join) puts it into the span. The IDs are made of what identifies the record, so that sending it
 //! twice changes nothing.
 
@@ -26,7 +26,7 @@ pub(super) const LOG_ID: &str = "tracer.log_id";
 /// The event that holds what a model call sent and got.
 pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";
 
-/// How the names of events of coding agents begin.
+/// Prefixes of the names of coding agents' events.
 const AGENT_PREFIXES: [&str; 3] = ["claude_code.", "codex.", "gemini_cli."];
 
 /// The response that an event is about.
@@ -35,7 +35,7 @@ pub(super) const RESPONSE_ID: &str = "gen_ai.response.id";
 /// The request that a record of a coding agent belongs to.
 pub(super) const REQUEST_ID: &str = "request_id";
 
-/// What became of the records of a request.
+/// Outcome of the log records of a request.
 #[derive(Debug, Default)]
 pub(super) struct ConvertedLogs {
     /// With the coding agents that logged them.
@@ -101,7 +101,7 @@ fn event_for_span(event: &LogEvent) -> Option<SpanRecord> {
     ]);
     let mut span = span_of_event(event, trace_id, span_id, Some(parent), "log event");
     span.attributes.insert(EVENT_FOR_PARENT.to_owned(), true.into());
-    // So that it goes where the spans of its conversation go.
+    // It goes where the spans of its session go.
     for key in ["session.id", "conversation.id", "gen_ai.conversation.id"] {
         if let Some(id) = event.attributes.get(key) {
             span.attributes.insert(key.to_owned(), id.clone());
