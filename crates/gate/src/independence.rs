@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{FailureReason, Trial, TrialFailure};
 
-/// Looks at the trials of a gate one after the other, and fails each one whose trace is that of an earlier one: the same
+/// Checks the trials of a gate one after the other, and fails each one whose trace is that of an earlier one: the same
 /// trace ID, or the same instants under another ID.
 ///
 /// ```

@@ -22,6 +22,7 @@ mod independence;
 pub mod one_run;
 pub mod phrase;
 pub mod policy;
+mod range;
 mod report;
 #[cfg(feature = "schema")]
 mod schema;
@@ -40,10 +41,11 @@ pub use baseline::{
 };
 pub use decide::Gate;
 pub use independence::Independence;
+pub use range::AllowedRange;
 pub use report::{
-    AllowedRange, BaselineChanges, CheckResult, ConfidenceBounds, DistributionalEvidence, Evidence,
-    GateDetails, InputFile, InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportedTrial,
-    SampleRange, StatisticalEvidence, StopReason, TrialTools,
+    BaselineChanges, CheckResult, ConfidenceBounds, DistributionalEvidence, Evidence, GateDetails, InputFile,
+    InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportedTrial, SampleRange, StatisticalEvidence,
+    StopReason, TrialTools,
 };
 pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
 pub use verdict::{CheckKind, CheckMode, Direction, Verdict};

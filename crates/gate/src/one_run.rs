@@ -8,7 +8,7 @@ use tracer_insight::profile::RunProfile;
 
 use crate::files::{self, InputError};
 
-/// The report on a run by a policy for one run; `options` are those of the command beside its files.
+/// The report on a run by a policy for one run; `options` are those of the command without its files.
 pub fn judged(
     policy: &Policy,
     policy_file: Option<InputFile>,

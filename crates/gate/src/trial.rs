@@ -1,4 +1,4 @@
-//! One trial of a gate as whoever ran it hands it in.
+//! One trial of a gate, as its runner hands it in.
 
 use serde::Serialize;
 
@@ -98,7 +98,7 @@ impl Trial {
         self.failure.get_or_insert(failure);
     }
 
-    /// It could not go on as it would have: what it did counts, what it did not do and how it ended say nothing.
+    /// Marks the trial *truncated*: only violations count.
     ///
     /// ```
     /// use tracer_gate::{FailureReason, Trial, TrialFailure};
@@ -130,7 +130,7 @@ impl Trial {
         failure.is_some_and(|failure| failure.reason == FailureReason::CutShort)
     }
 
-    /// Between which numbers a metric lies; `None` when nothing is known of it. A run that claims to have been longer than
+    /// Between which numbers a metric lies; `None` when that is unknown. A run that claims to have been longer than
     /// its process has no duration that is known.
     #[must_use]
     pub(crate) fn bounds(&self, metric: &Metric) -> Option<Bounds> {
@@ -218,7 +218,7 @@ pub struct TrialFailure {
 }
 
 impl TrialFailure {
-    /// A failure of which nothing more is known.
+    /// A failure without details.
     ///
     /// ```
     /// use tracer_gate::{FailureReason, TrialFailure};
@@ -292,7 +292,7 @@ pub enum FailureReason {
     MalformedTrace,
     /// The run is not a new one: another trial's, or one that was there before.
     NotIndependent,
-    /// It could not go on as it would have: what it needed was not there.
+    /// It was truncated: what it needed was not there.
     CutShort,
 }
 

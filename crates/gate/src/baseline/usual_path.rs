@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Baseline;
 
-/// The folder of baselines, beside the policy.
+/// The folder of baselines, next to the policy.
 pub const BASELINES_FOLDER: &str = ".tracer/baselines";
 /// A longer name is cut.
 const MAX_LENGTH: usize = 64;

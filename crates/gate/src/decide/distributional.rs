@@ -9,9 +9,11 @@ use super::rule::{Decision, Describe, Judge, JudgedTrials, Words, count, words};
 use super::statistical;
 use crate::policy::{Check, Distributional, PolicyMistake};
 use crate::statistics::{
-    IntervalMethod, RateInterval, RateTarget, chance_of_exceeding, minimum_baseline_trials, minimum_trials,
+    IntervalMethod, RateInterval, chance_of_exceeding, minimum_baseline_trials, minimum_trials,
 };
-use crate::{CheckMode, CheckResult, Direction, DistributionalEvidence, Evidence, Report, Verdict};
+use crate::{
+    AllowedRange, CheckMode, CheckResult, Direction, DistributionalEvidence, Evidence, Report, Verdict,
+};
 
 /// The most extreme value of a baseline; `None` of no values.
 fn bound(rule: &Distributional, sample: &[f64]) -> Option<f64> {
@@ -33,8 +35,8 @@ fn is_beyond(rule: &Distributional, bound: f64, value: f64) -> bool {
 }
 
 /// The allowed share of trials beyond the bound.
-fn target(rule: &Distributional) -> RateTarget {
-    RateTarget::AtMost(1.0 - rule.coverage)
+fn allowed(rule: &Distributional) -> AllowedRange {
+    AllowedRange::at_most(1.0 - rule.coverage)
 }
 
 /// The verdict on this many trials beyond the bound.
@@ -46,7 +48,7 @@ fn verdict(
     baseline_trials: u32,
 ) -> Verdict {
     let interval = RateInterval::of(method, beyond, trials, rule.confidence);
-    let verdict = interval.map_or(Verdict::Inconclusive, |interval| interval.verdict(target(rule)));
+    let verdict = interval.map_or(Verdict::Inconclusive, |interval| interval.verdict(allowed(rule)));
     // The bound is itself a draw: an unchanged agent exceeds a low one often. The exact rule takes that into account.
     let is_chance = chance_of_exceeding(beyond, trials, baseline_trials) > 1.0 - rule.confidence;
     if verdict == Verdict::Fail && method == IntervalMethod::Exact && is_chance {
@@ -98,7 +100,7 @@ impl Judge for Distributional {
         }
         // One trial is judged by the bound itself; several by how many of them lie beyond.
         if planner.policy.trials > 1 {
-            let least = minimum_trials(planner.policy.decision, target(self), self.confidence);
+            let least = minimum_trials(planner.policy.decision, allowed(self), self.confidence);
             planner.refuse_unreachable(check, least, "or a single trial, ")?;
         }
         Ok(Some(CheckMode::Gating))
@@ -128,7 +130,7 @@ impl Judge for Distributional {
                 trials.method,
                 [beyond, within],
                 all,
-                target(self),
+                allowed(self),
                 self.confidence,
             )
         };

@@ -36,7 +36,7 @@ pub struct Gate<'a> {
 }
 
 impl<'a> Gate<'a> {
-    /// The gate of a policy and a baseline, or why it could not decide what it is asked.
+    /// The gate of a policy and a baseline, or the reason why it could not decide.
     ///
     /// ```
     /// use tracer_gate::Gate;
@@ -86,7 +86,7 @@ impl<'a> Gate<'a> {
         &self.notices
     }
 
-    /// Why no more trials need to be made after these, the first ones in the order of their numbers; `None` to go on.
+    /// Why no more trials need to be made after these, the first ones in the order of their numbers; `None` to continue.
     ///
     /// ```
     /// use tracer_gate::policy::{Overrides, Policy};

@@ -13,9 +13,6 @@ use crate::{
     AllowedRange, CheckMode, CheckResult, Direction, Evidence, MeasuredEvidence, Report, SampleRange, Verdict,
 };
 
-/// Rounding error of doubles in a share of a baseline: 15 % of 100 is 15, and 115 is allowed.
-const ROUNDING: f64 = 1e-9;
-
 /// The bounds: the baseline's with the tolerance, and the limits; the stricter one of each side.
 fn allowed(rule: &Measured, baseline: Option<&[f64]>) -> AllowedRange {
     let usual = baseline
@@ -29,33 +26,21 @@ fn allowed(rule: &Measured, baseline: Option<&[f64]>) -> AllowedRange {
     let has_lower = rule.direction != Direction::Upper;
     let has_upper = rule.direction != Direction::Lower;
     AllowedRange {
-        lower: stricter(around(-1.0).filter(|_| has_lower), rule.lower_limit, f64::max),
-        upper: stricter(around(1.0).filter(|_| has_upper), rule.upper_limit, f64::min),
+        lower: stricter(around(-1.0).filter(|_| has_lower), rule.limit.lower, f64::max),
+        upper: stricter(around(1.0).filter(|_| has_upper), rule.limit.upper, f64::min),
     }
-}
-
-fn above(allowed: AllowedRange, value: f64) -> bool {
-    allowed
-        .upper
-        .is_some_and(|upper| value > upper + upper.abs().max(1.0) * ROUNDING)
-}
-
-fn below(allowed: AllowedRange, value: f64) -> bool {
-    allowed
-        .lower
-        .is_some_and(|lower| value < lower - lower.abs().max(1.0) * ROUNDING)
 }
 
 /// Checks if the aggregate of all possible values is out of bounds.
 fn must_fail(rule: &Measured, allowed: AllowedRange, values: &[Bounds]) -> bool {
     let (least, most) = extremes(rule, values);
-    least.is_some_and(|least| above(allowed, least)) || most.is_some_and(|most| below(allowed, most))
+    least.is_some_and(|least| allowed.is_below(least)) || most.is_some_and(|most| allowed.is_above(most))
 }
 
 /// Checks if the aggregate of all possible values is within bounds.
 fn must_pass(rule: &Measured, allowed: AllowedRange, values: &[Bounds]) -> bool {
     let (least, most) = extremes(rule, values);
-    least.is_some_and(|least| !below(allowed, least)) && most.is_some_and(|most| !above(allowed, most))
+    least.is_some_and(|least| !allowed.is_above(least)) && most.is_some_and(|most| !allowed.is_below(most))
 }
 
 /// The least and the most that the aggregate can be: each aggregate grows with every value.
@@ -75,7 +60,7 @@ impl Judge for Measured {
         planner: &mut Planner<'_>,
     ) -> Result<Option<CheckMode>, PolicyMistake> {
         let Some(sample) = sample else {
-            let has_limit = self.lower_limit.is_some() || self.upper_limit.is_some();
+            let has_limit = self.limit != AllowedRange::default();
             if self.tolerance.is_some() && planner.baseline.is_some() {
                 let skipped = if has_limit {
                     "its tolerance is not applied"
@@ -125,7 +110,7 @@ impl Judge for Measured {
         } else if trials.values.iter().all(Option::is_some) && must_pass(self, allowed, &possible) {
             Verdict::Pass
         } else {
-            // Also where a value of which nothing is known could not change the rest: missing is not zero.
+            // Also where an unknown value could not change the rest: missing is not zero.
             Verdict::Inconclusive
         };
         Some(Decision {
@@ -157,8 +142,8 @@ fn range(known: &[f64]) -> Option<SampleRange> {
 /// Probability that an unchanged agent fails the check, estimated from the baseline's sample.
 pub(super) fn false_alarms(rule: &Measured, sample: &[f64], trials: u32) -> Noise {
     let allowed = allowed(rule, Some(sample));
-    let too_much = chance_beyond(sample, trials, rule.aggregate, |value| above(allowed, value));
-    let too_little = chance_beyond(sample, trials, rule.aggregate, |value| below(allowed, value));
+    let too_much = chance_beyond(sample, trials, rule.aggregate, |value| allowed.is_below(value));
+    let too_little = chance_beyond(sample, trials, rule.aggregate, |value| allowed.is_above(value));
     match rule.direction {
         Direction::Upper => too_much,
         Direction::Lower => too_little,
@@ -196,7 +181,7 @@ impl Describe for MeasuredEvidence {
                 calls => seen = format!("{seen}; {calls} model calls have no known price"),
             }
         }
-        let is_outside = |number: f64| above(self.allowed, number) || below(self.allowed, number);
+        let is_outside = |number: f64| self.allowed.is_below(number) || self.allowed.is_above(number);
         let against = report
             .trials
             .iter()

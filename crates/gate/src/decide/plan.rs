@@ -10,7 +10,7 @@ use tracer_insight::text;
 pub(super) struct Planned<'a> {
     pub(super) check: &'a Check,
     pub(super) mode: CheckMode,
-    /// The number that it looks at.
+    /// The metric that it judges.
     pub(super) metric: Option<Metric>,
     /// Its values in the runs of the baseline.
     pub(super) sample: Option<Vec<f64>>,
@@ -199,7 +199,7 @@ impl Planner<'_> {
     }
 }
 
-/// Share of gates in which a check that fails an unchanged agent is noticed.
+/// False alarms per gate above which a check gets a notice.
 pub(super) const NOTICE_THRESHOLD: f64 = 0.05;
 
 pub(super) fn refused(check: &Check, message: impl Into<String>) -> PolicyMistake {

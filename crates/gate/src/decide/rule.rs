@@ -6,7 +6,7 @@ use super::plan::Planner;
 use crate::phrase::Phrase;
 use crate::policy::{Check, PolicyMistake, Rule};
 use crate::statistics::IntervalMethod;
-use crate::{AllowedRange, CheckMode, CheckResult, Evidence, Report, TrialTools, Verdict};
+use crate::{CheckMode, CheckResult, Evidence, Report, TrialTools, Verdict};
 
 /// A rule of a policy; one implementation per kind.
 pub(super) trait Judge {
@@ -41,7 +41,7 @@ impl Rule {
     }
 }
 
-/// What was allowed, what was seen, and the failing trials by number.
+/// The allowed and the observed value, and the failing trials by number.
 pub(crate) type Words = (Phrase, Phrase, Vec<u32>);
 
 /// Evidence of a rule in words.
@@ -65,18 +65,6 @@ impl Evidence {
 pub(super) fn words(check: &CheckResult, allowed: String, seen: String) -> Words {
     let against = check.violating_trials().collect();
     (Phrase::words(allowed), Phrase::words(seen), against)
-}
-
-impl AllowedRange {
-    /// `at most 12`; `value` is the metric's way to write a number.
-    pub(super) fn words(self, value: impl Fn(f64) -> String) -> String {
-        match (self.lower, self.upper) {
-            (None, None) => "anything".to_owned(),
-            (None, Some(upper)) => format!("at most {}", value(upper)),
-            (Some(lower), None) => format!("at least {}", value(lower)),
-            (Some(lower), Some(upper)) => format!("{} to {}", value(lower), value(upper)),
-        }
-    }
 }
 
 /// The trials as one rule sees them.

@@ -7,25 +7,15 @@ use tracer_insight::metric_words::percent;
 use super::plan::Planner;
 use super::rule::{Decision, Describe, Judge, JudgedTrials, Words, count, words};
 use crate::policy::{Check, PolicyMistake, Statistical};
-use crate::statistics::{IntervalMethod, RateInterval, RateTarget, minimum_trials};
+use crate::statistics::{IntervalMethod, RateInterval, minimum_trials};
 use crate::{
     AllowedRange, CheckMode, CheckResult, ConfidenceBounds, Evidence, Report, StatisticalEvidence, Verdict,
 };
 
-/// The allowed shares.
-const fn allowed(target: RateTarget) -> AllowedRange {
-    let (lower, upper) = match target {
-        RateTarget::AtLeast(rate) => (Some(rate), None),
-        RateTarget::AtMost(rate) => (None, Some(rate)),
-        RateTarget::Within { lower, upper } => (Some(lower), Some(upper)),
-    };
-    AllowedRange { lower, upper }
-}
-
 /// The verdict on a number of successes.
 fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u32) -> Verdict {
     match RateInterval::of(method, successes, trials, rule.confidence) {
-        Ok(interval) => interval.verdict(rule.target),
+        Ok(interval) => interval.verdict(rule.allowed),
         Err(_) => Verdict::Inconclusive,
     }
 }
@@ -45,12 +35,12 @@ pub(super) fn verdict_between(
     }
 }
 
-/// The evidence of a rate; without a trial nothing is known of it.
+/// The evidence of a rate; without a trial it may be any.
 pub(super) fn evidence(
     method: IntervalMethod,
     [successes, failures]: [u32; 2],
     trials: u32,
-    target: RateTarget,
+    allowed: AllowedRange,
     confidence: f64,
 ) -> StatisticalEvidence {
     let interval = RateInterval::of(method, successes, trials, confidence);
@@ -58,7 +48,7 @@ pub(super) fn evidence(
     StatisticalEvidence {
         successes,
         failures,
-        allowed: allowed(target),
+        allowed,
         confidence,
         confidence_bounds: ConfidenceBounds { lower, upper },
     }
@@ -72,7 +62,7 @@ impl Judge for Statistical {
         planner: &mut Planner<'_>,
     ) -> Result<Option<CheckMode>, PolicyMistake> {
         let trials = planner.policy.trials;
-        let least = minimum_trials(planner.policy.decision, self.target, self.confidence);
+        let least = minimum_trials(planner.policy.decision, self.allowed, self.confidence);
         let is_reachable = least.is_some_and(|least| trials >= least);
         match self.mode {
             Some(CheckMode::Gating) if !check.ignored => planner.refuse_unreachable(check, least, "")?,
@@ -96,7 +86,7 @@ impl Judge for Statistical {
             trials.method,
             [successes, failures],
             all,
-            self.target,
+            self.allowed,
             self.confidence,
         );
         Some(Decision {

@@ -1,4 +1,4 @@
-//! A document of bounded size: sections whose rows are shown as far as there is room, and what is left out is counted.
+//! A document of bounded size: rows that do not fit are counted.
 
 use tracer_insight::text;
 
@@ -54,7 +54,7 @@ impl ReportSection {
         self
     }
 
-    /// What it takes without any row, the line that counts included.
+    /// Its size without any row, the line that counts included.
     fn least(&self) -> usize {
         let lines = self.open.iter().chain(&self.close);
         lines.map(|line| line.len() + 1).sum::<usize>() + self.reported(u64::MAX).len() + 2

@@ -10,8 +10,8 @@ use serde::de::IgnoredAny;
 use super::metrics::{RATE, keys_of, kinds_of};
 use super::rules::{Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
 use super::{Aggregate, OnInconclusive, OnReplayMiss, PolicyMistake, ToolGlobs};
-use crate::statistics::{IntervalMethod, RateTarget};
-use crate::{CheckKind, CheckMode, Direction};
+use crate::statistics::IntervalMethod;
+use crate::{AllowedRange, CheckKind, CheckMode, Direction};
 
 /// A policy of version 2: the checks of a gate.
 #[derive(Debug, Deserialize)]
@@ -271,12 +271,10 @@ impl Demand {
         let limit = self
             .limit
             .map(|limit| ends("limit", limit, direction, f64::is_finite, "must be finite"));
-        let (lower_limit, upper_limit) = limit.transpose()?.unwrap_or_default();
         Ok(Measured {
             direction,
             tolerance: self.tolerance,
-            lower_limit,
-            upper_limit,
+            limit: limit.transpose()?.unwrap_or_default(),
             aggregate,
         })
     }
@@ -287,19 +285,14 @@ impl Demand {
             return Err(PolicyMistake::new(&[], "needs threshold"));
         };
         let is_share = |number| (0.0..=1.0).contains(&number);
-        let target = match ends(
-            "threshold",
-            threshold,
-            direction,
-            is_share,
-            "must be between 0 and 1",
-        )? {
-            (Some(lower), Some(upper)) => RateTarget::Within { lower, upper },
-            (None, Some(most)) => RateTarget::AtMost(most),
-            (least, None) => RateTarget::AtLeast(least.unwrap_or_default()),
-        };
         Ok(Statistical {
-            target,
+            allowed: ends(
+                "threshold",
+                threshold,
+                direction,
+                is_share,
+                "must be between 0 and 1",
+            )?,
             confidence: share("confidence", self.confidence)?,
             mode: self.mode,
         })
@@ -313,21 +306,25 @@ fn ends(
     direction: Direction,
     is_allowed: fn(f64) -> bool,
     message: &str,
-) -> Read<(Option<f64>, Option<f64>)> {
-    let pair = match (bound, direction) {
-        (Bound::One(number), Direction::Upper) => (None, Some(number)),
-        (Bound::One(number), Direction::Lower) => (Some(number), None),
-        (Bound::Both(Ends { lower, upper }), Direction::Both) => (Some(lower), Some(upper)),
+) -> Read<AllowedRange> {
+    let range = match (bound, direction) {
+        (Bound::One(number), Direction::Upper) => AllowedRange::at_most(number),
+        (Bound::One(number), Direction::Lower) => AllowedRange::at_least(number),
+        (Bound::Both(Ends { lower, upper }), Direction::Both) => AllowedRange::within(lower, upper),
         (_, Direction::Both) => return wrong(key, "must be a mapping of lower and upper for this direction"),
         _ => return wrong(key, "must be a number for this direction"),
     };
-    if ![pair.0, pair.1].into_iter().flatten().all(is_allowed) {
+    if ![range.lower, range.upper].into_iter().flatten().all(is_allowed) {
         return wrong(key, message);
     }
-    if pair.0.zip(pair.1).is_some_and(|(lower, upper)| lower > upper) {
+    if range
+        .lower
+        .zip(range.upper)
+        .is_some_and(|(lower, upper)| lower > upper)
+    {
         return wrong(key, "has a lower end above its upper one");
     }
-    Ok(pair)
+    Ok(range)
 }
 
 /// A share between 0 and 1, ends not included; 0.95 by default.

@@ -2,7 +2,7 @@
 
 use tracer_sdk::read::matches_glob;
 
-/// Names of tools, in which `*` stands for any text and `?` for any one character.
+/// Names of tools, in which `*` is any text and `?` for any one character.
 ///
 /// ```
 /// use tracer_gate::policy::ToolGlobs;

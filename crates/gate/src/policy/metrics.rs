@@ -38,7 +38,7 @@ pub(super) fn names() -> Vec<String> {
     invariants.chain(numbers).chain(others).collect()
 }
 
-/// The keys that a kind needs and those that it may have, beside `kind`.
+/// The required and the optional keys of a kind, without `kind`.
 pub(super) const fn keys_of(metric: &str, kind: Kind) -> (&'static [&'static str], &'static [&'static str]) {
     match (kind, metric.as_bytes()) {
         (Kind::Invariant, b"forbidden_tools") => (&["none_of"], &[]),

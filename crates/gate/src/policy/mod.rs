@@ -382,7 +382,7 @@ fn deserialize(tree: &YamlNode) -> (Option<PolicyFile>, Vec<PolicyMistake>) {
 fn possible(rule: Rule, method: IntervalMethod) -> Result<Rule, PolicyMistake> {
     if let Rule::Statistical(rate) = &rule
         && rate.mode != Some(CheckMode::ReportOnly)
-        && minimum_trials(method, rate.target, rate.confidence).is_none()
+        && minimum_trials(method, rate.allowed, rate.confidence).is_none()
     {
         let message = "cannot be shown with 100,000 trials";
         return Err(PolicyMistake::new(&["threshold"], message)

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::ToolGlobs;
-use crate::statistics::{Aggregate, RateTarget};
-use crate::{CheckKind, CheckMode, Direction};
+use crate::statistics::Aggregate;
+use crate::{AllowedRange, CheckKind, CheckMode, Direction};
 use tracer_sdk::settings::Position;
 
 /// One check of a policy: a metric and what is demanded of it.
@@ -86,7 +86,7 @@ impl Rule {
             Self::Invariant(_) => None,
             Self::Measured(measured) => Some(measured.direction),
             Self::Distributional(distributional) => Some(distributional.direction),
-            Self::Statistical(statistical) => Some(statistical.direction()),
+            Self::Statistical(statistical) => Some(statistical.allowed.direction()),
         }
     }
 }
@@ -129,14 +129,13 @@ pub enum Invariant {
 /// The demand of a `measured` metric (gate-contract, sections 3.3 and 7.2).
 ///
 /// ```
-/// use tracer_gate::Direction;
 /// use tracer_gate::policy::{Aggregate, Measured, Tolerance};
+/// use tracer_gate::{AllowedRange, Direction};
 ///
 /// let half_more = Measured {
 ///     direction: Direction::Upper,
 ///     tolerance: Some(Tolerance { relative: Some(0.5), absolute: None }),
-///     lower_limit: None,
-///     upper_limit: Some(20.0),
+///     limit: AllowedRange::at_most(20.0),
 ///     aggregate: Aggregate::Median,
 /// };
 /// assert_eq!(half_more.direction, Direction::Upper);
@@ -147,10 +146,8 @@ pub struct Measured {
     pub direction: Direction,
     /// Allowed distance from the baseline.
     pub tolerance: Option<Tolerance>,
-    /// The least that is allowed, whatever the baseline says.
-    pub lower_limit: Option<f64>,
-    /// The most that is allowed, whatever the baseline says.
-    pub upper_limit: Option<f64>,
+    /// Bounds independent of the baseline.
+    pub limit: AllowedRange,
     /// The statistic of the sample that is compared.
     pub aggregate: Aggregate,
 }
@@ -215,40 +212,18 @@ pub struct Distributional {
 /// The demand of a `statistical` metric (gate-contract, sections 3.5 and 7.4).
 ///
 /// ```
-/// use tracer_gate::Direction;
 /// use tracer_gate::policy::Statistical;
-/// use tracer_gate::statistics::RateTarget;
+/// use tracer_gate::{AllowedRange, Direction};
 ///
-/// let nine_of_ten = Statistical { target: RateTarget::AtLeast(0.9), confidence: 0.95, mode: None };
-/// assert_eq!(nine_of_ten.direction(), Direction::Lower);
+/// let nine_of_ten = Statistical { allowed: AllowedRange::at_least(0.9), confidence: 0.95, mode: None };
+/// assert_eq!(nine_of_ten.allowed.direction(), Direction::Lower);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistical {
     /// The share of successful trials that is demanded.
-    pub target: RateTarget,
+    pub allowed: AllowedRange,
     /// Confidence of a verdict, between 0 and 1.
     pub confidence: f64,
     /// Its mode; `None` gates when this many trials can reach PASS.
     pub mode: Option<CheckMode>,
-}
-
-impl Statistical {
-    /// The direction as a policy states it.
-    ///
-    /// ```
-    /// use tracer_gate::Direction;
-    /// use tracer_gate::policy::Statistical;
-    /// use tracer_gate::statistics::RateTarget;
-    ///
-    /// let target = RateTarget::Within { lower: 0.2, upper: 0.8 };
-    /// assert_eq!(Statistical { target, confidence: 0.95, mode: None }.direction(), Direction::Both);
-    /// ```
-    #[must_use]
-    pub const fn direction(&self) -> Direction {
-        match self.target {
-            RateTarget::AtLeast(_) => Direction::Lower,
-            RateTarget::AtMost(_) => Direction::Upper,
-            RateTarget::Within { .. } => Direction::Both,
-        }
-    }
 }

@@ -70,7 +70,7 @@ pub struct CheckResult {
 }
 
 impl CheckResult {
-    /// The trials with a bad outcome, by number from 1. One of which the outcome is not known is none of them.
+    /// The trials with a bad outcome, by number from 1. A trial without a known outcome is none of them.
     ///
     /// ```
     /// use tracer_gate::policy::{Overrides, Policy};

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::AllowedRange;
+
 /// Evidence of a check.
 ///
 /// ```
@@ -109,22 +111,6 @@ pub struct MeasuredEvidence {
     pub allowed: AllowedRange,
     /// The trials' values; null when none is known.
     pub sample: Option<SampleRange>,
-}
-
-/// Bounds, each null where there is none.
-///
-/// ```
-/// use tracer_gate::AllowedRange;
-///
-/// assert_eq!(AllowedRange::default().upper, None);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AllowedRange {
-    /// At least.
-    pub lower: Option<f64>,
-    /// At most.
-    pub upper: Option<f64>,
 }
 
 /// The values of the trials, summed up.

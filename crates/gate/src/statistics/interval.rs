@@ -5,30 +5,7 @@ use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
 use statrs::function::factorial::ln_binomial;
 
-use crate::Verdict;
-
-/// A demand on a rate, from 0 to 1.
-///
-/// ```
-/// use tracer_gate::statistics::RateTarget;
-///
-/// let nine_of_ten = RateTarget::AtLeast(0.9);
-/// assert_ne!(nine_of_ten, RateTarget::AtMost(0.9));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum RateTarget {
-    /// The rate is at least this.
-    AtLeast(f64),
-    /// The rate is at most this.
-    AtMost(f64),
-    /// The rate is in this range.
-    Within {
-        /// The least rate.
-        lower: f64,
-        /// The greatest rate.
-        upper: f64,
-    },
-}
+use crate::{AllowedRange, Verdict};
 
 tracer_sdk::words! {
     /// The interval behind a verdict on a rate: `decision` of a policy (gate, section 2).
@@ -54,15 +31,15 @@ tracer_sdk::words! {
 /// Between which rates the true rate lies; each bound by itself holds with the confidence that was asked for.
 ///
 /// ```
-/// use tracer_gate::Verdict;
-/// use tracer_gate::statistics::{IntervalMethod, RateInterval, RateTarget};
+/// use tracer_gate::statistics::{IntervalMethod, RateInterval};
+/// use tracer_gate::{AllowedRange, Verdict};
 ///
 /// let wilson = RateInterval::of(IntervalMethod::Wilson, 25, 25, 0.95).unwrap();
 /// assert!((wilson.lower - 0.9023).abs() < 1e-4);
-/// assert_eq!(wilson.verdict(RateTarget::AtLeast(0.9)), Verdict::Pass);
+/// assert_eq!(wilson.verdict(AllowedRange::at_least(0.9)), Verdict::Pass);
 ///
 /// let exact = RateInterval::of(IntervalMethod::Exact, 25, 25, 0.95).unwrap();
-/// assert_eq!(exact.verdict(RateTarget::AtLeast(0.9)), Verdict::Inconclusive);
+/// assert_eq!(exact.verdict(AllowedRange::at_least(0.9)), Verdict::Inconclusive);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateInterval {
@@ -124,24 +101,21 @@ impl RateInterval {
     /// PASS when they show that it is met, FAIL when they show that it is not.
     ///
     /// ```
-    /// use tracer_gate::Verdict;
-    /// use tracer_gate::statistics::{RateInterval, RateTarget};
+    /// use tracer_gate::statistics::RateInterval;
+    /// use tracer_gate::{AllowedRange, Verdict};
     ///
     /// let interval = RateInterval { lower: 0.6, upper: 0.8 };
-    /// assert_eq!(interval.verdict(RateTarget::AtMost(0.9)), Verdict::Pass);
-    /// assert_eq!(interval.verdict(RateTarget::AtLeast(0.9)), Verdict::Fail);
-    /// assert_eq!(interval.verdict(RateTarget::Within { lower: 0.7, upper: 0.9 }), Verdict::Inconclusive);
+    /// assert_eq!(interval.verdict(AllowedRange::at_most(0.9)), Verdict::Pass);
+    /// assert_eq!(interval.verdict(AllowedRange::at_least(0.9)), Verdict::Fail);
+    /// assert_eq!(interval.verdict(AllowedRange::within(0.7, 0.9)), Verdict::Inconclusive);
     /// ```
     #[must_use]
-    pub fn verdict(&self, target: RateTarget) -> Verdict {
-        let (met, missed) = match target {
-            RateTarget::AtLeast(rate) => (self.lower >= rate, self.upper < rate),
-            RateTarget::AtMost(rate) => (self.upper <= rate, self.lower > rate),
-            RateTarget::Within { lower, upper } => (
-                self.lower >= lower && self.upper <= upper,
-                self.upper < lower || self.lower > upper,
-            ),
-        };
+    pub fn verdict(&self, allowed: AllowedRange) -> Verdict {
+        let AllowedRange { lower, upper } = allowed;
+        let met =
+            lower.is_none_or(|lower| self.lower >= lower) && upper.is_none_or(|upper| self.upper <= upper);
+        let missed =
+            lower.is_some_and(|lower| self.upper < lower) || upper.is_some_and(|upper| self.lower > upper);
         match (met, missed) {
             (true, _) => Verdict::Pass,
             (false, true) => Verdict::Fail,

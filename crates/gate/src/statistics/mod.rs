@@ -3,9 +3,10 @@
 //! Plain functions of numbers. `docs/what-the-gate-promises.md` describes their use.
 //!
 //! ```
-//! use tracer_gate::statistics::{IntervalMethod, RateTarget, minimum_trials};
+//! use tracer_gate::AllowedRange;
+//! use tracer_gate::statistics::{IntervalMethod, minimum_trials};
 //!
-//! let nine_of_ten = RateTarget::AtLeast(0.9);
+//! let nine_of_ten = AllowedRange::at_least(0.9);
 //! assert_eq!(minimum_trials(IntervalMethod::Wilson, nine_of_ten, 0.95), Some(25));
 //! assert_eq!(minimum_trials(IntervalMethod::Exact, nine_of_ten, 0.95), Some(29));
 //! ```
@@ -17,7 +18,7 @@ mod sample_size;
 #[cfg(test)]
 mod tests;
 
-pub use interval::{IntervalMethod, RateInterval, RateTarget, StatisticsError};
+pub use interval::{IntervalMethod, RateInterval, StatisticsError};
 pub use noise::Aggregate;
 #[cfg(test)]
 pub(crate) use noise::noise;

@@ -1,31 +1,33 @@
 //! Sample sizes: the trials that a verdict needs, and how likely each verdict is.
 
-use super::interval::{IntervalMethod, RateInterval, RateTarget, StatisticsError, exactly, normal_quantile};
-use crate::Verdict;
+use super::interval::{IntervalMethod, RateInterval, StatisticsError, exactly, normal_quantile};
+use crate::{AllowedRange, Verdict};
 
-/// More trials than this nobody makes; a demand that needs more counts as impossible.
+/// Most trials of a gate; a demand that needs more counts as impossible.
 const MAX_TRIALS: u32 = 100_000;
 
-/// The least number of trials with which PASS can be reached; `None` when none can, or none that anybody would make.
+/// The least number of trials with which PASS can be reached; `None` when none can, or only more than 100,000 can.
 ///
 /// ```
-/// use tracer_gate::statistics::{IntervalMethod, RateTarget, minimum_trials};
+/// use tracer_gate::AllowedRange;
+/// use tracer_gate::statistics::{IntervalMethod, minimum_trials};
 ///
 /// let wilson = |target| minimum_trials(IntervalMethod::Wilson, target, 0.95);
-/// assert_eq!(wilson(RateTarget::AtMost(0.05)), Some(52));
-/// assert_eq!(wilson(RateTarget::Within { lower: 0.2, upper: 0.8 }), Some(6));
-/// assert_eq!(wilson(RateTarget::AtLeast(1.0)), None); // nothing ever shows certainty
-/// assert_eq!(wilson(RateTarget::Within { lower: 0.9, upper: 0.9 }), None);
+/// assert_eq!(wilson(AllowedRange::at_most(0.05)), Some(52));
+/// assert_eq!(wilson(AllowedRange::within(0.2, 0.8)), Some(6));
+/// assert_eq!(wilson(AllowedRange::at_least(1.0)), None); // nothing ever shows certainty
+/// assert_eq!(wilson(AllowedRange::within(0.9, 0.9)), None);
 /// ```
 #[must_use]
-pub fn minimum_trials(method: IntervalMethod, target: RateTarget, confidence: f64) -> Option<u32> {
-    match target {
-        RateTarget::AtLeast(rate) => all_alike(method, rate, confidence),
-        RateTarget::AtMost(rate) => all_alike(method, 1.0 - rate, confidence),
+pub fn minimum_trials(method: IntervalMethod, allowed: AllowedRange, confidence: f64) -> Option<u32> {
+    match (
+        allowed.lower.filter(|lower| *lower > 0.0),
+        allowed.upper.filter(|upper| *upper < 1.0),
+    ) {
+        (Some(lower), Some(upper)) => within(method, lower, upper, confidence),
         // A range that is open at one end asks no more than its other end does.
-        RateTarget::Within { lower, upper } if upper >= 1.0 => all_alike(method, lower, confidence),
-        RateTarget::Within { lower, upper } if lower <= 0.0 => all_alike(method, 1.0 - upper, confidence),
-        RateTarget::Within { lower, upper } => within(method, lower, upper, confidence),
+        (None, Some(upper)) => all_alike(method, 1.0 - upper, confidence),
+        (lower, None) => all_alike(method, lower.unwrap_or_default(), confidence),
     }
 }
 
@@ -57,9 +59,9 @@ fn all_alike(method: IntervalMethod, rate: f64, confidence: f64) -> Option<u32> 
     Some(trials)
 }
 
-/// The least number of trials of which some number of successes shows a rate in the range.
+/// The least number of trials with a number of successes that shows a rate in the range.
 ///
-/// For each number of trials only the fewest successes that show the lower end need to be looked at, and with one more
+/// For each number of trials only the fewest successes that show the lower end need to be tried, and with one more
 /// trial that number stays or grows by one: so the search takes one step for each number of trials.
 fn within(method: IntervalMethod, lower: f64, upper: f64, confidence: f64) -> Option<u32> {
     if lower >= upper {
@@ -80,7 +82,7 @@ fn within(method: IntervalMethod, lower: f64, upper: f64, confidence: f64) -> Op
     None
 }
 
-/// An exact interval costs more to compute, and nobody demands a range that needs this many trials.
+/// Most trials for a range by the exact interval, which costs more to compute.
 const fn most_trials(method: IntervalMethod) -> u32 {
     match method {
         IntervalMethod::Wilson => MAX_TRIALS,
@@ -136,9 +138,10 @@ pub fn chance_of_exceeding(exceeding: u32, candidates: u32, baseline: u32) -> f6
 /// Probability of each verdict for a known true rate.
 ///
 /// ```
-/// use tracer_gate::statistics::{IntervalMethod, RateTarget, operating_characteristic};
+/// use tracer_gate::AllowedRange;
+/// use tracer_gate::statistics::{IntervalMethod, operating_characteristic};
 ///
-/// let nine_of_ten = RateTarget::AtLeast(0.9);
+/// let nine_of_ten = AllowedRange::at_least(0.9);
 /// let wilson = operating_characteristic(IntervalMethod::Wilson, nine_of_ten, 0.95, 25, 0.9).unwrap();
 /// assert!((wilson.fail - 0.098).abs() < 1e-3); // an agent that is just good enough fails in 98 of 1,000 gates
 /// let exact = operating_characteristic(IntervalMethod::Exact, nine_of_ten, 0.95, 29, 0.9).unwrap();
@@ -154,24 +157,25 @@ pub struct OperatingCharacteristic {
     pub inconclusive: f64,
 }
 
-/// Probability of each verdict on `target` after `trials` trials of an agent that succeeds at `true_rate`.
+/// Probability of each verdict on `allowed` after `trials` trials of an agent that succeeds at `true_rate`.
 ///
 /// ```
-/// use tracer_gate::statistics::{IntervalMethod, RateTarget, operating_characteristic};
+/// use tracer_gate::AllowedRange;
+/// use tracer_gate::statistics::{IntervalMethod, operating_characteristic};
 ///
-/// let sure = operating_characteristic(IntervalMethod::Wilson, RateTarget::AtLeast(0.9), 0.95, 25, 1.0).unwrap();
+/// let sure = operating_characteristic(IntervalMethod::Wilson, AllowedRange::at_least(0.9), 0.95, 25, 1.0).unwrap();
 /// assert_eq!((sure.pass, sure.fail), (1.0, 0.0));
 /// ```
 pub fn operating_characteristic(
     method: IntervalMethod,
-    target: RateTarget,
+    allowed: AllowedRange,
     confidence: f64,
     trials: u32,
     true_rate: f64,
 ) -> Result<OperatingCharacteristic, StatisticsError> {
     let mut chances = OperatingCharacteristic::default();
     for successes in 0..=trials {
-        let verdict = RateInterval::of(method, successes, trials, confidence)?.verdict(target);
+        let verdict = RateInterval::of(method, successes, trials, confidence)?.verdict(allowed);
         let chance = match verdict {
             Verdict::Pass => &mut chances.pass,
             Verdict::Fail => &mut chances.fail,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::interval::{at_least, exactly};
 use super::*;
-use crate::Verdict;
+use crate::{AllowedRange, Verdict};
 use tracer_insight::testing::{Vector, computed, measured};
 
 /// What the notes of the vectors allow.
@@ -27,15 +27,12 @@ fn assert_close(found: f64, expected: f64, tolerance: f64, case: &str) {
     );
 }
 
-fn target(input: &Value) -> RateTarget {
+fn target(input: &Value) -> AllowedRange {
     let threshold = &input["threshold"];
     match input["direction"].as_str().unwrap() {
-        "lower" => RateTarget::AtLeast(number(threshold)),
-        "upper" => RateTarget::AtMost(number(threshold)),
-        _ => RateTarget::Within {
-            lower: number(&threshold[0]),
-            upper: number(&threshold[1]),
-        },
+        "lower" => AllowedRange::at_least(number(threshold)),
+        "upper" => AllowedRange::at_most(number(threshold)),
+        _ => AllowedRange::within(number(&threshold[0]), number(&threshold[1])),
     }
 }
 
@@ -124,7 +121,7 @@ fn the_exact_least_number_of_trials_keeps_its_promise_where_wilsons_does_not() {
             number(&vector.input["threshold"]),
             number(&vector.input["confidence"]),
         );
-        let target = RateTarget::AtLeast(threshold);
+        let target = AllowedRange::at_least(threshold);
         let exact = minimum_trials(IntervalMethod::Exact, target, confidence).unwrap();
         let wilson = minimum_trials(IntervalMethod::Wilson, target, confidence).unwrap();
         assert_eq!(exact, small(&vector.expected["n_min"]), "{}", vector.name);
@@ -163,7 +160,7 @@ fn the_chances_of_each_verdict_are_those_of_the_exact_computation() {
         };
         let true_rate = number(&vector.input["true_pass_rate"]);
         let found =
-            operating_characteristic(method, RateTarget::AtLeast(0.9), 0.95, trials, true_rate).unwrap();
+            operating_characteristic(method, AllowedRange::at_least(0.9), 0.95, trials, true_rate).unwrap();
         assert_close(found.pass, number(&vector.expected["p_pass"]), BETA, &vector.name);
         assert_close(found.fail, number(&vector.expected["p_fail"]), BETA, &vector.name);
         assert_close(
@@ -213,20 +210,13 @@ fn a_range_that_nothing_can_show_is_found_impossible_at_once() {
     for method in [IntervalMethod::Wilson, IntervalMethod::Exact] {
         for (lower, upper) in [(0.9, 0.9), (0.9, 0.900_001), (0.5, 0.4)] {
             assert_eq!(
-                minimum_trials(method, RateTarget::Within { lower, upper }, 0.95),
+                minimum_trials(method, AllowedRange::within(lower, upper), 0.95),
                 None
             );
         }
         assert_eq!(
-            minimum_trials(
-                method,
-                RateTarget::Within {
-                    lower: 0.8,
-                    upper: 1.0
-                },
-                0.95
-            ),
-            minimum_trials(method, RateTarget::AtLeast(0.8), 0.95)
+            minimum_trials(method, AllowedRange::within(0.8, 1.0), 0.95),
+            minimum_trials(method, AllowedRange::at_least(0.8), 0.95)
         );
     }
 }
@@ -295,9 +285,9 @@ proptest! {
         rate in 0.01_f64..0.99,
         confidence in 0.5_f64..0.999,
     ) {
-        let chances = operating_characteristic(IntervalMethod::Exact, RateTarget::AtLeast(rate), confidence, trials, rate).unwrap();
+        let chances = operating_characteristic(IntervalMethod::Exact, AllowedRange::at_least(rate), confidence, trials, rate).unwrap();
         prop_assert!(chances.pass <= 1.0 - confidence + 1e-9);
-        let chances = operating_characteristic(IntervalMethod::Exact, RateTarget::AtMost(rate), confidence, trials, rate).unwrap();
+        let chances = operating_characteristic(IntervalMethod::Exact, AllowedRange::at_most(rate), confidence, trials, rate).unwrap();
         prop_assert!(chances.pass <= 1.0 - confidence + 1e-9);
         prop_assert!((chances.pass + chances.fail + chances.inconclusive - 1.0).abs() < 1e-9);
     }
@@ -322,7 +312,7 @@ proptest! {
     #[test]
     fn the_least_number_of_trials_is_the_least(rate in 0.05_f64..0.97, is_upper in any::<bool>(), is_exact in any::<bool>()) {
         let method = if is_exact { IntervalMethod::Exact } else { IntervalMethod::Wilson };
-        let target = if is_upper { RateTarget::AtMost(rate) } else { RateTarget::AtLeast(rate) };
+        let target = if is_upper { AllowedRange::at_most(rate) } else { AllowedRange::at_least(rate) };
         let least = minimum_trials(method, target, 0.95).unwrap();
         let passes = |trials: u32| {
             let best = if is_upper { 0 } else { trials };

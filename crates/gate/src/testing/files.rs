@@ -1,4 +1,4 @@
-//! The place of a baseline in a package, and what waits beside it to be accepted.
+//! The place of a baseline in a package, and the pending file next to it.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};

@@ -29,7 +29,7 @@ pub use test_case::BaselineTest;
 ///
 /// The baseline is `.tracer/baselines/<name>.json` in the folder of the package, the file that `tracer baseline` writes
 /// and `tracer accept` replaces. When there is none, or the agent behaves worse, the test fails, shows what changed, and
-/// writes what it saw beside the baseline as `<name>.json.new`, with the command that accepts it. Nothing is written
+/// writes what it saw next to the baseline as `<name>.json.new`, with the command that accepts it. Nothing is written
 /// when the environment variable `CI` is set.
 ///
 /// The demands: the run ends with status `ok`, without a loop, a guardrail or a tool that the baseline does not

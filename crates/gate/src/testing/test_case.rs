@@ -228,7 +228,7 @@ impl BaselineTest {
         let captured = Capture::new().name(self.name.clone()).run(agent);
         let mut run = RunProfile::new(&captured.meta, captured.records);
         if !captured.result {
-            // A capture does not look at what its closure returns.
+            // A capture ignores the value of its closure.
             run.status = RecordedStatus::Error;
             "error".clone_into(&mut run.signature.status);
         }

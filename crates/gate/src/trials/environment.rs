@@ -1,4 +1,4 @@
-//! [`TrialEnvironment`]: what a trial's process is started with besides its workspace, and what becomes of it when the process
+//! [`TrialEnvironment`]: variables and options of a trial's process, and what becomes of them when the process
 //! has ended. The command supplies it, so that the gate knows nothing of how runs are captured.
 
 use std::ffi::OsString;
@@ -57,7 +57,7 @@ pub trait PreparedTrial {
 pub struct TrialRemarks {
     /// Why there may be no run.
     pub no_run: Option<String>,
-    /// Why the trial could not go on as it would have, so that what it did not do says nothing, nor does how it ended.
+    /// Reason why the trial was truncated: only its violations count.
     pub cut_short: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use tracer_sdk::settings::{Sources, read_prices};
 /// More runs than this are counted instead of named.
 const MAX_NAMED: usize = 3;
 
-/// The runs that a trial left, and the trial as far as they tell it.
+/// The runs that a trial left, and the trial that they show.
 #[derive(Debug)]
 pub(super) struct TrialEvidence {
     /// All of them, whatever state they are in.
@@ -20,7 +20,7 @@ pub(super) struct TrialEvidence {
 }
 
 impl TrialEvidence {
-    /// Looks at what is there.
+    /// Reads what is there.
     pub(super) fn collect(number: u32, data_dir: &Path) -> Self {
         let (runs, trial) = match RunStore::new(data_dir).list_directories() {
             Ok(runs) => {
@@ -78,7 +78,7 @@ fn trial_from_run(number: u32, directory: &RunDirectory) -> Trial {
     }
 }
 
-/// The first problem, and how many there are besides. Problems never quote the trace.
+/// The first problem, and the number of others. Problems never quote the trace.
 fn problems(invalid: &InvalidRun) -> String {
     let first = invalid.problems.first().map(ToString::to_string);
     let more = (invalid.problems.len() as u64)

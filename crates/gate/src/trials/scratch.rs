@@ -55,7 +55,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Whoever wants to know calls `close`.
+        // `close` reports the error.
         let _ = remove(self.folder.path());
     }
 }

@@ -144,7 +144,7 @@ fn worst([metric, verb, counted]: &[&str; 3], diffs: &[&BaselineChanges]) -> Opt
     )))
 }
 
-/// A number that differs from the baseline: the median of the trials beside the baseline's.
+/// A number that differs from the baseline: the median of the trials and the baseline's.
 fn number(spec: &MetricSpec, report: &Report) -> Option<Phrase> {
     let metric = spec.name;
     let before = report.trials.iter().find_map(|trial| {

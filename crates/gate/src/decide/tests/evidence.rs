@@ -3,7 +3,7 @@
 use super::{baseline_of_steps, calling, crashed, of_steps, policy, run, trial, trials, verdict, with_keys};
 use crate::policy::{Aggregate, Distributional, Measured, OnInconclusive, Overrides, Policy};
 use crate::statistics::{IntervalMethod, chance_of_exceeding};
-use crate::{Baseline, CheckResult, Direction, Evidence, Gate, Judgement, Trial, Verdict};
+use crate::{AllowedRange, Baseline, CheckResult, Direction, Evidence, Gate, Judgement, Trial, Verdict};
 use tracer_sdk::format::{RecordedStatus, Usd};
 
 use serde_json::{Value, json};
@@ -164,8 +164,7 @@ fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
                     relative: Some(f64::from(percent) / 100.0),
                     absolute: None,
                 }),
-                lower_limit: None,
-                upper_limit: None,
+                limit: AllowedRange::default(),
                 aggregate: Aggregate::Median,
             };
             let on_the_bound = f64::from(baseline + baseline * percent / 100);

@@ -4,7 +4,7 @@ use super::{baseline_of_steps, policy, run, with_keys};
 use crate::decide::measured;
 use crate::policy::{Aggregate, Measured, Overrides, Policy, Tolerance};
 use crate::statistics::chance_beyond;
-use crate::{Baseline, CheckMode, Direction, Gate};
+use crate::{AllowedRange, Baseline, CheckMode, Direction, Gate};
 
 const RATE: &str = "task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9, mode: gating}";
 const SPREAD: &str = "step_count: {kind: distributional, direction: upper}";
@@ -217,8 +217,7 @@ fn silence_is_seldom_wrong_whatever_the_agent() {
                         relative: Some(0.25),
                         absolute: None,
                     }),
-                    lower_limit: None,
-                    upper_limit: None,
+                    limit: AllowedRange::default(),
                     aggregate: Aggregate::Median,
                 };
                 let shown = measured::false_alarms(&rule, &sample, trials);

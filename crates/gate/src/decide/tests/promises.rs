@@ -7,10 +7,9 @@ use std::path::Path;
 use crate::decide::measured;
 use crate::policy::{Aggregate, Distributional, Measured, Tolerance};
 use crate::statistics::{
-    IntervalMethod, RateTarget, chance_of_exceeding, min_sample_size, minimum_trials, noise,
-    operating_characteristic,
+    IntervalMethod, chance_of_exceeding, min_sample_size, minimum_trials, noise, operating_characteristic,
 };
-use crate::{Direction, Verdict};
+use crate::{AllowedRange, Direction, Verdict};
 
 const CONFIDENCE: f64 = 0.95;
 const METHODS: [IntervalMethod; 2] = [IntervalMethod::Wilson, IntervalMethod::Exact];
@@ -80,7 +79,7 @@ fn how_often_the_least_number_of_trials_passes_a_bad_agent_is_documented() {
     for rate in [0.7, 0.8, 0.9, 0.95, 0.99] {
         let mut cells = vec![format!("{rate}")];
         for method in METHODS {
-            let target = RateTarget::AtLeast(rate);
+            let target = AllowedRange::at_least(rate);
             let trials = minimum_trials(method, target, CONFIDENCE).unwrap();
             let chances = operating_characteristic(method, target, CONFIDENCE, trials, rate).unwrap();
             cells.extend([trials.to_string(), percent(chances.pass)]);
@@ -103,7 +102,7 @@ fn how_often_each_verdict_is_given_is_documented() {
     ])];
     for rate in [1.0, 0.99, 0.97, 0.95, 0.9, 0.85, 0.8, 0.7, 0.5] {
         let chances = [(IntervalMethod::Wilson, 25), (IntervalMethod::Exact, 29)].map(|(method, trials)| {
-            operating_characteristic(method, RateTarget::AtLeast(0.9), CONFIDENCE, trials, rate).unwrap()
+            operating_characteristic(method, AllowedRange::at_least(0.9), CONFIDENCE, trials, rate).unwrap()
         });
         let chances = chances
             .iter()
@@ -179,8 +178,7 @@ fn how_often_a_tolerance_fails_an_unchanged_agent_is_documented() {
                 relative: Some(relative),
                 absolute: None,
             }),
-            lower_limit: None,
-            upper_limit: None,
+            limit: AllowedRange::default(),
             aggregate: Aggregate::Median,
         };
         rows.push(row(
@@ -215,7 +213,7 @@ fn how_checks_and_reruns_add_up_is_documented() {
     let at_least_once = |chance: f64| many.map(|times| 1.0 - (1.0 - chance).powi(times));
     let wilson = operating_characteristic(
         IntervalMethod::Wilson,
-        RateTarget::AtLeast(0.9),
+        AllowedRange::at_least(0.9),
         CONFIDENCE,
         25,
         0.9,
@@ -223,7 +221,7 @@ fn how_checks_and_reruns_add_up_is_documented() {
     .unwrap();
     let exact = operating_characteristic(
         IntervalMethod::Exact,
-        RateTarget::AtLeast(0.9),
+        AllowedRange::at_least(0.9),
         CONFIDENCE,
         29,
         0.9,

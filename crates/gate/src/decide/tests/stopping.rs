@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::{calling, crashed, of_steps, policy, run, trials, with_keys};
 use crate::decide::statistical;
 use crate::policy::{Policy, Statistical};
-use crate::statistics::{IntervalMethod, RateTarget};
-use crate::{Gate, StopReason, Trial, Verdict};
+use crate::statistics::IntervalMethod;
+use crate::{AllowedRange, Gate, StopReason, Trial, Verdict};
 use tracer_insight::testing::{Vector, computed};
 
 fn reason(policy: &Policy, trials: &[Trial]) -> Option<StopReason> {
@@ -91,7 +91,7 @@ fn a_rate_that_can_no_longer_be_reached_stops_the_gate() {
 /// The verdict that no further outcome can change, if there is one.
 fn settled(failures: u32, made: u32, budget: u32) -> Option<Verdict> {
     let rule = Statistical {
-        target: RateTarget::AtLeast(0.9),
+        allowed: AllowedRange::at_least(0.9),
         confidence: 0.95,
         mode: None,
     };

@@ -6,8 +6,7 @@ use super::{baseline_of_steps, exactly, policy, run};
 use crate::decide::plan::plan;
 use crate::decide::rule::{Judge as _, JudgedTrials};
 use crate::policy::{Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance, ToolGlobs};
-use crate::statistics::RateTarget;
-use crate::{Baseline, CheckMode, Direction, Verdict};
+use crate::{AllowedRange, Baseline, CheckMode, Direction, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_insight::testing::metrics_of_vector;
 use tracer_insight::testing::{self, Vector};
@@ -85,8 +84,10 @@ fn measured_checks_decide_as_the_contract_has_it() {
         let rule = Measured {
             direction,
             tolerance: Some(tolerance),
-            lower_limit: limit.filter(|_| direction == Direction::Lower),
-            upper_limit: limit.filter(|_| direction == Direction::Upper),
+            limit: AllowedRange {
+                lower: limit.filter(|_| direction == Direction::Lower),
+                upper: limit.filter(|_| direction == Direction::Upper),
+            },
             aggregate: match input["aggregate"].as_str().unwrap() {
                 "median" => Aggregate::Median,
                 "max" => Aggregate::Max,
@@ -119,16 +120,13 @@ fn statistical_checks_decide_as_the_contract_has_it() {
     for vector in testing::measured("aggregate_outcomes") {
         let input = &vector.input;
         let threshold = &input["threshold"];
-        let target = match direction(input) {
-            Direction::Lower => RateTarget::AtLeast(number(threshold)),
-            Direction::Upper => RateTarget::AtMost(number(threshold)),
-            Direction::Both => RateTarget::Within {
-                lower: number(&threshold[0]),
-                upper: number(&threshold[1]),
-            },
+        let allowed = match direction(input) {
+            Direction::Lower => AllowedRange::at_least(number(threshold)),
+            Direction::Upper => AllowedRange::at_most(number(threshold)),
+            Direction::Both => AllowedRange::within(number(&threshold[0]), number(&threshold[1])),
         };
         let rule = Statistical {
-            target,
+            allowed,
             confidence: number(&input["confidence"]),
             mode: None,
         };

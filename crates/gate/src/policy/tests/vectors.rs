@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::AllowedRange;
 use crate::policy::{Check, Invariant, Overrides, Policy, Rule};
-use crate::statistics::RateTarget;
 use tracer_insight::testing::{Vector, measured};
 
 const OUT: &str = "architecture, Out: policies of version 1 and the rule flags are gone";
@@ -87,7 +87,7 @@ fn as_the_vectors_describe_it(check: &Check) -> Value {
             if let Some(tolerance) = measured.tolerance {
                 reported["tolerance_relative"] = json!(tolerance.relative);
             }
-            if let Some(limit) = measured.upper_limit {
+            if let Some(limit) = measured.limit.upper {
                 reported["limit"] = json!(limit);
             }
         }
@@ -95,9 +95,12 @@ fn as_the_vectors_describe_it(check: &Check) -> Value {
         Rule::Statistical(rule) => {
             reported["mode"] = json!(rule.mode);
             reported["success_predicate"] = json!("all_invariants_passed");
-            reported["threshold"] = match rule.target {
-                RateTarget::AtLeast(rate) | RateTarget::AtMost(rate) => json!(rate),
-                RateTarget::Within { lower, upper } => json!([lower, upper]),
+            reported["threshold"] = match rule.allowed {
+                AllowedRange {
+                    lower: Some(lower),
+                    upper: Some(upper),
+                } => json!([lower, upper]),
+                AllowedRange { lower, upper } => json!(lower.or(upper)),
             };
         }
     }

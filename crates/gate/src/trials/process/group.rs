@@ -1,4 +1,4 @@
-//! Ending the processes of a trial: first they are asked, then they are killed.
+//! End of the processes of a trial: a polite signal first, then a kill.
 
 use std::process::Child;
 use std::thread;

@@ -62,7 +62,7 @@ impl Members {
             self.signal_group(signal);
             return;
         };
-        // All of a group at once: it cannot grow meanwhile. Whoever ended meanwhile needs no signal.
+        // All of a group at once: it cannot grow meanwhile. A process that ended meanwhile needs no signal.
         if running.iter().any(|one| Some(one.group) == self.group) {
             self.signal_group(signal);
         }
@@ -87,7 +87,7 @@ impl Members {
 impl Members {
     fn group_is_gone(&self) -> bool {
         self.group.is_none_or(|group| {
-            // What this process adopted and ended would count as long as nobody took note of it.
+            // An adopted process that ended would count until it is waited for.
             let all = Pid::from_raw(-group.as_raw());
             while waitpid(all, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
             killpg(group, None) == Err(Errno::ESRCH)
@@ -96,7 +96,7 @@ impl Members {
 
     fn signal_group(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // Whoever ended meanwhile needs no signal.
+            // A process that ended meanwhile needs no signal.
             let _ = killpg(group, signal);
         }
     }

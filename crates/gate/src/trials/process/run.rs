@@ -63,7 +63,7 @@ pub(crate) struct EndedProgram {
     pub(crate) stderr: String,
 }
 
-/// Runs a program. When this returns, nothing that it started is running any more, as far as the system tells.
+/// Runs a program. When this returns, nothing that it started is running any more that the system shows.
 pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<EndedProgram> {
     let mut command = Command::new(&launch.program);
     // First: what is set may be among them.

@@ -21,7 +21,7 @@ impl Tail {
         thread::Builder::new()
             .name("trial output".to_owned())
             .spawn(move || {
-                // Nobody may be waiting any more.
+                // The receiver may be gone.
                 let _ = sender.send(read_tail(stream));
             })?;
         Ok(Self { end })

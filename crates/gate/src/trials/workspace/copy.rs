@@ -1,6 +1,6 @@
 //! A fresh copy of a workspace.
 //!
-//! Nothing here may ever write to what the user has, whatever the workspace holds and whoever changes it meanwhile:
+//! Nothing here may ever write to what the user has, whatever the workspace holds and whatever changes it meanwhile:
 //! in the copy every folder is one that this copy made and every file is one that was not there before, so no link on
 //! the way of a target is ever followed.
 
@@ -74,7 +74,7 @@ impl WorkspaceCopy<'_> {
         let made = self.target.join(folder);
         let is_ours = match fs::create_dir(&made) {
             Ok(()) => true,
-            // A folder, where names differ in case only: nobody else makes any here.
+            // A folder, where names differ in case only: no other process makes any here.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 fs::symlink_metadata(&made)?.is_dir()
             }

@@ -1,5 +1,5 @@
 //! Which files belong to a folder: Git knows it, or else their names decide. What was listed may have been
-//! replaced since, so it is looked at again when it is needed.
+//! replaced since, so it is checked again when it is needed.
 
 use std::fs::{self, File};
 use std::io;
@@ -89,16 +89,16 @@ pub(super) fn found(root: &Path) -> Result<Vec<PathBuf>, InputError> {
 /// Entry at the place of a listed file.
 #[derive(Debug)]
 pub(super) enum Listed {
-    /// A regular file, opened: what is read is what was looked at.
+    /// A regular file, opened: what is read is what was checked.
     File(File),
     /// A link, and what it points to.
     Link(PathBuf),
     /// Nothing that belongs to the workspace: it was removed, or it is a folder, a pipe or a device, or a folder above
-    /// it is a link, behind which lies what belongs to somebody else. Git goes on listing what it tracked there.
+    /// it is a link, behind which lies what belongs to somebody else. Git still lists what it tracked there.
     Nothing,
 }
 
-/// Looks at a file of a workspace, named relative to its root.
+/// Checks a file of a workspace, named relative to its root.
 pub(super) fn look_at(root: &Path, file: &Path) -> io::Result<Listed> {
     let mut path = root.to_owned();
     for folder in file.parent().unwrap_or(Path::new("")).components() {

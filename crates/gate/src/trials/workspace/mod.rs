@@ -20,7 +20,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Looks at a folder. In a Git repository its files are those that are tracked, or neither tracked nor ignored;
+    /// Reads a folder. In a Git repository its files are those that are tracked, or neither tracked nor ignored;
     /// elsewhere all but hidden ones and those of build folders. What is below `store` is never one of them: the runs of
     /// earlier trials are no part of later ones.
     pub fn look(root: &Path, store: &Path) -> Result<Self, InputError> {
