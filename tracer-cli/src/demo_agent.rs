@@ -13,10 +13,10 @@ use tracer_sdk::{GuardrailExceeded, Usage};
 
 /// The name of the run.
 pub(crate) const NAME: &str = "support-agent";
-/// What the customer asks.
+/// Question of the customer.
 pub(crate) const QUESTION: &str = "ORD-1042: where is my refund?";
 
-/// What the agent shows to the customer database; it never reaches the disk.
+/// Key of the customer database; it never reaches the disk.
 const CREDENTIAL: &str = "demo-crm-credential-5e1f";
 const INSTRUCTIONS: &str = "You are a support agent. Look things up before you answer.";
 const MODEL: &str = "demo-model";
@@ -59,7 +59,7 @@ fn lookup_customer(customer_id: &str, api_key: &str) -> Result<Value, GuardrailE
     Ok(json!({"name": "Ada Lovelace", "plan": "pro"}))
 }
 
-/// What belongs together is nested in a span of its own.
+/// Nests related steps in a span of its own.
 #[tracer_sdk::trace(span)]
 fn research(query: &str) -> Result<String, GuardrailExceeded> {
     let hits = search_kb(query)?;

@@ -33,7 +33,7 @@ mod value_parsers;
 
 use std::process::ExitCode;
 
-use crate::args::{Cli, READ_STORE};
+use crate::args::Cli;
 use crate::error::{CliError, ErrorKind};
 use crate::session::Session;
 use crate::ui::Ui;
@@ -52,10 +52,7 @@ pub fn main() -> ExitCode {
     if let Err(error) = cli.refuse_unused_options(matches.subcommand_name().unwrap_or_default()) {
         return report(&mut ui, &error);
     }
-    let mut session = Session::new(ui, cli.data_dir)
-        .with_store(cli.store, &READ_STORE)
-        .with_json(cli.json)
-        .started_as(invocation::detect());
+    let mut session = Session::new(ui, cli.data_dir, cli.store, cli.json, invocation::detect());
     let verdict = match cli.command.run(&mut session) {
         Ok(verdict) => verdict,
         Err(error) => return report(&mut session.ui, &error),

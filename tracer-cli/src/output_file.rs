@@ -89,7 +89,7 @@ fn standard_stream(_: &fs::Metadata) -> Option<File> {
     None
 }
 
-/// Whether a file lies in a run directory, whatever the store: `runs/<trace ID>/…`.
+/// Checks if a file lies in a run directory, whatever the store: `runs/<trace ID>/…`.
 fn is_in_a_run(path: &Path) -> bool {
     let is_run = |folder: &Path| {
         let name = folder.file_name().and_then(|name| name.to_str());
@@ -130,7 +130,7 @@ fn write_through<Written, Failure: From<io::Error>>(
     Ok(written)
 }
 
-/// Writes beside the file and renames, so that a reader never sees half a document and a full disk destroys nothing.
+/// Writes a temporary file in the same folder and renames it, so that a reader never sees half a document and a full disk destroys nothing.
 fn replace<Written, Failure: From<io::Error>>(
     path: &Path,
     permissions: Option<fs::Permissions>,

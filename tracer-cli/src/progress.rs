@@ -121,7 +121,7 @@ fn draw_later(
     let thread = std::thread::Builder::new()
         .name("progress".to_owned())
         .spawn(draw);
-    // The work goes on without a bar when no thread can be started.
+    // The work continues without a bar when no thread can be started.
     Some((sender, thread.ok()?))
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn recorded_words(
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-/// What secrets are replaced by.
+/// Replacement of secrets.
 const REDACTED: &str = "__REDACTED__";
 
 /// The error of a command that was not started.

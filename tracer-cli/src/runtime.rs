@@ -17,7 +17,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, CliError> 
 pub(crate) fn interrupts() -> Result<Receiver<()>, CliError> {
     let (interrupt, interrupted) = mpsc::channel();
     ctrlc::set_handler(move || {
-        // Nobody waits for it any more when the command ends already.
+        // The receiver is gone when the command is ending already.
         let _ = interrupt.send(());
     })
     .map_err(|error| {
@@ -28,7 +28,7 @@ pub(crate) fn interrupts() -> Result<Receiver<()>, CliError> {
     Ok(interrupted)
 }
 
-/// Ready when the process is asked to end: by Ctrl-C, or by whoever supervises it. From then on these signals do not
+/// Ready at the first signal to end, Ctrl-C or that of a supervisor. From then on these signals do not
 /// end the process.
 pub(crate) async fn stop_signal() {
     let interrupted = async {

@@ -7,6 +7,7 @@ use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{RunDirectory, SelectError, StoreError};
 use tracer_sdk::settings::{self, Config, SettingProblem, Settings, Sources};
 
+use crate::args::READ_STORE;
 use crate::error::CliError;
 use crate::team_store::{self, OpenedStore};
 use crate::terminal::run_list;
@@ -26,49 +27,36 @@ pub struct Session {
     pub ui: Ui,
     data_dir_option: Option<PathBuf>,
     store_option: Option<String>,
-    /// The commands that take `--store`.
-    store_commands: &'static [&'static str],
     is_json: bool,
     /// Words before the arguments of a suggested command.
     invocation: String,
-    /// The bucket that is read besides this machine.
+    /// The bucket that is read in addition to this machine.
     store: Option<OpenedStore>,
     /// The fetched runs that this command reads: they stay where they are until it ends.
     leases: Vec<RunLease>,
 }
 
 impl Session {
-    /// A session; `data_dir` is the option of that name.
-    pub fn new(ui: Ui, data_dir: Option<PathBuf>) -> Self {
+    /// A session with the global options; suggested commands begin with `invocation`.
+    pub fn new(
+        ui: Ui,
+        data_dir_option: Option<PathBuf>,
+        store_option: Option<String>,
+        is_json: bool,
+        invocation: String,
+    ) -> Self {
         Self {
             ui,
-            data_dir_option: data_dir,
-            store_option: None,
-            store_commands: &[],
-            is_json: false,
-            invocation: "tracer".to_owned(),
+            data_dir_option,
+            store_option,
+            is_json,
+            invocation,
             store: None,
             leases: Vec::new(),
         }
     }
 
-    /// The same with the bucket of `--store`, and the commands that take this option.
-    #[must_use]
-    pub fn with_store(self, store_option: Option<String>, store_commands: &'static [&'static str]) -> Self {
-        Self {
-            store_option,
-            store_commands,
-            ..self
-        }
-    }
-
-    /// The same, with results as JSON.
-    #[must_use]
-    pub fn with_json(self, is_json: bool) -> Self {
-        Self { is_json, ..self }
-    }
-
-    /// Whether results are printed as JSON.
+    /// Checks if results are printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.is_json
     }
@@ -85,24 +73,18 @@ impl Session {
         Ok(())
     }
 
-    /// The bucket that is read besides this machine.
+    /// The bucket that is read in addition to this machine.
     pub(crate) fn store(&self) -> Option<&OpenedStore> {
         self.store.as_ref()
     }
 
-    /// The facts of all runs of this machine, and of the bucket that is read besides.
+    /// The facts of all runs of this machine, and of the opened bucket.
     pub(crate) fn facts_store(&self) -> Result<FactsStore, CliError> {
         let store = FactsStore::new(self.data_dir()?).with_prices(self.prices()?);
         Ok(match &self.store {
             Some(opened) => store.with_team(std::sync::Arc::clone(&opened.team)),
             None => store,
         })
-    }
-
-    /// Sets the words before the arguments of suggested commands: `cargo run -p tracer-cli --` instead of `tracer`.
-    #[must_use]
-    pub fn started_as(self, invocation: String) -> Self {
-        Self { invocation, ..self }
     }
 
     /// Settings in code: the option takes precedence over the environment and the settings files.
@@ -135,14 +117,12 @@ impl Session {
     /// A suggested command line for the same data directory.
     pub fn command(&self, rest: &str) -> String {
         let (command, arguments) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
-        let store = self
-            .store_option()
-            .filter(|_| self.store_commands.contains(&command));
+        let store = self.store_option().filter(|_| READ_STORE.contains(&command));
         let program = self.program(self.data_dir_option.as_deref());
         format!("{program} {command}{}{arguments}", store.unwrap_or_default())
     }
 
-    /// How command lines begin that another shell is to run: its working directory may be another one.
+    /// First words of command lines for another shell, whose working directory may be another one.
     pub(crate) fn command_words(&self) -> CommandWords {
         let data_dir = self.data_dir_option.as_deref();
         let absolute = data_dir.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
@@ -160,7 +140,7 @@ impl Session {
         }
     }
 
-    /// The option for the bucket that is read besides, after a space.
+    /// The option for the opened bucket, after a space.
     fn store_option(&self) -> Option<String> {
         let store = self.store.as_ref().filter(|store| store.is_option)?;
         Some(format!(
@@ -257,7 +237,7 @@ impl Session {
         }
     }
 
-    /// Where the runs are, for people.
+    /// Place of the runs, for people.
     pub(crate) fn place(&self, data_dir: &Path) -> String {
         match &self.store {
             None => path_below_home(data_dir),
@@ -272,7 +252,7 @@ impl Session {
     }
 }
 
-/// What settings files and the environment give; an invalid setting stops the command.
+/// Values of settings files and the environment; an invalid setting stops the command.
 fn without_problems<T>(given: T, problems: &[SettingProblem]) -> Result<T, CliError> {
     if problems.is_empty() {
         return Ok(given);

@@ -1,4 +1,4 @@
-//! The bucket that a command reads besides this machine: `--store`, or the setting `store`.
+//! The bucket that a command reads in addition to this machine: `--store`, or the setting `store`.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -23,7 +23,7 @@ pub(crate) const NONE: &str = "none";
 pub(crate) struct OpenedStore {
     pub(crate) reader: BucketReader,
     pub(crate) team: Arc<TeamStore>,
-    /// Whether the command line named it: suggested commands do so as well.
+    /// The command line named it: suggested commands do so as well.
     pub(crate) is_option: bool,
 }
 
@@ -94,7 +94,7 @@ fn synchronize(reader: &BucketReader, ui: &mut Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-/// How often what is new in a bucket is read by a command that serves runs.
+/// Interval at which a command that serves runs reads new objects of a bucket.
 const SYNC_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A bucket that is read again and again in a thread, until this is dropped.

@@ -92,7 +92,7 @@ impl Ui {
         }
     }
 
-    /// Whether standard output is a terminal.
+    /// Checks if standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -113,7 +113,7 @@ impl Ui {
         }
     }
 
-    /// Whether [`status`](Self::status) shows anything.
+    /// Checks if [`status`](Self::status) shows anything.
     pub fn shows_status(&self) -> bool {
         self.has_status
     }
@@ -206,7 +206,7 @@ impl Ui {
         }
     }
 
-    /// Whether a progress bar may be drawn on standard error.
+    /// Checks if a progress bar may be drawn on standard error.
     pub fn draws_bars(&self) -> bool {
         !self.is_quiet && io::stderr().is_terminal()
     }
@@ -228,7 +228,7 @@ impl Ui {
         self.remark_line(&Line::of("hint: ", Tone::Active).with(hint, Tone::Plain));
     }
 
-    /// Whether a question can be asked: standard input and standard error are terminals.
+    /// Checks if a question can be asked: standard input and standard error are terminals.
     pub fn can_ask(&self) -> bool {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
@@ -265,7 +265,7 @@ impl Ui {
     }
 }
 
-/// Whether GitHub Actions would run the line as a command instead of showing it: a line may start with a traced value.
+/// Checks if GitHub Actions would run the line as a command instead of showing it: a line may start with a traced value.
 fn is_workflow_command(line: &Line) -> bool {
     let text = line.pieces().iter().flat_map(|piece| piece.text().chars());
     let mut text = text.skip_while(|char| char.is_whitespace());

@@ -154,7 +154,7 @@ fn row(removal: &PlannedRemoval, id_length: usize) -> Line {
     Line::of(format!("  {id}  {rest}"), Tone::Plain)
 }
 
-/// How many runs of how many, and their size: "2 of 5 runs, 1.2 MB".
+/// Share of runs, and their size: "2 of 5 runs, 1.2 MB".
 fn removed_of(removed: u64, all_runs: u64, bytes: u64) -> String {
     let runs = text::counted(all_runs, "run");
     format!("{removed} of {runs}, {}", units::bytes(bytes))

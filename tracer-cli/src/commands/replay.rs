@@ -90,14 +90,14 @@ fn source(args: &Args, session: &mut Session) -> Result<ReplaySource, CliError> 
     })
 }
 
-/// Whether the source is a file: it is one, or only a file can have this name.
+/// Checks if the source is a file: it is one, or only a file can have this name.
 fn is_file(source: &Path) -> bool {
     source.is_file()
         || source.components().count() > 1
         || source.extension().is_some_and(|end| end == "jsonl")
 }
 
-/// What happens to a request that is not in the cassette.
+/// Treatment of a request that is not in the cassette.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum MissAction {
     /// Answer with an error; the replay exits with 7

@@ -79,7 +79,7 @@ pub(super) fn read_stream(
     Ok(runs)
 }
 
-/// What is known of a bucket cannot be read any more.
+/// Error of the local copy of a bucket's facts.
 pub(super) fn unreadable(error: DatabaseError) -> CliError {
     CliError::input("what is known of the bucket cannot be read")
         .with_source(error)
@@ -97,7 +97,7 @@ pub(super) fn note_unfetched(session: &mut Session) {
     }
 }
 
-/// The runs of this machine and of the bucket that is read besides, with their details when these are needed.
+/// The runs of this machine and of the opened bucket, with their details when these are needed.
 pub(super) fn all_runs(
     store: &FactsStore,
     with_details: bool,

@@ -3,16 +3,15 @@
 use std::collections::BTreeSet;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use serde::Serialize;
+use serde_json::json;
 use tracer_facts::query::StepTest;
 use tracer_facts::{ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::status::Signs;
-use tracer_insight::step_kind::StepKind;
+use tracer_insight::text;
 use tracer_insight::units::{self, now};
-use tracer_insight::{json, text};
-use tracer_sdk::format::{SPEC_VERSION, TraceId, Usd};
+use tracer_sdk::format::SPEC_VERSION;
 
 use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
@@ -51,74 +50,6 @@ pub struct Args {
     /// Also search the trials of gates
     #[arg(long)]
     trials: bool,
-}
-
-/// A line of `tracer search --json`.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum SearchLine<'a> {
-    /// A hit.
-    Hit {
-        /// The version of the trace format.
-        spec_version: &'static str,
-        /// The run.
-        trace_id: TraceId,
-        /// Its label.
-        run_name: Option<&'a str>,
-        /// Its status, in the words of `tracer list`.
-        run_status: &'static str,
-        /// The number of the step, as `tracer show` has it.
-        step: usize,
-        /// The ID of its record.
-        event_id: Option<&'a str>,
-        /// Its kind.
-        kind: StepKind,
-        /// Its name: of the model, the tool, the span.
-        name: &'a str,
-        /// Whether it failed.
-        failed: bool,
-        /// The text that was looked for with what is around it, or the step in one line.
-        excerpt: &'a str,
-        /// With `--sort`: the number that hits are sorted by.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        sorted_by: Option<SortedBy>,
-    },
-    /// With `--count`.
-    Count {
-        /// The version of the trace format.
-        spec_version: &'static str,
-        /// Number of hits.
-        hits: usize,
-        /// Number of runs with hits.
-        runs: usize,
-        /// Number of runs that were searched.
-        searched_runs: usize,
-    },
-}
-
-/// The number of a hit that hits are sorted by.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum SortedBy {
-    /// US dollars.
-    CostUsd(Usd),
-    /// All tokens of the call.
-    Tokens(u64),
-    /// Microseconds.
-    DurationUs(u64),
-    /// How often the loop was repeated.
-    Repetitions(u64),
-}
-
-impl From<SortedNumber> for SortedBy {
-    fn from(number: SortedNumber) -> Self {
-        match number {
-            SortedNumber::Cost(usd) => Self::CostUsd(usd),
-            SortedNumber::Tokens(tokens) => Self::Tokens(tokens),
-            SortedNumber::Duration(microseconds) => Self::DurationUs(microseconds),
-            SortedNumber::Repetitions(times) => Self::Repetitions(times),
-        }
-    }
 }
 
 fn order_parser() -> impl TypedValueParser<Value = SearchOrder> {
@@ -248,32 +179,32 @@ impl Printing<'_> {
     }
 
     fn json(&mut self, run: &ListedRun, hits: &[StepHit]) -> Result<(), CliError> {
-        let run_name = run.facts.name.as_deref();
         hits.iter().try_for_each(|hit| {
-            self.line(&SearchLine::Hit {
-                spec_version: SPEC_VERSION,
-                trace_id: run.directory.trace_id,
-                run_name,
-                run_status: run.status.as_str(),
-                step: hit.step,
-                event_id: hit.event_id.as_deref(),
-                kind: hit.kind,
-                name: &hit.name,
-                failed: hit.failed,
-                excerpt: &hit.excerpt,
-                sorted_by: hit.number.map(SortedBy::from),
-            })
+            let mut line = json!({
+                "spec_version": SPEC_VERSION,
+                "trace_id": run.directory.trace_id,
+                "run_name": run.facts.name,
+                "run_status": run.status.as_str(),
+                "step": hit.step,
+                "event_id": hit.event_id,
+                "kind": hit.kind,
+                "name": hit.name,
+                "failed": hit.failed,
+                "excerpt": hit.excerpt,
+            });
+            if let Some(number) = hit.number {
+                line["sorted_by"] = match number {
+                    SortedNumber::Cost(usd) => json!({"cost_usd": usd}),
+                    SortedNumber::Tokens(tokens) => json!({"tokens": tokens}),
+                    SortedNumber::Duration(microseconds) => json!({"duration_us": microseconds}),
+                    SortedNumber::Repetitions(times) => json!({"repetitions": times}),
+                };
+            }
+            self.session.ui.json(&line)
         })
     }
 
-    fn line(&mut self, line: &SearchLine<'_>) -> Result<(), CliError> {
-        let output = self.session.ui.output();
-        json::write(output, line)
-            .and_then(|()| output.write_all(b"\n"))
-            .map_err(CliError::output)
-    }
-
-    /// A heading for the run, and a row for each hit; one tab-separated line for each where nobody looks.
+    /// A heading for the run, and a row for each hit; one tab-separated line for each outside a terminal.
     fn text(&mut self, run: &ListedRun, hits: &[StepHit]) -> Result<(), CliError> {
         let id = run.directory.trace_id.to_string();
         let name = display_name(run.facts.name.as_deref());
@@ -336,14 +267,13 @@ impl Printing<'_> {
             text::counted(self.runs as u64, "run")
         );
         if self.args.count {
-            let line = SearchLine::Count {
-                spec_version: SPEC_VERSION,
-                hits: self.hits,
-                runs: self.runs,
-                searched_runs: searched,
-            };
             if self.session.is_json() {
-                self.line(&line)?;
+                self.session.ui.json(&json!({
+                    "spec_version": SPEC_VERSION,
+                    "hits": self.hits,
+                    "runs": self.runs,
+                    "searched_runs": searched,
+                }))?;
             } else {
                 self.session.ui.plain(&count)?;
             }

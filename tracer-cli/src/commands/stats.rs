@@ -1,7 +1,7 @@
 //! `tracer stats`: statistics over runs, as a whole and by group.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use serde::Serialize;
+use serde_json::json;
 use tracer_facts::RunChoice;
 use tracer_facts::stats::{GroupStats, Grouping, StatsColumn, StatsSink, StoreStats};
 use tracer_insight::line::{Line, Tone};
@@ -57,21 +57,6 @@ fn grouping_parser() -> impl TypedValueParser<Value = Grouping> {
         .try_map(|word| Grouping::from_word(&word).ok_or("is no group"))
 }
 
-/// `tracer stats --json`.
-#[derive(Serialize)]
-pub(crate) struct StatsReport<'a> {
-    /// The version of the trace format.
-    spec_version: &'static str,
-    /// The query, as it is understood; empty for all runs.
-    query: String,
-    /// What groups are made by; null without groups.
-    by: Option<&'static str>,
-    /// All runs together.
-    all: &'a GroupStats,
-    /// The groups: days in their order, commits in that of their first runs, else the largest first.
-    groups: &'a [GroupStats],
-}
-
 /// Prints statistics over runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     if args.csv && session.is_json() {
@@ -97,13 +82,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         found.sort(sort.by, sort.is_reversed, args.by);
     }
     if session.is_json() {
-        session.ui.json(&StatsReport {
-            spec_version: SPEC_VERSION,
-            query: query.to_string(),
-            by: args.by.map(Grouping::as_str),
-            all: &found.all,
-            groups: &found.groups,
-        })?;
+        session.ui.json(&json!({
+            "spec_version": SPEC_VERSION,
+            "query": query.to_string(),
+            "by": args.by.map(Grouping::as_str),
+            "all": found.all,
+            "groups": found.groups,
+        }))?;
         return Ok(CommandOutcome::Done);
     }
     let rows: Vec<&GroupStats> = match args.by {

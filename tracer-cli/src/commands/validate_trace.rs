@@ -64,7 +64,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 }
 
 impl Args {
-    /// What is validated. Settings choose no bucket here: without the option it is a path, or a run of this machine.
+    /// Validated traces. Settings choose no bucket here: without the option it is a path, or a run of this machine.
     fn directory(&self, session: &mut Session) -> Result<PathBuf, CliError> {
         if session
             .given_store()

@@ -1,4 +1,4 @@
-//! Where the result of a gate goes: standard output, files, and what GitHub Actions shows.
+//! Outputs of a gate: standard output, files, annotations of GitHub Actions.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -146,7 +146,7 @@ pub(crate) fn publish(
     let inconclusive_fails = on_inconclusive == OnInconclusive::Fail;
     write_files(report, inconclusive_fails, args)?;
     match show(report, args, session) {
-        // Nobody reads the output any more; the verdict is still the exit code.
+        // The reader closed the pipe; the verdict is still the exit code.
         Err(error) if error.kind() == ErrorKind::ClosedPipe => {}
         shown => shown?,
     }
@@ -171,7 +171,7 @@ fn write_files(report: &Report, inconclusive_fails: bool, args: &OutputArgs) -> 
     Ok(())
 }
 
-/// What no report should bring about.
+/// Internal error: no report should bring it about.
 fn internal(error: impl std::fmt::Display) -> CliError {
     CliError::new(
         ErrorKind::Internal,
@@ -236,7 +236,7 @@ fn write_github_outputs(report: &Report, inconclusive_fails: bool, args: &Output
     }
 }
 
-/// What did not pass, at the policy that demands it where the change can show that file.
+/// Annotations of the checks that did not pass, at the policy that demands it where the change can show that file.
 fn annotations(report: &Report, inconclusive_fails: bool) -> Vec<Annotation> {
     let file = report
         .gate

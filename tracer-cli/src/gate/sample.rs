@@ -24,7 +24,7 @@ pub(crate) struct SampleArgs {
 }
 
 impl SampleArgs {
-    /// Whether neither a run nor a report is named.
+    /// Checks if neither a run nor a report is named.
     pub(crate) fn is_default(&self) -> bool {
         self.run_id.is_none() && self.from_report.is_none()
     }

@@ -33,7 +33,7 @@ pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<Stor
     })
 }
 
-/// What is said of a run that could not be read to its end.
+/// Error of a run that could not be read to its end.
 pub(crate) fn unread(short_id: &str, error: &read::RecordError) -> CliError {
     CliError::input(format!("run {short_id} cannot be read: {error}"))
         .with_hint("it may have been changed meanwhile: try again")

@@ -22,7 +22,7 @@ const CALLS: [Column; 3] = [
     Column::new("BEFORE", Align::Left, None),
     Column::new("AFTER", Align::Left, None),
 ];
-/// More rows of calls are counted: nobody reads them in a terminal.
+/// Maximum rows of calls; more are counted.
 const MAX_ROWS: usize = 400;
 /// More models of a side are counted.
 const MAX_MODELS: usize = 3;

@@ -1,4 +1,4 @@
-//! A run that is watched: each step in a row of its own as it ends, and one line that says what goes on.
+//! A run that is watched: each step in a row of its own as it ends, and one status line.
 
 use crate::terminal::step_rows;
 use tracer_insight::line::{Line, Tone};

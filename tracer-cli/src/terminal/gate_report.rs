@@ -13,7 +13,7 @@ use tracer_insight::text as plain_text;
 use tracer_insight::text::wrap;
 use tracer_insight::units;
 
-/// How many lines of a failed trial's standard error are shown; the report has them all.
+/// Shown lines of a failed trial's standard error; the report has them all.
 const MAX_OUTPUT_LINES: usize = 8;
 /// Of how many failed trials.
 const MAX_OUTPUTS: usize = 3;
@@ -30,7 +30,7 @@ const TRIALS: [Column; 8] = [
     Column::new("EXIT", Align::Right, Some(1)),
     Column::new("TIME", Align::Right, Some(2)),
 ];
-/// The column that is left out where no trial cost anything, as far as that is known.
+/// The column that is left out where no trial has a known cost above zero.
 const COST: usize = 5;
 /// Without what only processes have: where a stored run is judged there is none.
 const STORED: usize = TRIALS.len() - 2;

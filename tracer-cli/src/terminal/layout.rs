@@ -114,7 +114,7 @@ impl Arranged<'_> {
         self.width.saturating_sub(self.indent(self.columns.len()))
     }
 
-    /// Where the column with this index begins.
+    /// Start of the column with this index.
     pub fn indent(&self, index: usize) -> usize {
         self.widths
             .iter()

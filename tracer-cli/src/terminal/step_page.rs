@@ -21,7 +21,7 @@ pub struct StepPage<'a> {
     pub span: Option<&'a SpanRecord>,
     /// Number of steps of the run.
     pub step_count: usize,
-    /// The numbers of the steps that a loop warning rests on, as far as they are in the run.
+    /// The numbers of the steps that a loop warning rests on, without those that are not in the run.
     pub evidence: &'a StepNumbers,
 }
 

@@ -178,7 +178,7 @@ fn heading(step: &Step<'_>, width: usize) -> Line {
         .fitted(width)
 }
 
-/// What is said about a step.
+/// Remarks about a step.
 fn remark_lines(step: &Step<'_>, width: usize) -> impl Iterator<Item = Line> {
     let remarks = step_remarks::remarks(&step.record.meta);
     let line = move |remark: String| Line::new().space(2).with(remark, Tone::Muted).fitted(width);

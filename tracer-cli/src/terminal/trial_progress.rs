@@ -1,4 +1,4 @@
-//! How far a gate is: one line while it goes on, one line for each trial that has ended.
+//! Progress of a gate: a status line, and one line for each trial that has ended.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,25 +11,25 @@ use tracer_insight::units;
 /// More running trials than this are counted instead of named.
 const MAX_NAMED: usize = 4;
 
-/// How far a gate is.
+/// Progress of a gate.
 #[derive(Debug)]
-pub struct HowFar<'a> {
+pub struct GateProgress<'a> {
     /// The trials that are running, by number.
     pub running: &'a BTreeSet<u32>,
-    /// How many trials there are to be.
+    /// Planned trials.
     pub budgeted: u32,
-    /// How many passed.
+    /// Passed trials.
     pub passed: u32,
-    /// How many failed.
+    /// Failed trials.
     pub failed: u32,
-    /// For how long the gate has been going on.
+    /// Time since its start.
     pub elapsed: Duration,
-    /// Whether it fails whatever the other trials do.
+    /// It fails whatever the other trials do.
     pub is_lost: bool,
 }
 
-/// What is going on.
-pub fn status(how_far: &HowFar<'_>) -> Line {
+/// The status line.
+pub fn status(how_far: &GateProgress<'_>) -> Line {
     let running: Vec<String> = how_far.running.iter().map(ToString::to_string).collect();
     let running = match running.as_slice() {
         [] => "no trial".to_owned(),
@@ -49,7 +49,7 @@ pub fn status(how_far: &HowFar<'_>) -> Line {
     line
 }
 
-/// How a trial went; `not_kept` are the invariants that it did not keep.
+/// The line of a trial that has ended; `not_kept` are the invariants that it did not keep.
 pub fn ended(trial: &Trial, not_kept: &[&str], budgeted: u32) -> Line {
     let passed = trial.is_sound() && not_kept.is_empty();
     let mut line = if passed {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     fn status_of(running: &[u32], passed: u32, failed: u32, is_lost: bool) -> String {
-        reported(status(&HowFar {
+        reported(status(&GateProgress {
             running: &running.iter().copied().collect(),
             budgeted: 25,
             passed,

@@ -24,7 +24,7 @@ const POLICY: &str = include_str!("policy.yaml");
 
 /// Runs the demonstration.
 pub(super) fn run(session: &mut Session) -> Result<CommandOutcome, CliError> {
-    // Beside the runs, and not in the working directory: a demo leaves nothing in the user's project.
+    // In the data directory, not in the working directory: a demo leaves nothing in the user's project.
     let folder = session.data_dir()?.join("demo");
     let (policy_file, baseline_file) = (folder.join("policy.yaml"), folder.join("baseline.json"));
 

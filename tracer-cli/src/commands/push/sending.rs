@@ -27,7 +27,7 @@ pub(super) struct RunPush<'a> {
     is_waiting: bool,
 }
 
-/// What came of a push.
+/// Outcome of a push.
 pub(super) struct PushEnd {
     /// The sent runs in words; `None` when nothing was sent.
     pub(super) sent: Option<String>,

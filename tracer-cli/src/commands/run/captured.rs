@@ -36,7 +36,7 @@ impl TrialReplay {
         }
     }
 
-    /// What came of each trial that has ended.
+    /// Outcomes of the trials that have ended.
     pub(super) fn outcomes(&self) -> Vec<ReplayOutcome> {
         self.outcomes.lock().clone()
     }
@@ -129,7 +129,7 @@ impl PreparedTrial for CapturedTrial {
         if !recorded.is_empty() {
             return remarks;
         }
-        // A run of which nothing was seen but that it ran is no evidence: the trial left no trace.
+        // A run without any step is no evidence: the trial left no trace.
         if let Some(trace_id) = recorded.run {
             // What stays is a run without a step, and fails the policy as one.
             let _ = std::fs::remove_dir_all(self.runs_directory.join(trace_id.to_string()));

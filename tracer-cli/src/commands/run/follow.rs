@@ -16,7 +16,7 @@ use tracer_sdk::read::{RunDirectory, RunReader, RunStore, Strictness};
 
 use crate::session::Session;
 use crate::terminal::trial_progress;
-use crate::terminal::trial_progress::HowFar;
+use crate::terminal::trial_progress::GateProgress;
 use tracer_gate::trials::{AfterTrial, Attempt, Scratch, Stop, TrialsStop, Watcher};
 use tracer_insight::units::now;
 
@@ -37,7 +37,7 @@ pub(super) struct TrialFollower<'a> {
     running: BTreeSet<u32>,
     passed: u32,
     failed: u32,
-    /// Whether the gate fails whatever the other trials do.
+    /// The gate fails whatever the other trials do.
     is_lost: bool,
     started: Instant,
 }
@@ -49,7 +49,7 @@ pub(super) struct Followed {
     pub(super) trials: Vec<Trial>,
     /// Notices for the report.
     pub(super) notices: Vec<String>,
-    /// Whether the trials stopped early because the verdict was certain.
+    /// The trials stopped early because the verdict was certain.
     pub(super) is_decided: bool,
     /// Agent of the trials when it is not the baseline's, which stops them.
     pub(super) foreign_agent: Option<String>,
@@ -188,7 +188,7 @@ impl<'a> TrialFollower<'a> {
     }
 
     fn show(&mut self) {
-        let status = trial_progress::status(&HowFar {
+        let status = trial_progress::status(&GateProgress {
             running: &self.running,
             budgeted: self.budgeted,
             passed: self.passed,
@@ -200,7 +200,7 @@ impl<'a> TrialFollower<'a> {
     }
 }
 
-/// Whether a check has failed whatever the next trials do.
+/// Checks if a check has failed whatever the next trials do.
 fn is_lost(check: &CheckResult) -> bool {
     check.kind == CheckKind::Invariant && check.verdict == Some(Verdict::Fail)
 }

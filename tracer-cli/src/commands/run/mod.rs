@@ -103,7 +103,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         ..details
     };
     let report = Report::new(judgement, &made.trials, baseline.as_ref(), environment, details);
-    // What a cassette has no answer to is no evidence of anything, whatever the policy makes of other doubts.
+    // A request without a recorded answer is no evidence, whatever the policy says of other doubts.
     let on_inconclusive = if outcomes.iter().any(|outcome| outcome.missed > 0) {
         OnInconclusive::Fail
     } else {
@@ -112,7 +112,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     outputs::publish(&report, on_inconclusive, &args.gate.output, session)
 }
 
-/// What the evidence of replayed trials covers, and what it can show.
+/// Notices on the coverage and the limits of replayed evidence.
 fn replay_notices(outcomes: &[ReplayOutcome]) -> Vec<String> {
     let Some(first) = outcomes.first() else {
         return Vec::new();
@@ -234,7 +234,7 @@ fn command(
     Ok((command, details))
 }
 
-/// How the evidence came about, where the trials did not record it themselves.
+/// Notice on captured evidence.
 fn evidence_notice(args: &Args) -> Option<String> {
     let notice = "the runs were captured: what the trials sent over OpenTelemetry is the evidence, beside what they recorded \
                   themselves";

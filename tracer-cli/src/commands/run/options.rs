@@ -71,7 +71,7 @@ impl Args {
         }
     }
 
-    /// The options that another run of the same gate needs, beside its policy and its baseline. Where the results went, how
+    /// The options that another run of the same gate needs, without its policy and its baseline. Where the results went, how
     /// many trials ran at a time, and whether every one was made, is decided again.
     pub(super) fn to_repeat(&self) -> Vec<String> {
         let path = |path: &PathBuf| path.display().to_string();

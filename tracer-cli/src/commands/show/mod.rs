@@ -1,4 +1,4 @@
-//! `tracer show`: shows what a run did, step by step, as far as it can be read.
+//! `tracer show`: shows what a run did, step by step; of a damaged run the readable part.
 
 mod follow;
 mod for_llm;
@@ -83,7 +83,7 @@ pub struct Args {
 struct OpenedRun {
     contents: RunSteps,
     short_id: String,
-    /// Whether the run kept calls of models, so that it can be forked.
+    /// Checks if the run has model exchanges, so that it can be forked.
     keeps_calls: bool,
 }
 
@@ -160,7 +160,13 @@ mod tests {
         let data_dir = tempfile::tempdir().unwrap();
         let id = "10000000000000000000000000000001";
         std::fs::create_dir_all(data_dir.path().join("runs").join(id)).unwrap();
-        let mut session = Session::new(Ui::new(Colour::Never, false), Some(data_dir.path().to_owned()));
+        let mut session = Session::new(
+            Ui::new(Colour::Never, false),
+            Some(data_dir.path().to_owned()),
+            None,
+            false,
+            "tracer".to_owned(),
+        );
         let (directory, short_id) = session.select(Some(id)).unwrap();
         data_dir.close().unwrap();
         let error = OpenedRun::open(&directory, &short_id, &mut session)
