@@ -1,9 +1,7 @@
 //! Progress of a gate: a status line, and one line for each trial that has ended.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
 use tracer_gate::Trial;
+use tracer_gate::trials::GateProgress;
 
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units;
@@ -11,25 +9,8 @@ use tracer_insight::units;
 /// More running trials than this are counted instead of named.
 const MAX_NAMED: usize = 4;
 
-/// Progress of a gate.
-#[derive(Debug)]
-pub struct GateProgress<'a> {
-    /// The trials that are running, by number.
-    pub running: &'a BTreeSet<u32>,
-    /// Planned trials.
-    pub budgeted: u32,
-    /// Passed trials.
-    pub passed: u32,
-    /// Failed trials.
-    pub failed: u32,
-    /// Time since its start.
-    pub elapsed: Duration,
-    /// It fails whatever the other trials do.
-    pub is_lost: bool,
-}
-
 /// The status line.
-pub fn status(how_far: &GateProgress<'_>) -> Line {
+pub fn status(how_far: &GateProgress) -> Line {
     let running: Vec<String> = how_far.running.iter().map(ToString::to_string).collect();
     let running = match running.as_slice() {
         [] => "no trial".to_owned(),
@@ -37,7 +18,7 @@ pub fn status(how_far: &GateProgress<'_>) -> Line {
         some if some.len() <= MAX_NAMED => format!("trials {}", some.join(", ")),
         many => format!("{} trials", many.len()),
     };
-    let mut line = Line::of(format!("{running} of {}", how_far.budgeted), Tone::Active)
+    let mut line = Line::of(format!("{running} of {}", how_far.planned), Tone::Active)
         .with(format!("  {} s", how_far.elapsed.as_secs()), Tone::Muted)
         .with(format!("  {} passed", how_far.passed), Tone::Plain);
     if how_far.failed > 0 {
@@ -71,6 +52,8 @@ pub fn ended(trial: &Trial, not_kept: &[&str], budgeted: u32) -> Line {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::ui::painted;
     use tracer_gate::{FailureReason, TrialFailure};
@@ -81,8 +64,8 @@ mod tests {
 
     fn status_of(running: &[u32], passed: u32, failed: u32, is_lost: bool) -> String {
         reported(status(&GateProgress {
-            running: &running.iter().copied().collect(),
-            budgeted: 25,
+            running: running.iter().copied().collect(),
+            planned: 25,
             passed,
             failed,
             elapsed: Duration::from_millis(12_900),

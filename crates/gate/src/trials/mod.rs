@@ -10,10 +10,12 @@
 //! | what the trial left | `evidence`, `output` |
 //! | one trial | `attempt` |
 //! | trials side by side, in order | `schedule`, `stop` |
+//! | all trials of a gate, judged as they end | `gate_run` |
 
 mod attempt;
 mod environment;
 mod evidence;
+mod gate_run;
 mod output;
 mod process;
 mod program;
@@ -22,14 +24,12 @@ mod scratch;
 mod stop;
 mod workspace;
 
-pub use attempt::{Attempt, TrialCommand};
+pub use attempt::TrialCommand;
 pub use environment::{
     PlainEnvironment, PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart,
 };
+pub use gate_run::{GateProgress, GateRun, MadeTrials, TrialDisplay};
 pub use output::OutputCleaner;
-pub use process::Orphans;
 pub use program::TrialProgram;
-pub use schedule::{AfterTrial, TrialPlan, Watcher, run_trials};
-pub use scratch::Scratch;
-pub use stop::{Stop, TrialsStop};
+pub use stop::Stop;
 pub use workspace::{Workspace, fingerprint};

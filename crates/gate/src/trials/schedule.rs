@@ -14,7 +14,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Decision after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterTrial {
+pub(crate) enum AfterTrial {
     /// There is more to find out.
     GoOn,
     /// The verdict is known.
@@ -23,7 +23,7 @@ pub enum AfterTrial {
 
 /// Maximum number of trials, and of those at a time.
 #[derive(Debug, Clone, Copy)]
-pub struct TrialPlan {
+pub(crate) struct TrialPlan {
     /// At most.
     pub trials: u32,
     /// At once.
@@ -31,7 +31,7 @@ pub struct TrialPlan {
 }
 
 /// Follows the trials and says when they may stop.
-pub trait Watcher<Outcome> {
+pub(crate) trait Watcher<Outcome> {
     /// A trial starts.
     fn started(&mut self, number: u32);
     /// A trial has ended. It may end before an earlier one does.
@@ -44,7 +44,7 @@ pub trait Watcher<Outcome> {
 
 /// Runs trials, numbered from 1; `run` runs one, on a thread of its own. One that ended is taken before another one
 /// starts in its place: no trial is paid for when the verdict is known.
-pub fn run_trials<Outcome: Send>(
+pub(crate) fn run_trials<Outcome: Send>(
     plan: TrialPlan,
     stop: &Stop,
     run: impl Fn(u32) -> Outcome + Sync,

@@ -2,15 +2,13 @@
 
 mod captured;
 mod environment;
-mod follow;
 mod options;
 
-use std::num::NonZeroU32;
 use std::path::Path;
 
 use tracer_capture::cassette::ReplayOutcome;
 use tracer_gate::policy::{OnInconclusive, Policy};
-use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, StopReason, Trial, TrialFailure};
+use tracer_gate::{FailureReason, Gate, GateDetails, Report, StopReason, Trial};
 use tracer_sdk::read::RunStore;
 
 use crate::cassettes;
@@ -18,12 +16,13 @@ use crate::error::CliError;
 use crate::gate::outputs::{self, GateInputs};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
+use crate::terminal::trial_progress;
+use crate::ui::Ui;
 use captured::{CapturedEnvironment, TrialReplay};
-use follow::{Followed, TrialFollower};
 pub use options::Args;
 use tracer_gate::files;
 use tracer_gate::trials::{
-    self, Orphans, OutputCleaner, PlainEnvironment, Stop, TrialCommand, TrialPlan, TrialProgram, TrialsStop,
+    GateProgress, GateRun, OutputCleaner, PlainEnvironment, TrialCommand, TrialDisplay, TrialProgram,
     Workspace,
 };
 use tracer_insight::units::now;
@@ -68,13 +67,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
 
     let started = now();
-    let made = make_trials(
-        &gate,
-        &policy,
-        of_agent.map(|(baseline, _)| baseline),
-        &command,
-        session,
-    )?;
+    let run = GateRun {
+        gate: &gate,
+        policy: &policy,
+        of_agent: of_agent.map(|(baseline, _)| baseline),
+        command: &command,
+        store: RunStore::new(session.data_dir()?),
+    };
+    let made = run.make(&mut TrialLines(&mut session.ui))?;
+    session.ui.clear_status();
     if let Some(((baseline, file), agent)) = of_agent.zip(made.foreign_agent.as_deref()) {
         return Err(files::foreign_baseline(baseline, &file.path, agent).into());
     }
@@ -135,52 +136,23 @@ fn replay_notices(outcomes: &[ReplayOutcome]) -> Vec<String> {
     notices
 }
 
-/// The trials of a gate.
-struct Made {
-    trials: Vec<Trial>,
-    notices: Vec<String>,
-    was_interrupted: bool,
-    foreign_agent: Option<String>,
-}
+/// The trials on a terminal: a status line, or a line for each that has ended.
+struct TrialLines<'a>(&'a mut Ui);
 
-fn make_trials(
-    gate: &Gate<'_>,
-    policy: &Policy,
-    of_agent: Option<&Baseline>,
-    command: &TrialCommand,
-    session: &mut Session,
-) -> Result<Made, CliError> {
-    let store = RunStore::new(session.data_dir()?);
-    let stop = Stop::on_signals()?;
-    let orphans = Orphans::adopt();
-    let mut follower = TrialFollower::new(gate, policy, of_agent, &command.gate, &stop, store, session);
-    let plan = TrialPlan {
-        trials: policy.trials,
-        jobs: NonZeroU32::new(policy.jobs).unwrap_or(NonZeroU32::MIN),
-    };
-    let attempt = |number| command.attempt(number, &stop);
-    trials::run_trials(plan, &stop, attempt, &mut follower);
-    let Followed {
-        mut trials,
-        mut notices,
-        is_decided,
-        foreign_agent,
-    } = follower.end();
-    if !orphans.end() {
-        notices.push("failed to end some processes of the trials".to_owned());
+impl TrialDisplay for TrialLines<'_> {
+    fn progress(&mut self, progress: &GateProgress) {
+        self.0.status(&trial_progress::status(progress));
     }
-    let is_whole = is_decided || trials.len() as u64 == u64::from(policy.trials);
-    let was_interrupted =
-        stop.reason() == Some(TrialsStop::Interrupted) && (!is_whole || trials.iter().any(is_interrupted));
-    if was_interrupted {
-        add_interrupted(&mut trials, policy.trials);
+
+    fn ended(&mut self, trial: &Trial, not_kept: &[&str], planned: u32) {
+        if !self.0.shows_status() {
+            self.0.note(&trial_progress::ended(trial, not_kept, planned));
+        }
     }
-    Ok(Made {
-        trials,
-        notices,
-        was_interrupted,
-        foreign_agent,
-    })
+
+    fn notice(&mut self, notice: &str) {
+        self.0.warn(notice);
+    }
 }
 
 /// The command of each trial, and its description in the report.
@@ -258,24 +230,5 @@ fn missing_trace_advice(args: &Args, trials: &[Trial]) -> Vec<String> {
         vec![notice.to_owned()]
     } else {
         Vec::new()
-    }
-}
-
-fn is_interrupted(trial: &Trial) -> bool {
-    let failure = trial.failure.as_ref();
-    failure.is_some_and(|failure| failure.reason == FailureReason::Interrupted)
-}
-
-/// Adds an interrupted trial when no trial was running at the interruption, because missing trials are no evidence
-/// and the gate must not pass.
-fn add_interrupted(trials: &mut Vec<Trial>, budgeted: u32) {
-    if trials.iter().any(is_interrupted) {
-        return;
-    }
-    let missing = (1..=budgeted).find(|number| trials.iter().all(|trial| trial.number != *number));
-    if let Some(number) = missing {
-        let failure = TrialFailure::new(FailureReason::Interrupted);
-        trials.push(Trial::failed(number, failure));
-        trials.sort_by_key(|trial| trial.number);
     }
 }

@@ -15,5 +15,5 @@ mod tail;
 mod tests;
 
 pub(super) use marker::Marker;
-pub use orphans::Orphans;
+pub(crate) use orphans::Orphans;
 pub(super) use run::{EndedProgram, Launch, ProgramEnd, run};

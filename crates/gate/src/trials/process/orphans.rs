@@ -17,20 +17,20 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The orphans that trials leave, from now on until they are ended.
 #[derive(Debug)]
-pub struct Orphans {
+pub(crate) struct Orphans {
     are_adopted: bool,
 }
 
 impl Orphans {
     /// Makes processes whose parent ends children of this process. Not where it has children already, as a shell leaves
     /// them that started something and then became this program: theirs could not be told from those of a trial.
-    pub fn adopt() -> Self {
+    pub(crate) fn adopt() -> Self {
         let are_adopted = children().is_empty() && nix::sys::prctl::set_child_subreaper(true).is_ok();
         Self { are_adopted }
     }
 
     /// Ends them, and tells whether none is left. To be called when no trial is running.
-    pub fn end(self) -> bool {
+    pub(crate) fn end(self) -> bool {
         let started = Instant::now();
         while self.are_adopted && started.elapsed() < KILLING {
             // What has ended is taken note of, or it would stay as a zombie.

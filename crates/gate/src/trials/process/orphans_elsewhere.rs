@@ -2,14 +2,14 @@
 
 /// The orphans that trials leave: none that one could tell.
 #[derive(Debug)]
-pub struct Orphans;
+pub(crate) struct Orphans;
 
 impl Orphans {
-    pub fn adopt() -> Self {
+    pub(crate) fn adopt() -> Self {
         Self
     }
 
-    pub fn end(self) -> bool {
+    pub(crate) fn end(self) -> bool {
         let Self = self;
         true
     }

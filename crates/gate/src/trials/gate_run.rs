@@ -1,0 +1,307 @@
+//! The trials of one gate: run, moved to the store, and judged as they end.
+
+use std::collections::BTreeSet;
+use std::error::Error as _;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use tracer_insight::profile::RunProfile;
+use tracer_insight::units::now;
+use tracer_sdk::format::{GateTrial, Timestamp};
+use tracer_sdk::maintenance::{self, MaintenanceError};
+use tracer_sdk::read::{RunDirectory, RunReader, RunStore, Strictness};
+
+use super::attempt::{Attempt, TrialCommand};
+use super::process::Orphans;
+use super::schedule::{AfterTrial, TrialPlan, Watcher, run_trials};
+use super::scratch::Scratch;
+use super::stop::{Stop, TrialsStop};
+use crate::files::InputError;
+use crate::policy::Policy;
+use crate::{Baseline, CheckKind, FailureReason, Gate, Independence, Trial, TrialFailure, Verdict};
+
+/// Progress of a gate.
+#[derive(Debug, Default)]
+pub struct GateProgress {
+    /// The running trials, by number.
+    pub running: BTreeSet<u32>,
+    /// Planned trials.
+    pub planned: u32,
+    /// Passed trials.
+    pub passed: u32,
+    /// Failed trials.
+    pub failed: u32,
+    /// Time since the start.
+    pub elapsed: Duration,
+    /// The gate fails whatever the other trials do.
+    pub is_lost: bool,
+}
+
+/// Display of the trials.
+pub trait TrialDisplay {
+    /// Shows the progress.
+    fn progress(&mut self, progress: &GateProgress);
+    /// Shows a trial that has ended; `not_kept` are the invariants that it did not keep.
+    fn ended(&mut self, trial: &Trial, not_kept: &[&str], planned: u32);
+    /// Shows a notice, which the report repeats.
+    fn notice(&mut self, notice: &str);
+}
+
+/// The trials of a gate to be made.
+pub struct GateRun<'a> {
+    /// The gate that judges them.
+    pub gate: &'a Gate<'a>,
+    /// Its policy.
+    pub policy: &'a Policy,
+    /// The baseline whose agent the trials must be of; `None` accepts any agent.
+    pub of_agent: Option<&'a Baseline>,
+    /// The command of each trial.
+    pub command: &'a TrialCommand,
+    /// The store that the runs are moved to.
+    pub store: RunStore,
+}
+
+/// The trials that were made.
+#[derive(Debug, Default)]
+pub struct MadeTrials {
+    /// Those that count, in order.
+    pub trials: Vec<Trial>,
+    /// Notices for the report.
+    pub notices: Vec<String>,
+    /// They were interrupted before the verdict was certain.
+    pub was_interrupted: bool,
+    /// Agent of the trials when it is not the baseline's, which stops them.
+    pub foreign_agent: Option<String>,
+}
+
+impl GateRun<'_> {
+    /// Makes the trials until the verdict is certain or a signal stops them.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`] when signals cannot be received.
+    pub fn make(self, display: &mut dyn TrialDisplay) -> Result<MadeTrials, InputError> {
+        let stop = Stop::on_signals()?;
+        let orphans = Orphans::adopt();
+        let (policy, command) = (self.policy, self.command);
+        let plan = TrialPlan {
+            trials: policy.trials,
+            jobs: NonZeroU32::new(policy.jobs).unwrap_or(NonZeroU32::MIN),
+        };
+        let mut follower = TrialFollower {
+            run: self,
+            stop: &stop,
+            display,
+            independence: Independence::default(),
+            began: now(),
+            made: MadeTrials::default(),
+            is_decided: false,
+            started: Instant::now(),
+            progress: GateProgress {
+                planned: policy.trials,
+                ..GateProgress::default()
+            },
+        };
+        run_trials(
+            plan,
+            &stop,
+            |number| command.attempt(number, &stop),
+            &mut follower,
+        );
+        let TrialFollower {
+            mut made, is_decided, ..
+        } = follower;
+        if !orphans.end() {
+            made.notices
+                .push("failed to end some processes of the trials".to_owned());
+        }
+        let is_whole = is_decided || made.trials.len() as u64 == u64::from(policy.trials);
+        made.was_interrupted = stop.reason() == Some(TrialsStop::Interrupted)
+            && (!is_whole || made.trials.iter().any(is_interrupted));
+        if made.was_interrupted {
+            add_interrupted(&mut made.trials, policy.trials);
+        }
+        Ok(made)
+    }
+}
+
+/// Follows the trials of one gate.
+struct TrialFollower<'a> {
+    run: GateRun<'a>,
+    stop: &'a Stop,
+    display: &'a mut dyn TrialDisplay,
+    independence: Independence,
+    /// Start of the gate: a run that started earlier does not belong to it.
+    began: Timestamp,
+    made: MadeTrials,
+    /// The trials stopped early because the verdict was certain.
+    is_decided: bool,
+    started: Instant,
+    progress: GateProgress,
+}
+
+impl TrialFollower<'_> {
+    /// Moves the runs of a trial to the store. A run that cannot be kept is judged all the same; a run that the store
+    /// has already is not this trial's.
+    fn keep(&mut self, trial: &mut Trial, runs: &[RunDirectory]) {
+        let number = trial.number;
+        let mark = GateTrial {
+            id: self.run.command.gate.clone(),
+            trial: u64::from(number),
+        };
+        for run in runs {
+            match maintenance::adopt_run(run, &self.run.store, &mark) {
+                Ok(_) => {}
+                Err(MaintenanceError::RunExists) => {
+                    trial.fail(not_independent("the store already had a run with its trace ID"));
+                    self.notice(format!(
+                        "trial {number}: the store already has a run with the ID {}; this run is not kept",
+                        run.trace_id
+                    ));
+                }
+                Err(error) => {
+                    let cause = error
+                        .source()
+                        .map_or_else(String::new, |cause| format!(": {cause}"));
+                    self.notice(format!("trial {number}: failed to keep its run: {error}{cause}"));
+                }
+            }
+        }
+    }
+
+    /// Fails a trial that recorded a copy, under a new ID, of a run that the store already had. A run that started during
+    /// this gate cannot be one, so the store is rarely searched.
+    fn refuse_copy_of_stored_run(&self, trial: &mut Trial) {
+        let Some(run) = &trial.metrics else {
+            return;
+        };
+        let Some(started) = run.started_at.filter(|started| *started < self.began) else {
+            return;
+        };
+        let stored = self.run.store.list().unwrap_or_default();
+        let same_start = stored.iter().filter(|stored| {
+            let meta = stored.meta.as_ref().ok();
+            meta.is_some_and(|meta| meta.started_at.instant() == started)
+        });
+        for stored in same_start {
+            let content = RunReader::open(&stored.directory.path, Strictness::Strict)
+                .ok()
+                .and_then(|stored| RunProfile::read(stored.meta.as_ref()?, stored.records.clone()).ok())
+                .map(|metrics| metrics.content);
+            if content == Some(run.content) {
+                let id: String = stored.directory.trace_id.to_string().chars().take(8).collect();
+                trial.fail(not_independent(&format!(
+                    "it is a copy of the run {id}, which the store already had"
+                )));
+                return;
+            }
+        }
+    }
+
+    fn clean_up(&mut self, number: u32, has_survivors: bool, scratch: Option<Scratch>) {
+        if has_survivors {
+            self.notice(format!("trial {number}: failed to end some of its processes"));
+        }
+        if let Some(Err((folder, error))) = scratch.map(Scratch::close) {
+            let folder = folder.display();
+            self.notice(format!(
+                "trial {number}: failed to remove its folder `{folder}`: {error}"
+            ));
+        }
+    }
+
+    /// Judges the trials so far, and shows the result of the last one.
+    fn judge(&mut self) {
+        let judgement = self.run.gate.judge(&self.made.trials);
+        let (Some(trial), Some(outcomes)) = (self.made.trials.last(), judgement.invariants.last()) else {
+            return;
+        };
+        let with = |wanted: Option<bool>| -> Vec<&str> {
+            let found = outcomes.iter().filter(|(_, kept)| **kept == wanted);
+            found.map(|(name, _)| name.as_str()).collect()
+        };
+        let not_kept = with(Some(false));
+        if !trial.is_sound() || !not_kept.is_empty() {
+            self.progress.failed += 1;
+        } else if with(None).is_empty() {
+            self.progress.passed += 1;
+        }
+        self.display.ended(trial, &not_kept, self.progress.planned);
+        // A violated invariant fails the gate whatever the next trials do.
+        self.progress.is_lost |= judgement
+            .checks
+            .iter()
+            .any(|check| check.kind == CheckKind::Invariant && check.verdict == Some(Verdict::Fail));
+    }
+
+    /// Shows a notice and adds it to the report.
+    fn notice(&mut self, text: String) {
+        self.display.notice(&text);
+        self.made.notices.push(text);
+    }
+}
+
+fn not_independent(detail: &str) -> TrialFailure {
+    TrialFailure::new(FailureReason::NotIndependent).with(detail)
+}
+
+impl Watcher<Attempt> for TrialFollower<'_> {
+    fn started(&mut self, number: u32) {
+        self.progress.running.insert(number);
+        self.tick();
+    }
+
+    fn ended(&mut self, number: u32) {
+        self.progress.running.remove(&number);
+    }
+
+    fn tick(&mut self) {
+        self.progress.elapsed = self.started.elapsed();
+        self.display.progress(&self.progress);
+    }
+
+    fn take(&mut self, attempt: Attempt) -> AfterTrial {
+        let Attempt {
+            mut trial,
+            runs,
+            has_survivors,
+            scratch,
+        } = attempt;
+        self.independence.check(&mut trial);
+        self.refuse_copy_of_stored_run(&mut trial);
+        self.keep(&mut trial, &runs);
+        self.clean_up(trial.number, has_survivors, scratch);
+        let foreign = self.run.of_agent.zip(trial.metrics.as_ref());
+        let foreign = foreign.and_then(|(baseline, run)| baseline.foreign_agent(run));
+        self.made.foreign_agent = foreign.map(str::to_owned);
+        if self.made.foreign_agent.is_none() {
+            self.made.trials.push(trial);
+            self.judge();
+            let is_interrupted = self.stop.reason() == Some(TrialsStop::Interrupted);
+            if is_interrupted || self.run.gate.stop_reason(&self.made.trials).is_none() {
+                return AfterTrial::GoOn;
+            }
+        }
+        self.is_decided = true;
+        AfterTrial::Enough
+    }
+}
+
+fn is_interrupted(trial: &Trial) -> bool {
+    let failure = trial.failure.as_ref();
+    failure.is_some_and(|failure| failure.reason == FailureReason::Interrupted)
+}
+
+/// Adds an interrupted trial when no trial was running at the interruption, because missing trials are no evidence
+/// and the gate must not pass.
+fn add_interrupted(trials: &mut Vec<Trial>, budgeted: u32) {
+    if trials.iter().any(is_interrupted) {
+        return;
+    }
+    let missing = (1..=budgeted).find(|number| trials.iter().all(|trial| trial.number != *number));
+    if let Some(number) = missing {
+        let failure = TrialFailure::new(FailureReason::Interrupted);
+        trials.push(Trial::failed(number, failure));
+        trials.sort_by_key(|trial| trial.number);
+    }
+}
