@@ -23,7 +23,7 @@ pub(crate) struct Orphans {
 
 impl Orphans {
     /// Makes processes whose parent ends children of this process. Not where it has children already, as a shell leaves
-    /// them that started something and then became this program: theirs could not be told from those of a trial.
+    /// them that started something and then became this program: nothing distinguishes theirs from those of a trial.
     pub(crate) fn adopt() -> Self {
         let are_adopted = children().is_empty() && nix::sys::prctl::set_child_subreaper(true).is_ok();
         Self { are_adopted }
