@@ -9,7 +9,7 @@ use tracer_sdk::format::{ErrorPayload, Outcome, Payload, Record, Usage};
 use crate::conversation::tool_message_content;
 use crate::step_kind::StepKind;
 use crate::value_summary::{label, summarize, summarize_fields};
-use crate::{step_remarks, text, units};
+use crate::{step_remarks, text, units, value_differences};
 
 pub use messages::prompt_summary;
 use messages::{answer_summary, ends_with_result};
@@ -86,6 +86,24 @@ impl StepSummary {
         }
         let remarks = step_remarks::remarks(&record.meta);
         summary.preceded_by((!remarks.is_empty()).then(|| remarks.join(" · ")))
+    }
+
+    /// The summary of a state that follows the state `before`: the fields that changed, unless the agent recorded them itself.
+    #[must_use]
+    pub fn changed_since(mut self, before: &Value, state: &Payload) -> Self {
+        if let Payload::StateUpdate {
+            state,
+            diff: None | Some(Value::Null),
+        } = state
+            && let Some(changes) = value_differences::changes(before, state)
+        {
+            self.input = if changes.is_empty() {
+                "unchanged".to_owned()
+            } else {
+                format!("changed {changes}")
+            };
+        }
+        self
     }
 
     /// The summary of a payload; messages of failures and evidence of loops are shown beside it.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
 use tracer_sdk::format::{ErrorPayload, Outcome, Payload, Record, SpanRecord, Timestamp};
 use tracer_sdk::prices::{CallCost, Prices};
 
@@ -40,6 +41,8 @@ pub struct Step<'a> {
     pub failed_by: Option<usize>,
     /// What it costs, where it is a model call that has a price or lacks one.
     pub cost: Option<CallCost>,
+    /// The state before, of a state.
+    pub state_before: Option<&'a Value>,
     /// The record.
     pub record: &'a Record,
 }
@@ -56,6 +59,9 @@ impl Step<'_> {
     /// Its summary, after the number of attempts; of a call without a result it says so.
     pub fn summary(&self) -> StepSummary {
         let mut summary = StepSummary::from_record(self.record, self.in_flight);
+        if let Some(before) = self.state_before {
+            summary = summary.changed_since(before, &self.record.payload);
+        }
         if let Some(origin) = self.failed_by {
             summary.output = Some(format!("✗ failed by #{origin}"));
         }
@@ -236,9 +242,16 @@ pub fn steps(sources: &[StepSource], started: Option<Timestamp>) -> Vec<Step<'_>
             attempt_of: None,
             failed_by: None,
             cost: source.cost,
+            state_before: None,
             record: &source.record,
         })
         .collect();
+    let mut state_before = None;
+    for step in &mut steps {
+        if let Payload::StateUpdate { state, .. } = &step.record.payload {
+            step.state_before = state_before.replace(state);
+        }
+    }
     mark_attempts(&mut steps);
     let parents = parents(sources);
     mark_passed_on(&mut steps, &parents);

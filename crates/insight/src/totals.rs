@@ -116,10 +116,10 @@ impl Totals {
                 _ => total,
             });
         }
-        if cost::is_shown(&self.cost, &self.tokens) {
+        if self.cost.has_known() || self.cost.replayed > 0 {
             words.extend(cost::words(&self.cost));
         }
-        if !is_handled {
+        if self.errors > 0 {
             words.push(text::counted(self.errors, "error"));
         }
         if self.loop_warnings > 0 && !is_free_of_loops {

@@ -8,6 +8,8 @@ use crate::value_summary;
 
 /// Differences of one value that are listed.
 const MAX_DIFFERENCES: usize = 200;
+/// Changes that fit into a line.
+const MAX_SHOWN_CHANGES: usize = 20;
 /// Deeper fields are compared as a whole.
 const MAX_DEPTH: usize = 6;
 
@@ -26,6 +28,20 @@ pub fn between(values: &[&Value]) -> Vec<VaryingField> {
     let mut found = Vec::new();
     compare(String::new(), &values, 0, &mut found);
     found
+}
+
+/// The fields that changed from one object to the next, `budget: 3 → 2, phase=done`; `None` where either is no object.
+pub fn changes(before: &Value, now: &Value) -> Option<String> {
+    if !before.is_object() || !now.is_object() {
+        return None;
+    }
+    let changes = between(&[before, now]).into_iter().take(MAX_SHOWN_CHANGES);
+    let words = changes.map(|VaryingField { path, values }| match &values[..] {
+        [Some(before), Some(now)] => format!("{path}: {before} → {now}"),
+        [None, Some(now)] => format!("{path}={now}"),
+        _ => format!("{path} gone"),
+    });
+    Some(words.collect::<Vec<_>>().join(", "))
 }
 
 /// Compares what is at one place: field by field where all of it has fields, as a whole where one is something else.

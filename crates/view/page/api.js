@@ -1,7 +1,7 @@
 // Asking the server. Reading needs nothing; a change carries the token that the page was served with. What rows say is asked for when
 // they come onto the screen, and the latest are kept.
 
-/** @import { RowText } from "./contract" */
+/** @import { RowText } from "./answers" */
 
 /** An answer of the API that is an error. */
 export class ApiError extends Error {

@@ -1,13 +1,13 @@
 // The structure of a run as columns: one typed array a property, read in place from the server's binary answer, so that a million rows
 // cost no more than their bytes. `docs/viewer-api.md` describes the layout.
 
-/** @import { ChangedRow, Kind } from "./contract" */
+/** @import { ChangedRow, StepKind } from "./answers" */
 
 const MAGIC = "TRCCOL01";
 const HEADER_BYTES = 64;
 const UNKNOWN = 0xffff_ffff;
 
-/** @type {Kind[]} */
+/** @type {StepKind[]} */
 export const KINDS = ["run", "llm", "tool", "state", "error", "loop", "span"];
 export const FAILED = 1;
 export const IN_FLIGHT = 2;

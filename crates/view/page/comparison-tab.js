@@ -4,10 +4,11 @@
 import { getJson } from "./api.js";
 import { showComparison } from "./comparison.js";
 import { fill, make } from "./dom.js";
+import { Latest } from "./latest.js";
 import { runName } from "./run-about.js";
 import { ago } from "./units.js";
 
-/** @import { RunRow } from "./contract" */
+/** @import { TableRow } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
 /** More runs are found on the page of all runs. */
@@ -19,6 +20,7 @@ export class ComparisonTab {
   /** @param {RunPage} page */
   constructor(page) {
     this.page = page;
+    this.latest = new Latest();
     this.picker = make("select", { id: "compare-with", onchange: () => this.compare(this.picker.value) });
     this.content = make("div");
     this.link = make("a", { hidden: true }, "Open as a page");
@@ -35,14 +37,14 @@ export class ComparisonTab {
     const [{ runs }, { baselines }] = await Promise.all([getJson("/api/table"), getJson("/api/baselines")]);
     const own = this.page.overview?.run_name ?? null;
     const started = this.page.overview?.started_at ?? "";
-    const others = /** @type {RunRow[]} */ (runs).filter((run) => run.trace_id !== this.page.id && run.started_at);
+    const others = /** @type {TableRow[]} */ (runs).filter((run) => run.trace_id !== this.page.id && run.started_at);
     const same = others.filter((run) => run.run_name === own);
     const rest = others.filter((run) => run.run_name !== own);
     const previous = same.find((run) => (run.started_at ?? "") < started) ?? same[0];
     if (others.length + baselines.length === 0) {
       return fill(this.content, make("p.empty", null, "There is no other run to compare with, and no baseline."));
     }
-    /** @param {RunRow} run */
+    /** @param {TableRow} run */
     const option = (run) =>
       make(
         "option",
@@ -68,13 +70,14 @@ export class ComparisonTab {
   async compare(other) {
     this.page.setRoute({ against: other });
     this.link.hidden = !other;
+    this.latest.drop();
     if (!other) return fill(this.content);
     const baseline = other.startsWith(BASELINE) ? other.slice(BASELINE.length) : null;
     this.link.href =
       baseline === null ? `/diff/${other}/${this.page.id}` : `/diff/${this.page.id}/baseline/${encodeURIComponent(baseline)}`;
     /** @type {Record<string, string>} */
     const sides = baseline === null ? { a: other, b: this.page.id } : { a: this.page.id, baseline };
-    await showComparison(this.content, sides, () => this.picker.value === other || this.picker.value === "");
+    await showComparison(this.content, sides, this.latest);
   }
 }
 

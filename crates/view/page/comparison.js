@@ -3,12 +3,13 @@
 import { getJson } from "./api.js";
 import { fill, glyph, make, table } from "./dom.js";
 import { showError } from "./frame.js";
+import { Latest } from "./latest.js";
 import { policySection } from "./policy-checks.js";
 import { runName, statusBadge } from "./run-about.js";
 import { counted } from "./units.js";
 import { valueView } from "./values.js";
 
-/** @import { Call, CallPair, Comparison, Side } from "./contract" */
+/** @import { Call, PairJson, DiffAnswer, Side } from "./answers" */
 /** @typedef {Record<string, string>} Sides `a` and `b`, or `a` and `baseline` */
 
 /** Calls that are added at once. */
@@ -21,13 +22,13 @@ const MIN_FOLDED = 4;
  *
  * @param {HTMLElement} content
  * @param {Sides} sides
- * @param {() => boolean} isWanted whether the answer is still wanted when it is there
- * @returns {Promise<Comparison | null>}
+ * @param {Latest} [latest] of the place that shows one comparison after the other
+ * @returns {Promise<DiffAnswer | null>}
  */
-export async function showComparison(content, sides, isWanted = () => true) {
+export async function showComparison(content, sides, latest = new Latest()) {
   try {
-    const comparison = await compare(sides);
-    if (isWanted()) fill(content, comparisonView(comparison, sides));
+    const comparison = /** @type {DiffAnswer | null} */ (await latest.ask(pathOf(sides)));
+    if (comparison) fill(content, comparisonView(comparison, sides));
     return comparison;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -39,14 +40,13 @@ export async function showComparison(content, sides, isWanted = () => true) {
 /**
  * @param {Sides} sides
  * @param {number} [from] the first pair of calls
- * @returns {Promise<Comparison>}
  */
-function compare(sides, from = 0) {
-  return getJson(`/api/diff?${new URLSearchParams({ ...sides, from: String(from) })}`);
+function pathOf(sides, from = 0) {
+  return `/api/diff?${new URLSearchParams({ ...sides, from: String(from) })}`;
 }
 
 /**
- * @param {Comparison} comparison
+ * @param {DiffAnswer} comparison
  * @param {Sides} sides for the calls that are not in it yet
  * @returns {HTMLElement}
  */
@@ -85,7 +85,7 @@ function comparisonView(comparison, sides) {
   );
 }
 
-/** The first pair of calls that differs. @param {Comparison} comparison */
+/** The first pair of calls that differs. @param {DiffAnswer} comparison */
 function divergence({ calls, before, after }) {
   const first = calls.find(({ change }) => change !== "same");
   if (!first) return null;
@@ -110,7 +110,7 @@ function side(label, { kind, run_id: id, run_name: name, run_status: status }) {
   );
 }
 
-/** @param {Comparison["metrics"]} metrics */
+/** @param {DiffAnswer["metrics"]} metrics */
 function metricsTable(metrics) {
   return table(
     "table.metrics",
@@ -132,7 +132,7 @@ function metricsTable(metrics) {
   );
 }
 
-/** @param {Comparison} comparison @param {Sides} sides */
+/** @param {DiffAnswer} comparison @param {Sides} sides */
 function callsTable(comparison, sides) {
   const { before, after, pair_count: all } = comparison;
   if (all === 0) return make("p.muted", null, "Neither called a model or a tool.");
@@ -144,7 +144,7 @@ function callsTable(comparison, sides) {
   const extend = async () => {
     if (next >= calls.length && further !== null) {
       more.disabled = true;
-      const part = await compare(sides, further);
+      const part = /** @type {DiffAnswer} */ (await getJson(pathOf(sides, further)));
       calls.push(...part.calls);
       further = part.next;
       more.disabled = false;
@@ -167,7 +167,7 @@ function callsTable(comparison, sides) {
   return make("div", null, callPairs(body), more);
 }
 
-/** @param {CallPair[]} pairs @param {Side} before @param {Side} after */
+/** @param {PairJson[]} pairs @param {Side} before @param {Side} after */
 function foldRow(pairs, before, after) {
   const row = make(
     "tr.same-fold",
@@ -187,7 +187,7 @@ function foldRow(pairs, before, after) {
   return row;
 }
 
-/** @param {CallPair} pair @param {Side} before @param {Side} after */
+/** @param {PairJson} pair @param {Side} before @param {Side} after */
 function pairRows(pair, before, after) {
   const rows = [
     make(

@@ -7,12 +7,12 @@ import { facts, loopCard, runPanel, section } from "./run-about.js";
 import { bytes, count, counted, duration } from "./units.js";
 import { differencesView, shownValue, textView, valueView } from "./values.js";
 
-/** @import { ErrorDetails, Message, Previous, Shown, Step } from "./contract" */
+/** @import { ErrorDetails, MessageAnswer, Previous, ShownValue, StepJson } from "./answers" */
 /** @import { Inspector } from "./inspector.js" */
 /** @import { RunPage } from "./run.js" */
 
 /**
- * @param {Step} step
+ * @param {StepJson} step
  * @param {RunPage} page
  * @param {Inspector} inspector
  * @returns {(HTMLElement | false | null)[]}
@@ -42,7 +42,7 @@ export function mainPanel(step, page, inspector) {
 
 /**
  * @param {string} title
- * @param {Shown | null} shown
+ * @param {ShownValue | null} shown
  * @param {string} [otherwise]
  */
 function shownSection(title, shown, otherwise = "Nothing was recorded.") {
@@ -71,7 +71,7 @@ function comparedSection(title, previous, page) {
 }
 
 /**
- * @param {NonNullable<Step["llm"]>} llm
+ * @param {NonNullable<StepJson["llm"]>} llm
  * @param {RunPage} page
  * @param {Inspector} inspector
  */
@@ -117,7 +117,7 @@ function llmPanel(llm, page, inspector) {
 /**
  * Messages that follow each other here as they did in the call before.
  * @param {string} label
- * @param {Message[]} messages
+ * @param {MessageAnswer[]} messages
  * @param {boolean} plain
  */
 function foldedMessages(label, messages, plain) {
@@ -161,7 +161,7 @@ function errorView({ type, message, stack }) {
 
 /**
  * Every detail of a step.
- * @param {Step} step
+ * @param {StepJson} step
  * @param {RunPage} page
  */
 export function detailsPanel(step, page) {
@@ -233,7 +233,7 @@ export function detailsPanel(step, page) {
   ];
 }
 
-/** @param {Step} step */
+/** @param {StepJson} step */
 export function rawPanel(step) {
   if (!step.raw) return [make("p.muted", null, "It is not in the log yet.")];
   const raw = step.raw;

@@ -1,16 +1,17 @@
 // What the selected step holds, by its kind: one tab that answers the question, one with every detail, one with the line as it is stored.
 
-import { getJson, runPath } from "./api.js";
+import { runPath } from "./api.js";
 import { detailsPanel, mainPanel, rawPanel } from "./details.js";
 import { fill, glyph, make } from "./dom.js";
 import { copy } from "./frame.js";
+import { Latest } from "./latest.js";
 import { KIND } from "./step-row.js";
 import { duration } from "./units.js";
 
-/** @import { Kind, Step } from "./contract" */
+/** @import { StepKind, StepJson } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
-/** What the first tab is called. @type {Record<Kind, string>} */
+/** What the first tab is called. @type {Record<StepKind, string>} */
 const MAIN_TAB = { run: "Run", llm: "Messages", tool: "Call", state: "State", error: "Error", loop: "Evidence", span: "Span" };
 
 export class Inspector {
@@ -21,21 +22,20 @@ export class Inspector {
   constructor(page, element) {
     this.page = page;
     this.element = element;
-    /** @type {Step | null} */
+    /** @type {StepJson | null} */
     this.step = null;
-    this.row = -1;
+    this.latest = new Latest();
     this.plain = false;
   }
 
   /**
    * @param {number} row
-   * @param {Step | null} known what is known of it already
+   * @param {StepJson | null} known what is known of it already
    */
   async show(row, known) {
-    this.row = row;
-    const step = /** @type {Step} */ (known ?? (await getJson(runPath(this.page.id, "/steps", { row }))));
-    // Another row was selected meanwhile.
-    if (this.row !== row) return;
+    this.latest.drop();
+    const step = /** @type {StepJson | null} */ (known ?? (await this.latest.ask(runPath(this.page.id, "/steps", { row }))));
+    if (!step) return;
     this.step = step;
     if (this.page.isChosen) this.page.setRoute({ at: step.event_id });
     this.render();
@@ -87,7 +87,7 @@ export class Inspector {
     if (focused) document.getElementById(focused)?.focus();
   }
 
-  /** @param {Step} step */
+  /** @param {StepJson} step */
   #head(step) {
     const facts = [
       step.outcome !== "ok" || step.kind === "llm" || step.kind === "tool" ? step.outcome : "",

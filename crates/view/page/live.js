@@ -9,7 +9,7 @@ import { runBanners } from "./run-about.js";
 import { counted } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
-/** @import { Changes, Overview } from "./contract" */
+/** @import { Changes, Overview } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
 const TICK_INTERVAL_MS = 250;
@@ -29,7 +29,7 @@ export function follow(page) {
     if (ticks % SILENCE_CHECK_TICKS === 0) runBanners(page.overview, (event) => page.goTo(event), page.lastChange);
   }, TICK_INTERVAL_MS);
   // Whoever scrolls back wants to read what is there.
-  page.steps.grid.addEventListener(
+  page.steps.list.element.addEventListener(
     "scroll",
     () => {
       if (page.following && !page.steps.list.isAtEnd) page.setFollowing(false);

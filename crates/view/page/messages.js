@@ -5,10 +5,10 @@ import { markdown } from "./markdown.js";
 import { loadAll, textView, valueView } from "./values.js";
 import { bytes } from "./units.js";
 
-/** @import { Message, Part } from "./contract" */
+/** @import { MessageAnswer, PartAnswer } from "./answers" */
 
 /**
- * @param {Message[]} messages
+ * @param {MessageAnswer[]} messages
  * @param {boolean} plain whether texts are shown as they were written
  * @returns {HTMLElement[]}
  */
@@ -17,7 +17,7 @@ export function messageCards(messages, plain) {
 }
 
 /**
- * @param {Message} message
+ * @param {MessageAnswer} message
  * @param {boolean} plain
  * @returns {HTMLElement}
  */
@@ -31,7 +31,7 @@ function messageCard({ role, speaker, parts }, plain) {
 }
 
 /**
- * @param {Part} part
+ * @param {PartAnswer} part
  * @param {boolean} plain
  * @returns {HTMLElement}
  */
@@ -50,7 +50,7 @@ function partView(part, plain) {
 }
 
 /**
- * @param {Part} part
+ * @param {PartAnswer} part
  * @param {boolean} plain
  * @returns {HTMLElement}
  */

@@ -2,10 +2,10 @@
 
 import { make, table } from "./dom.js";
 
-/** @import { Comparison, PolicyCheck, PolicyJudgement } from "./contract" */
+/** @import { DiffAnswer, PolicyCheck, PolicyJudgement } from "./answers" */
 
 /**
- * @param {Comparison} comparison
+ * @param {DiffAnswer} comparison
  * @returns {HTMLElement | null} nothing when there is no policy
  */
 export function policySection({ before, policy }) {

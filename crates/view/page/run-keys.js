@@ -19,15 +19,10 @@ export function bindRunKeys(page) {
     run();
   };
   bind("Moving", [
-    [["j", "ArrowDown"], "next row", unless(() => steps.move(1))],
-    [["k", "ArrowUp"], "previous row", unless(() => steps.move(-1))],
+    ...steps.list.keys("row", (by) => unless(() => steps.move(by))()),
     ["ArrowRight", "expand, or into", unless(() => intoRow(page))],
     ["ArrowLeft", "collapse, or to the parent", unless(() => outOfRow(page))],
     [["Enter", " "], "open the step, or a fold", unless(() => openRow(page))],
-    ["Home", "first row", unless(() => steps.move(-Infinity))],
-    ["End", "last row", unless(() => steps.move(Infinity))],
-    ["PageUp", "one page up", unless(() => steps.move(-steps.list.pageSize))],
-    ["PageDown", "one page down", unless(() => steps.move(steps.list.pageSize))],
     ["[", "previous sibling", unless(() => toSibling(page, -1))],
     ["]", "next sibling", unless(() => toSibling(page, 1))],
     [".", "next call of the same name", unless(() => toSameName(page, 1))],
@@ -57,7 +52,7 @@ export function bindRunKeys(page) {
       "relative or clock time",
       () => {
         steps.absolute = !steps.absolute;
-        steps.grid.toggleAttribute("data-clock", steps.absolute);
+        steps.list.element.toggleAttribute("data-clock", steps.absolute);
         steps.list.render(true);
       },
     ],

@@ -7,7 +7,7 @@ import { openMenu } from "./menu.js";
 import { remove, rename } from "./run-changes.js";
 import { asMarkdown } from "./step-markdown.js";
 
-/** @import { Step } from "./contract" */
+/** @import { StepJson } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
 /**
@@ -51,7 +51,7 @@ export function openRunMenu(page, button) {
 
 /**
  * The commands that answer the calls of models as they were recorded: up to this one, or all of them.
- * @param {Step} step
+ * @param {StepJson} step
  * @param {string} run
  */
 function fromHere(step, run) {
@@ -63,7 +63,7 @@ function fromHere(step, run) {
   ];
 }
 
-/** Which of the calls of models it is that the run kept; `null` where it kept none. @param {Step} step */
+/** Which of the calls of models it is that the run kept; `null` where it kept none. @param {StepJson} step */
 export function callNumber(step) {
   const number = step.meta.call_number;
   return typeof number === "number" ? number : null;
@@ -87,7 +87,7 @@ async function path(run) {
   await copy((await getJson(runPath(run, "/paths"))).paths.run_dir, "Path copied");
 }
 
-/** The line of a step as it is stored, laid out to be read. @param {Step} step */
+/** The line of a step as it is stored, laid out to be read. @param {StepJson} step */
 function asJson(step) {
   const line = step.raw?.value;
   return typeof line === "string" ? JSON.stringify(JSON.parse(line), null, 2) : JSON.stringify(step, null, 2);

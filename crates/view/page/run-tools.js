@@ -1,19 +1,20 @@
 // The line of tools above a run's views: which view, which kinds are listed, what the filters leave out; and the search, which the server
 // does in the log while the page walks the hits.
 
-import { getJson, runPath } from "./api.js";
+import { runPath } from "./api.js";
 import { fill, glyph, make, say } from "./dom.js";
+import { Latest } from "./latest.js";
 import { KIND } from "./step-row.js";
 import { count, duration } from "./units.js";
 import { VIEWS } from "./workspace.js";
 
-/** @import { Kind } from "./contract" */
+/** @import { StepKind } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 /** @import { View } from "./workspace.js" */
 
 /** @type {Record<View, string>} */
 const VIEW_NAMES = { steps: "Steps", transcript: "Transcript", state: "State", compare: "Compare", raw: "Raw" };
-/** @type {Kind[]} */
+/** @type {StepKind[]} */
 const FILTERS = ["llm", "tool", "state", "error", "loop", "span"];
 
 export class RunTools {
@@ -100,7 +101,7 @@ export class RunTools {
     document.getElementById(`tab-${next}`)?.focus();
   }
 
-  /** @param {Kind} kind */
+  /** @param {StepKind} kind */
   #toggleKind(kind) {
     const kinds = this.page.outline?.kinds;
     if (!kinds) return;
@@ -135,7 +136,7 @@ export class RunTools {
     this.fold.hidden = !columns.hasRepeats;
     this.note.hidden = !outline.isFiltered || route.view !== "steps";
     if (this.note.hidden) return;
-    const words = [...outline.kinds].map((kind) => KIND[/** @type {Kind} */ (kind)]?.word ?? kind);
+    const words = [...outline.kinds].map((kind) => KIND[/** @type {StepKind} */ (kind)]?.word ?? kind);
     const range = outline.range ? `from +${duration(outline.range[0])} to +${duration(outline.range[1])}` : "";
     fill(
       this.note,
@@ -201,8 +202,7 @@ export class Search {
     this.asked = "";
     /** Whether to go to the first hit as soon as there is one. */
     this.walking = false;
-    /** @type {AbortController | null} */
-    this.running = null;
+    this.latest = new Latest();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
     this.input.addEventListener("input", () => {
@@ -227,7 +227,7 @@ export class Search {
   async find(query, walks = false) {
     if (query === this.asked) return;
     this.asked = query;
-    this.running?.abort();
+    this.latest.drop();
     if (this.input.value.trim() !== query) this.input.value = query;
     this.options.onQuery(query);
     this.options.onProblem("");
@@ -238,14 +238,11 @@ export class Search {
     this.#announce();
     this.options.onHits([]);
     if (query === "") return;
-    const running = new AbortController();
-    this.running = running;
     try {
       let after = /** @type {number | null} */ (null);
       do {
-        const part = await getJson(runPath(this.options.run, "/search", { q: query, after, limit: HITS_PER_REQUEST }), {
-          signal: running.signal,
-        });
+        const part = await this.latest.ask(runPath(this.options.run, "/search", { q: query, after, limit: HITS_PER_REQUEST }));
+        if (!part) return;
         const walkedTo = this.hits[this.current];
         // A later hit may come before an earlier one in the run.
         this.hits = [...this.hits, ...part.hits].sort((a, b) => a - b);
@@ -260,7 +257,6 @@ export class Search {
         }
       } while (!this.done && this.hits.length < MAX_HITS);
     } catch (error) {
-      if (running.signal.aborted) return;
       this.done = true;
       say(this.output, "not searched");
       this.options.onProblem(`Nothing was searched for: ${error instanceof Error ? error.message : String(error)}.`);

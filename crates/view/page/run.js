@@ -4,6 +4,7 @@ import { getBytes, getJson, initialData, runPath, Texts } from "./api.js";
 import { readColumns, rowsMoved } from "./columns.js";
 import { fill, make } from "./dom.js";
 import { banner, showError, startFrame } from "./frame.js";
+import { Latest } from "./latest.js";
 import { firstDifference, follow } from "./live.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
@@ -14,7 +15,7 @@ import { Steps } from "./steps.js";
 import { readRoute, Workspace, writeRoute } from "./workspace.js";
 
 /** @import { Columns } from "./columns.js" */
-/** @import { Overview } from "./contract" */
+/** @import { Overview } from "./answers" */
 /** @import { Route, View } from "./workspace.js" */
 
 const LOADING_NOTICE_DELAY_MS = 150;
@@ -39,8 +40,10 @@ export class RunPage {
     /** @type {Outline | null} */
     this.outline = null;
     this.selected = -1;
-    /** Changes with every way to a step: an answer that was waited for does not lead away from where the reader went meanwhile. */
-    this.turn = 0;
+    /** A step that was waited for does not lead away from where the reader went meanwhile. */
+    this.latest = new Latest();
+    /** Whether the reader has gone anywhere. */
+    this.hasMoved = false;
     /** Whether a person, or a link, selected the step: only then the address names it. */
     this.isChosen = true;
     this.following = false;
@@ -100,7 +103,7 @@ export class RunPage {
   /** Whether nothing was asked for yet: no step, no other view, no part of the steps. */
   #isUntouched() {
     const { at, query, range, kinds, view } = this.route;
-    return this.selected < 0 && this.turn === 0 && !at && !query && !range && kinds.length === 0 && view === "steps";
+    return this.selected < 0 && !this.hasMoved && !at && !query && !range && kinds.length === 0 && view === "steps";
   }
 
   /**
@@ -108,9 +111,8 @@ export class RunPage {
    * @param {string} event
    */
   async #openAt(event) {
-    const turn = this.turn;
-    const step = await getJson(runPath(this.id, `/steps/${encodeURIComponent(event)}`)).catch(() => null);
-    if (!step || turn !== this.turn) return;
+    const step = await this.latest.ask(runPath(this.id, `/steps/${encodeURIComponent(event)}`)).catch(() => null);
+    if (!step) return;
     this.workspace.putStep(step);
     this.select(step.row, { focus: document.activeElement === document.body, center: true, isChosen: false });
   }
@@ -212,10 +214,16 @@ export class RunPage {
     writeRoute(this.route, push);
   }
 
+  /** The reader goes elsewhere. */
+  move() {
+    this.hasMoved = true;
+    this.latest.drop();
+  }
+
   /** @param {View} view */
   setView(view) {
     if (view === this.route.view) return;
-    this.turn += 1;
+    this.move();
     this.setRoute({ view }, true);
     this.workspace.showView(view);
   }
@@ -224,7 +232,7 @@ export class RunPage {
   refilter() {
     const { outline } = this;
     if (!outline) return;
-    this.turn += 1;
+    this.move();
     outline.update();
     this.setRoute({ kinds: [...outline.kinds], range: outline.range, folding: outline.folding });
     this.steps.changed();
@@ -260,7 +268,7 @@ export class RunPage {
    */
   select(row, { focus = false, center = false, open = false, isChosen = true } = {}) {
     if (!this.columns || row < 0 || row >= this.columns.length) return;
-    this.turn += 1;
+    this.move();
     this.isChosen = isChosen;
     this.tools.search.stay();
     this.selected = row;
@@ -275,15 +283,14 @@ export class RunPage {
    * @param {{ center?: boolean, keepView?: boolean, open?: boolean }} [how]
    */
   async goTo(event, { center = true, keepView = false, open = true } = {}) {
-    const turn = ++this.turn;
+    this.move();
     try {
-      const step = await getJson(runPath(this.id, `/steps/${encodeURIComponent(event)}`));
-      if (turn !== this.turn) return;
+      const step = await this.latest.ask(runPath(this.id, `/steps/${encodeURIComponent(event)}`));
+      if (!step) return;
       if (!keepView && this.route.view !== "steps") this.setView("steps");
       this.workspace.putStep(step);
       this.select(step.row, { focus: true, center, open });
     } catch {
-      if (turn !== this.turn) return;
       banner(
         "missing",
         ["The linked step is not in this run (any more). ", make("button.quiet", { onclick: () => banner("missing", null) }, "Dismiss")],

@@ -2,9 +2,9 @@
 
 import { getJson, initialData } from "./api.js";
 import { showError } from "./frame.js";
-import { released } from "./press.js";
+import { Latest } from "./latest.js";
 
-/** @import { RunRow, RunTable } from "./contract" */
+/** @import { TableRow, RunTable } from "./answers" */
 
 /** Runs in one part. */
 const PART_RUNS = 200;
@@ -15,6 +15,7 @@ const READING_INTERVAL_MS = 1_000;
 
 /** @type {RunTable} */
 const NOTHING = {
+  spec_version: "0.2.0",
   data_dir: "",
   version: "",
   total: 0,
@@ -40,20 +41,19 @@ export class RunsData {
     this.problem = /** @type {string} */ (problem ?? "");
     /** Why the question cannot be answered. */
     this.refusal = "";
-    /** Whether an answer to the question on the screen is waited for. */
-    this.isAsking = false;
     /** What was asked, as the parameters of the request. */
     this.question = "";
-    /** The rows that are known, by their place in the list. @type {Map<number, RunRow>} */
+    /** The rows that are known, by their place in the list. @type {Map<number, TableRow>} */
     this.rows = new Map(this.table.runs.map((run, place) => [place, run]));
     /** The parts that were asked for. @type {Set<number>} */
     this.parts = new Set();
-    /** Changes with every question: an answer to an earlier one is dropped. */
-    this.turn = 0;
+    this.latest = new Latest();
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.reading = undefined;
     this.#followReading();
   }
 
-  /** @param {number} place @returns {RunRow | undefined} */
+  /** @param {number} place @returns {TableRow | undefined} */
   at(place) {
     return this.rows.get(place);
   }
@@ -78,25 +78,20 @@ export class RunsData {
    * @param {string} question the parameters
    */
   async ask(question) {
-    const turn = ++this.turn;
     this.question = question;
-    this.isAsking = true;
+    clearTimeout(this.reading);
     try {
-      const table = await this.#part(question, 0);
-      await released();
-      if (turn !== this.turn) return;
+      const table = /** @type {RunTable | null} */ (await this.latest.ask(pathOf(question, 0)));
+      if (!table) return;
       this.table = table;
       this.problem = "";
       this.refusal = "";
       this.rows = new Map(table.runs.map((run, place) => [place, run]));
       this.parts = new Set([0]);
     } catch (error) {
-      if (turn !== this.turn) return;
       // A question that cannot be read is being typed, perhaps.
       if (/** @type {any} */ (error).code !== "invalid_query") throw error;
       this.refusal = /** @type {Error} */ (error).message;
-    } finally {
-      if (turn === this.turn) this.isAsking = false;
     }
     this.onChange(true);
     this.#followReading();
@@ -131,10 +126,10 @@ export class RunsData {
 
   /** @param {number} part */
   async #load(part) {
-    const turn = this.turn;
+    const { question } = this;
     try {
-      const table = await this.#part(this.question, part);
-      if (turn !== this.turn) return;
+      const table = /** @type {RunTable} */ (await getJson(pathOf(question, part)));
+      if (question !== this.question) return;
       // Runs have come or gone since: the places are others.
       if (table.version !== this.table.version) return void (await this.reload());
       table.runs.forEach((run, place) => this.rows.set(table.from + place, run));
@@ -152,18 +147,16 @@ export class RunsData {
     for (let place = part * PART_RUNS; place < (part + 1) * PART_RUNS; place++) this.rows.delete(place);
   }
 
-  /** @param {string} question @param {number} part @returns {Promise<RunTable>} */
-  async #part(question, part) {
-    const parameters = new URLSearchParams(question);
-    parameters.set("from", String(part * PART_RUNS));
-    parameters.set("limit", String(PART_RUNS));
-    return /** @type {RunTable} */ (await getJson(`/api/table?${parameters}`));
-  }
-
   /** While the runs are read for the first time, looks now and then how far that is. */
   #followReading() {
-    if (!this.table.reading) return;
-    const turn = this.turn;
-    setTimeout(() => turn === this.turn && this.takeUp(), READING_INTERVAL_MS);
+    if (this.table.reading) this.reading = setTimeout(() => this.takeUp(), READING_INTERVAL_MS);
   }
+}
+
+/** @param {string} question @param {number} part */
+function pathOf(question, part) {
+  const parameters = new URLSearchParams(question);
+  parameters.set("from", String(part * PART_RUNS));
+  parameters.set("limit", String(PART_RUNS));
+  return `/api/table?${parameters}`;
 }

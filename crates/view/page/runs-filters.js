@@ -4,7 +4,7 @@ import { fill, glyph, make } from "./dom.js";
 import { STATUS } from "./run-about.js";
 import { count } from "./units.js";
 
-/** @import { RunStatus, RunTable } from "./contract" */
+/** @import { RunTable } from "./answers" */
 
 /** @type {[string, string][]} value, label */
 export const SINCE = [
@@ -14,7 +14,7 @@ export const SINCE = [
   ["7d", "Last 7 days"],
   ["30d", "Last 30 days"],
 ];
-/** @type {RunStatus[]} */
+/** @type {string[]} */
 const STATUSES = ["running", "failed", "loop", "interrupted", "damaged", "ok"];
 
 /** The columns that runs are sorted by. */
@@ -53,7 +53,7 @@ export class RunsFilters {
     );
     this.element = make("div.runs-filters", null, this.chips, make("span.grow"), this.group, this.agent, this.since);
     this.query = "";
-    /** @type {Set<RunStatus>} */
+    /** @type {Set<string>} */
     this.statuses = new Set();
     this.sort = NEWEST_FIRST;
     this.name = "";
@@ -184,11 +184,11 @@ export class RunsFilters {
     this.#showChips(new Map(STATUSES.map((status) => [status, statuses[status] ?? 0])));
   }
 
-  /** @param {Map<RunStatus, number>} counts */
+  /** @param {Map<string, number>} counts */
   #showChips(counts) {
     const all = [...counts.values()].reduce((sum, number) => sum + number, 0);
     const focused = this.chips.contains(document.activeElement) ? document.activeElement?.getAttribute("data-run-status") : null;
-    /** @param {RunStatus | null} status @param {(Node | string)[]} content */
+    /** @param {string | null} status @param {(Node | string)[]} content */
     const chip = (status, content) =>
       make(
         "button.chip",

@@ -4,7 +4,7 @@ import { glyph, make, say, setGlyph, visible } from "./dom.js";
 import { STATUS, runName } from "./run-about.js";
 import { ago, count, duration, exactly, quantity } from "./units.js";
 
-/** @import { RunRow } from "./contract" */
+/** @import { TableRow } from "./answers" */
 
 /**
  * What a run called: the name with the most calls, and how many others there are.
@@ -102,16 +102,13 @@ export function createRunRow() {
 
 /**
  * @param {HTMLElement} element
- * @param {number} index
- * @param {RunRow | undefined} run a row that has not arrived yet is empty
+ * @param {TableRow | undefined} run a row that has not arrived yet is empty
  * @param {boolean} marked
  * @param {string} address where it is opened
  */
-export function renderRunRow(element, index, run, marked, address) {
+export function renderRunRow(element, run, marked, address) {
   const parts = partsOf.get(element);
   if (!parts) return;
-  element.dataset.index = String(index);
-  element.setAttribute("aria-rowindex", String(index + 2));
   element.classList.toggle("awaited", !run);
   if (!run) return;
   const { details, counts, thread } = run;

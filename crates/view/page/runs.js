@@ -4,14 +4,14 @@ import { listen } from "./api.js";
 import { commandLine } from "./commands.js";
 import { fill, make } from "./dom.js";
 import { bind, copy, showConnection, showError, startFrame } from "./frame.js";
+import { Grid } from "./grid.js";
 import { RunsData } from "./runs-data.js";
 import { createRunRow, renderRunRow } from "./runs-row.js";
 import { RunsFilters } from "./runs-filters.js";
 import { keep, kept } from "./storage.js";
 import { count } from "./units.js";
-import { VirtualList } from "./virtual-list.js";
 
-/** @import { RunRow } from "./contract" */
+/** @import { TableRow } from "./answers" */
 
 /** How often relative times are refreshed. */
 const RELATIVE_TIME_INTERVAL_MS = 10_000;
@@ -35,9 +35,8 @@ const COLUMNS = [
 class RunsPage {
   constructor() {
     this.data = new RunsData((isOtherList) => (isOtherList ? this.showList() : this.list.render(true)));
-    /** @type {Map<string, RunRow>} */
+    /** @type {Map<string, TableRow>} */
     this.marked = new Map();
-    this.current = 0;
     /** Whether a list has been shown. */
     this.isShown = false;
     /** The run that has the focus, wherever it is in another list. @type {string | null} */
@@ -51,24 +50,28 @@ class RunsPage {
       );
       return { field, head };
     });
-    this.body = make("div.rows", { role: "rowgroup" });
-    this.grid = make(
-      "div.runs",
-      { role: "grid", "aria-label": "Runs", "aria-multiselectable": "true" },
-      make(
-        "div.sticky",
-        { role: "rowgroup" },
-        make(
-          "div.run-row.head",
-          { role: "row", "aria-rowindex": 1 },
-          make("div.cell.mark-cell", { role: "columnheader" }, make("span.unseen", null, "Marked")),
-          ...this.heads.map(({ head }) => head),
-          make("div.cell.path-cell", { role: "columnheader" }, "Path"),
-          make("div.cell.menu-cell", { role: "columnheader" }, make("span.unseen", null, "More")),
-        ),
-      ),
-      this.body,
+    const head = make(
+      "div.run-row.head",
+      { role: "row", "aria-rowindex": 1 },
+      make("div.cell.mark-cell", { role: "columnheader" }, make("span.unseen", null, "Marked")),
+      ...this.heads.map(({ head }) => head),
+      make("div.cell.path-cell", { role: "columnheader" }, "Path"),
+      make("div.cell.menu-cell", { role: "columnheader" }, make("span.unseen", null, "More")),
     );
+    this.list = new Grid({
+      role: "grid",
+      name: "runs",
+      label: "Runs",
+      head: [head],
+      createRow: createRunRow,
+      renderRow: (element, index) => {
+        const run = this.data.at(index);
+        const isMarked = run !== undefined && this.marked.has(run.trace_id);
+        renderRunRow(element, run, isMarked, this.data.addressOf(run?.trace_id ?? ""));
+      },
+      onWindow: (first, last) => this.data.need(first, last),
+    });
+    this.list.element.ariaMultiSelectable = "true";
     this.empty = make("div.empty", { hidden: true });
     this.note = make("div.filter-note", { hidden: true, role: "status" });
     this.actions = make("div.actions", { hidden: true, role: "group", "aria-label": "The marked runs" });
@@ -76,21 +79,7 @@ class RunsPage {
       left: [make("span.place", { title: this.data.table.data_dir }, this.data.table.data_dir)],
       search: this.filters.search,
     });
-    main.append(make("h1.unseen", null, "Runs"), this.filters.element, this.note, this.grid, this.empty, this.actions);
-    this.list = new VirtualList({
-      scroller: this.grid,
-      body: this.body,
-      createRow: createRunRow,
-      renderRow: (element, index) => {
-        const run = this.data.at(index);
-        const isMarked = run !== undefined && this.marked.has(run.trace_id);
-        renderRunRow(element, index, run, isMarked, this.data.addressOf(run?.trace_id ?? ""));
-        element.tabIndex = index === this.current ? 0 : -1;
-      },
-      onWindow: (first, last) => {
-        this.data.need(first, last);
-      },
-    });
+    main.append(make("h1.unseen", null, "Runs"), this.filters.element, this.note, this.list.element, this.empty, this.actions);
     this.listen();
     if (this.data.isMissing || this.filters.question) this.ask();
     else this.showList();
@@ -105,10 +94,10 @@ class RunsPage {
   }
 
   listen() {
-    this.body.addEventListener("click", (event) => {
+    this.list.body.addEventListener("click", (event) => {
       const target = /** @type {Element} */ (event.target);
-      const element = target.closest(".run-row");
-      if (!(element instanceof HTMLElement)) return;
+      const element = this.list.rowOf(event);
+      if (!element) return;
       const index = Number(element.dataset.index);
       const run = this.data.at(index);
       if (!run) return;
@@ -119,18 +108,13 @@ class RunsPage {
       else if (target.closest("button")) this.openMenu(run, /** @type {HTMLElement} */ (target.closest("button")));
       else if (!target.closest("a")) location.assign(this.data.addressOf(run.trace_id));
     });
-    const now = () => this.data.at(this.current);
+    const now = () => this.data.at(this.list.kept);
     const open = () => {
       const run = now();
       if (run) location.assign(this.data.addressOf(run.trace_id));
     };
     bind("Runs", [
-      [["j", "ArrowDown"], "next run", () => this.focus(this.current + 1)],
-      [["k", "ArrowUp"], "previous run", () => this.focus(this.current - 1)],
-      ["Home", "first run", () => this.focus(0)],
-      ["End", "last run", () => this.focus(Infinity)],
-      ["PageDown", "one page down", () => this.focus(this.current + this.list.pageSize)],
-      ["PageUp", "one page up", () => this.focus(this.current - this.list.pageSize)],
+      ...this.list.keys("run", (by) => this.focus(this.list.kept + by)),
       [["Enter", "ArrowRight"], "open the run", open],
       ["/", "search runs", () => this.filters.input.focus()],
       [["x", " "], "mark for comparing", () => this.mark(now())],
@@ -139,7 +123,7 @@ class RunsPage {
         "y",
         "rename, delete, copy",
         () => {
-          const button = this.list.rendered.get(this.current)?.querySelector(".menu-cell button");
+          const button = this.list.rendered.get(this.list.kept)?.querySelector(".menu-cell button");
           const run = now();
           if (button instanceof HTMLElement && run) this.openMenu(run, button);
         },
@@ -152,7 +136,7 @@ class RunsPage {
             this.unmark();
           } else {
             this.filters.clear();
-            this.focus(this.current);
+            this.focus(this.list.kept);
           }
         },
       ],
@@ -160,7 +144,7 @@ class RunsPage {
     this.filters.input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || this.data.table.matching === 0) return;
       event.preventDefault();
-      this.focus(this.current);
+      this.focus(this.list.kept);
     });
     addEventListener("popstate", () => this.filters.read());
     addEventListener("pagehide", () => keep(() => sessionStorage, LAST_RUN_KEY, now()?.trace_id ?? ""));
@@ -183,17 +167,15 @@ class RunsPage {
     const { table } = this.data;
     const focused = this.focused;
     const place = focused ? this.data.placeOf(focused) : -1;
-    this.current = Math.max(0, Math.min(place >= 0 ? place : this.current, table.matching - 1));
+    const current = Math.max(0, Math.min(place >= 0 ? place : this.list.kept, table.matching - 1));
     for (const { field, head } of this.heads) {
       const order = this.filters.order(field);
       if (order) head.setAttribute("aria-sort", order);
       else head.removeAttribute("aria-sort");
     }
     this.filters.show(table);
-    this.list.kept = this.current;
-    this.grid.setAttribute("aria-rowcount", String(table.matching + 1));
-    this.list.reset(table.matching);
-    this.focused = this.data.at(this.current)?.trace_id ?? null;
+    this.list.reset(table.matching, current);
+    this.focused = this.data.at(current)?.trace_id ?? null;
     this.showNote();
     this.showEmpty();
     this.showActions();
@@ -218,7 +200,7 @@ class RunsPage {
   showEmpty() {
     const { total, matching } = this.data.table;
     const hidden = total - matching;
-    this.grid.hidden = matching === 0;
+    this.list.element.hidden = matching === 0;
     this.empty.hidden = matching > 0 || this.data.refusal !== "";
     if (matching > 0) return;
     if (this.data.problem) {
@@ -252,15 +234,12 @@ class RunsPage {
 
   /** @param {number} index @param {boolean} [focus] */
   focus(index, focus = true) {
-    this.current = Math.max(0, Math.min(this.data.table.matching - 1, index));
-    this.focused = this.data.at(this.current)?.trace_id ?? null;
-    this.list.kept = this.current;
-    this.list.show(this.current);
-    for (const [place, element] of this.list.rendered) element.tabIndex = place === this.current ? 0 : -1;
-    if (focus) this.list.rendered.get(this.current)?.focus({ preventScroll: true });
+    const place = Math.max(0, Math.min(this.data.table.matching - 1, index));
+    this.focused = this.data.at(place)?.trace_id ?? null;
+    this.list.moveTo(place, { focus });
   }
 
-  /** @param {RunRow | undefined} run */
+  /** @param {TableRow | undefined} run */
   mark(run) {
     if (!run) return;
     if (!this.marked.delete(run.trace_id)) this.marked.set(run.trace_id, run);
@@ -305,10 +284,10 @@ class RunsPage {
     await remove(runs, () => this.data.reload().catch(showError));
     for (const run of runs) this.marked.delete(run);
     this.showActions();
-    this.focus(this.current);
+    this.focus(this.list.kept);
   }
 
-  /** @param {RunRow} run @param {HTMLElement} button */
+  /** @param {TableRow} run @param {HTMLElement} button */
   async openMenu(run, button) {
     const [{ openMenu }, { rename }] = await Promise.all([import("./menu.js"), import("./run-changes.js")]);
     openMenu(button, "Run", [

@@ -6,7 +6,7 @@ import { PartedView } from "./parted-view.js";
 import { counted, duration } from "./units.js";
 import { differencesView, shownValue } from "./values.js";
 
-/** @import { StateEntry } from "./contract" */
+/** @import { StateAnswer } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
 export class States {
@@ -20,9 +20,9 @@ export class States {
       nothing: "This run has recorded no state. An agent records one with tracer_sdk::state.",
       load: async (from, limit) => {
         const { states, state_count: total } = await getJson(runPath(page.id, "/states", { from, limit }));
-        return { items: /** @type {StateEntry[]} */ (states), total };
+        return { items: /** @type {StateAnswer[]} */ (states), total };
       },
-      render: (/** @type {StateEntry} */ entry) => this.#entry(entry),
+      render: (/** @type {StateAnswer} */ entry) => this.#entry(entry),
     });
     this.element = this.view.element;
     this.element.classList.add("transcript");
@@ -32,7 +32,7 @@ export class States {
     if (this.view.parts.length === 0) await this.view.open(0);
   }
 
-  /** @param {StateEntry} entry */
+  /** @param {StateAnswer} entry */
   #entry({ row, number, offset_us: offset, state: { state, previous, difference } }) {
     const whole = state && make("details", { open: !previous }, make("summary", null, "The whole state"), shownValue(state));
     return make(

@@ -1,13 +1,13 @@
 // The page of statistics: all runs as a whole and by group. Every number leads to the runs behind it.
 
-import { getJson, initialData, listen } from "./api.js";
+import { initialData, listen } from "./api.js";
 import { fill, glyph, make } from "./dom.js";
 import { bind, showConnection, showError, startFrame } from "./frame.js";
-import { released } from "./press.js";
+import { Latest } from "./latest.js";
 import { SINCE } from "./runs-filters.js";
 import { count, counted } from "./units.js";
 
-/** @import { Stats, StatsCell, StatsRow } from "./contract" */
+/** @import { StatsAnswer, StatsCell, StatsRow } from "./answers" */
 
 /** @type {[string, string][]} value, label */
 const GROUPINGS = [
@@ -47,11 +47,12 @@ const SVG = "http://www.w3.org/2000/svg";
 
 class StatsPage {
   constructor() {
-    /** @type {Stats | null} */
+    /** @type {StatsAnswer | null} */
     this.stats = null;
     this.limit = PART_GROUPS;
-    /** Changes with every question: an answer to an earlier one is dropped. */
-    this.turn = 0;
+    this.latest = new Latest();
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.reading = undefined;
     /** The row and the column of the cell that has the focus, or gets it. */
     this.place = { row: 0, column: 0 };
     this.query = "";
@@ -184,7 +185,7 @@ class StatsPage {
 
   /** Asks the server for what the address says. */
   async ask() {
-    const turn = ++this.turn;
+    clearTimeout(this.reading);
     const parameters = this.address;
     parameters.delete("since");
     const query = [this.query, this.since.value && `since:${this.since.value}`].filter(Boolean).join(" ");
@@ -192,21 +193,19 @@ class StatsPage {
     parameters.set("by", this.by);
     parameters.set("limit", String(this.limit));
     try {
-      const stats = /** @type {Stats} */ (await getJson(`/api/stats?${parameters}`));
-      await released();
-      if (turn === this.turn) this.show(stats);
+      const stats = /** @type {StatsAnswer | null} */ (await this.latest.ask(`/api/stats?${parameters}`));
+      if (stats) this.show(stats);
     } catch (error) {
-      if (turn !== this.turn) return;
       const { code, message } = /** @type {{ code?: string, message: string }} */ (error);
       if (code !== "invalid_query" && code !== "reading" && code !== "invalid_parameter") return showError(error);
       this.note.hidden = false;
       this.note.classList.toggle("refusal", code !== "reading");
       fill(this.note, code === "reading" ? `No statistics yet: ${message}` : `The search cannot be read: ${message}`);
-      if (code === "reading") setTimeout(() => turn === this.turn && this.ask(), READING_INTERVAL_MS);
+      if (code === "reading") this.reading = setTimeout(() => this.ask(), READING_INTERVAL_MS);
     }
   }
 
-  /** @param {Stats} stats */
+  /** @param {StatsAnswer} stats */
   show(stats) {
     this.stats = stats;
     this.note.hidden = true;
@@ -260,7 +259,7 @@ class StatsPage {
     if (focused) /** @type {HTMLElement | null} */ (this.chips.querySelector("[aria-pressed=true]"))?.focus();
   }
 
-  /** @param {Stats} stats @param {boolean} hasBars */
+  /** @param {StatsAnswer} stats @param {boolean} hasBars */
   heads(stats, hasBars) {
     /** @param {string} column @param {string} label @param {string} name */
     const head = (column, label, name) => {
@@ -290,7 +289,7 @@ class StatsPage {
     });
   }
 
-  /** @param {StatsRow} row @param {Stats} stats @param {boolean} hasBars @param {boolean} isAll */
+  /** @param {StatsRow} row @param {StatsAnswer} stats @param {boolean} hasBars @param {boolean} isAll */
   row(row, stats, hasBars, isAll) {
     const name = isAll ? "All runs" : (row.label ?? "(none)");
     const { group } = row.cells;

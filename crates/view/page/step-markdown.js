@@ -1,12 +1,12 @@
 // A step as Markdown, for an issue or for another model. What a trace holds is code in it, so that no Markdown of it is one.
 
-/** @import { Message, Step } from "./contract" */
+/** @import { MessageAnswer, StepJson } from "./answers" */
 
 /** The sign around code: written so, because texts of the page are divided by it. */
 const TICK = "\x60";
 
 /**
- * @param {Step} step
+ * @param {StepJson} step
  * @param {string} run its ID
  * @param {string} command what shows the step
  */
@@ -16,7 +16,7 @@ export function asMarkdown(step, run, command) {
     if (value === undefined || value === null) return [];
     return [`**${title}**`, typeof value === "string" ? fenced(value) : fenced(JSON.stringify(value, null, 2), "json")];
   };
-  /** @param {Message[]} messages */
+  /** @param {MessageAnswer[]} messages */
   const said = (messages) =>
     messages.flatMap(({ role, parts }) =>
       parts.flatMap((part) => block(part.name ? `${code(role)} calls ${code(part.name)}` : code(role), part.text ?? part.value)),

@@ -5,12 +5,12 @@ import { glyph, make, say, setGlyph } from "./dom.js";
 import { clock, count, duration, quantity } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
-/** @import { Kind, RowText } from "./contract" */
+/** @import { StepKind, RowText } from "./answers" */
 /** @import { Outline } from "./outline.js" */
 /** @import { Texts } from "./api.js" */
 /** @import { Timescale } from "./units.js" */
 
-/** The word and the sign of each kind. @type {Record<Kind, { word: string, glyph: import("./dom.js").Glyph }>} */
+/** The word and the sign of each kind. @type {Record<StepKind, { word: string, glyph: import("./dom.js").Glyph }>} */
 export const KIND = {
   run: { word: "Run", glyph: "run" },
   llm: { word: "LLM", glyph: "llm" },
@@ -21,7 +21,7 @@ export const KIND = {
   span: { word: "Span", glyph: "span" },
 };
 
-/** What repeats of a call have in common, as far as it is compared: what they gave is not. @param {Kind} kind @param {boolean} isSeen */
+/** What repeats of a call have in common, as far as it is compared: what they gave is not. @param {StepKind} kind @param {boolean} isSeen */
 export function repeatWords(kind, isSeen) {
   const question = { llm: "identical prompt", tool: "identical arguments" }[/** @type {string} */ (kind)];
   return (isSeen && question) || "the same again";
@@ -114,9 +114,7 @@ export function renderStepRow(element, index, scene) {
   const isOpen = !outline.collapsed.has(row);
   const depth = columns.depth[row];
   element.dataset.kind = kind;
-  element.dataset.index = String(index);
   element.dataset.row = String(row);
-  element.setAttribute("aria-rowindex", String(index + 2));
   element.setAttribute("aria-level", String(depth + 1));
   element.setAttribute("aria-selected", String(row === scene.selected));
   if (isParent || isFold) {
@@ -216,7 +214,7 @@ function evidence(index, { columns, outline }) {
   return `${has(index - 1) ? "" : "first"} ${has(index + 1) ? "" : "last"} in`.trim();
 }
 
-/** Whether a step takes time; a state, an error and a warning are moments. @param {Kind} kind */
+/** Whether a step takes time; a state, an error and a warning are moments. @param {StepKind} kind */
 function isTimed(kind) {
   return kind === "run" || kind === "llm" || kind === "tool" || kind === "span";
 }

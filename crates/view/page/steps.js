@@ -2,10 +2,10 @@
 // is reported by `onSelect`; the list keeps it in place, and keeps the focus on it while rows come and go.
 
 import { fill, make } from "./dom.js";
+import { Grid } from "./grid.js";
 import { createStepRow, KIND, renderStepRow } from "./step-row.js";
 import { TimeAxis } from "./time-axis.js";
 import { Timescale } from "./units.js";
-import { VirtualList } from "./virtual-list.js";
 
 /** @import { Columns } from "./columns.js" */
 /** @import { Outline } from "./outline.js" */
@@ -40,28 +40,23 @@ export class Steps {
       ["tokens", "Tokens"],
       ["duration", "Duration"],
     ].map(([name, label]) => make("div.cell", { role: "columnheader", class: `cell ${name}` }, label));
-    this.head = make(
+    const head = make(
       "div.row.head",
       { role: "row", "aria-rowindex": 1 },
       ...heads,
       make("div.cell.bars", { role: "columnheader" }, make("span.unseen", null, "Over time"), this.axis.element),
     );
-    this.body = make("div.rows", { role: "rowgroup" });
-    this.grid = make(
-      "div.steps",
-      { role: "treegrid", "aria-label": "Steps", "aria-multiselectable": "false" },
-      make("div.sticky", { role: "rowgroup" }, this.head, this.pinned),
-      this.body,
-    );
-    this.empty = make("div.empty", { hidden: true });
-    this.element = make("div.steps-pane", null, this.grid, this.empty);
-    this.list = new VirtualList({
-      scroller: this.grid,
-      body: this.body,
+    this.list = new Grid({
+      role: "treegrid",
+      name: "steps",
+      label: "Steps",
+      head: [head, this.pinned],
       createRow: createStepRow,
       renderRow: (element, index) => this.#renderRow(element, index),
       onWindow: (first, last) => this.#onWindow(first, last),
     });
+    this.empty = make("div.empty", { hidden: true });
+    this.element = make("div.steps-pane", null, this.list.element, this.empty);
     /** @type {Columns | null} */
     this.columns = null;
     /** @type {Outline | null} */
@@ -86,10 +81,10 @@ export class Steps {
   }
 
   #listen() {
-    this.body.addEventListener("click", (event) => {
+    this.list.body.addEventListener("click", (event) => {
       const target = /** @type {Element} */ (event.target);
-      const element = target.closest(".row");
-      if (!(element instanceof HTMLElement)) return;
+      const element = this.list.rowOf(event);
+      if (!element) return;
       const row = Number(element.dataset.row);
       const index = Number(element.dataset.index);
       if (target.closest(".toggle") || this.outline?.isFold(index)) this.toggle(row, index);
@@ -118,10 +113,7 @@ export class Steps {
   changed() {
     const { outline } = this;
     if (!outline) return;
-    this.grid.setAttribute("aria-rowcount", String(outline.length + 1));
-    this.list.kept = this.selected >= 0 ? outline.indexOf(this.selected) : 0;
-    this.list.reset(outline.length);
-    this.#rove();
+    this.list.reset(outline.length, this.selected >= 0 ? outline.indexOf(this.selected) : 0);
   }
 
   /**
@@ -143,7 +135,6 @@ export class Steps {
       hits: this.hits,
       isOver: this.isOver,
     });
-    element.tabIndex = index === this.list.kept ? 0 : -1;
   }
 
   /**
@@ -235,16 +226,8 @@ export class Steps {
     const revealed = outline.reveal(row);
     this.selected = row;
     const index = outline.indexOf(row);
-    this.list.kept = index;
     if (revealed) this.changed();
-    this.list.show(index, center || revealed ? "center" : "nearest");
-    this.list.render(true);
-    this.#rove();
-    if (takesFocus) this.list.rendered.get(index)?.focus({ preventScroll: true });
-  }
-
-  #rove() {
-    for (const [index, element] of this.list.rendered) element.tabIndex = index === this.list.kept ? 0 : -1;
+    this.list.moveTo(index, { focus: takesFocus, how: center || revealed ? "center" : "nearest" });
   }
 
   /** @returns {HTMLElement | undefined} the row that takes the focus: the selected one, or the first on the screen */

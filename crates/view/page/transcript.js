@@ -8,7 +8,7 @@ import { KIND } from "./step-row.js";
 import { counted, duration } from "./units.js";
 import { shownValue } from "./values.js";
 
-/** @import { Turn } from "./contract" */
+/** @import { TurnAnswer } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
 const STEPS_PER_PART = 20;
@@ -26,9 +26,9 @@ export class Transcript {
       nothing: "Nothing has been said in this run.",
       load: async (from, limit) => {
         const { turns, step_count: total } = await getJson(runPath(page.id, "/transcript", { from, limit }));
-        return { items: /** @type {Turn[]} */ (turns), total };
+        return { items: /** @type {TurnAnswer[]} */ (turns), total };
       },
-      render: (/** @type {Turn} */ turn) => this.#turn(turn),
+      render: (/** @type {TurnAnswer} */ turn) => this.#turn(turn),
     });
     this.element = this.view.element;
     this.element.classList.add("transcript");
@@ -52,7 +52,7 @@ export class Transcript {
     find()?.scrollIntoView({ block: "nearest" });
   }
 
-  /** @param {Turn} turn */
+  /** @param {TurnAnswer} turn */
   #turn(turn) {
     const { number, kind, name } = turn;
     const row = turn.row;
@@ -88,7 +88,7 @@ export class Transcript {
     );
   }
 
-  /** @param {NonNullable<Turn["result"]>} result */
+  /** @param {NonNullable<TurnAnswer["result"]>} result */
   #result(result) {
     if (result.size <= MAX_OPEN_RESULT_BYTES) return make("div", null, make("h3.label", null, "Result"), shownValue(result));
     const details = make(

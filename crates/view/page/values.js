@@ -4,7 +4,7 @@ import { getText } from "./api.js";
 import { fill, make, table, visible } from "./dom.js";
 import { bytes, count, counted } from "./units.js";
 
-/** @import { Difference, Json, Shown } from "./contract" */
+/** @import { DifferenceAnswer, Json, ShownValue } from "./answers" */
 
 /** Longer lists are shown in parts. */
 const ITEMS_PER_PART = 100;
@@ -16,7 +16,7 @@ const TRUNCATED = "__TRUNCATED__";
 
 /**
  * A value with its size, or the two ends of a large one and a way to the whole.
- * @param {Shown} shown
+ * @param {ShownValue} shown
  * @returns {HTMLElement}
  */
 export function shownValue(shown) {
@@ -147,7 +147,7 @@ export function textView(text, name = "") {
 
 /**
  * What is different, field by field.
- * @param {Difference[]} differences
+ * @param {DifferenceAnswer[]} differences
  * @returns {HTMLElement}
  */
 export function differencesView(differences) {

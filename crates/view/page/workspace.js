@@ -8,7 +8,7 @@ import { runPanel } from "./run-about.js";
 import { keep, kept } from "./storage.js";
 import { bytes } from "./units.js";
 
-/** @import { Overview } from "./contract" */
+/** @import { Overview } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
 export const VIEWS = /** @type {const} */ (["steps", "transcript", "state", "compare", "raw"]);

@@ -20,7 +20,6 @@ pub(super) struct ApiError {
 
 /// The value of `error`.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ErrorBody {
     /// A word that stays the same.
     code: &'static str,
@@ -33,10 +32,8 @@ pub(super) struct ErrorBody {
 
 /// An error as it is answered.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ErrorAnswer {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     error: ErrorBody,
 }

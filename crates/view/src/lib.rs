@@ -13,9 +13,9 @@ mod headers;
 mod inspect;
 mod known_facts;
 mod markdown;
-#[cfg(test)]
-mod openapi;
 mod options;
+#[cfg(test)]
+mod page_types;
 mod pages;
 mod routes;
 mod run;

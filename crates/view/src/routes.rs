@@ -35,8 +35,8 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .with_state(viewer.clone())
 }
 
-/// The paths of the API; `docs/openapi.json` describes each.
-pub(super) fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
+/// The paths of the API; `docs/viewer-api.md` describes each.
+fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
     vec![
         ("/api/runs", get(api::list::runs)),
         ("/api/table", get(api::table::get)),

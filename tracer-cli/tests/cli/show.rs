@@ -18,7 +18,7 @@ fn the_newest_run_is_shown_and_named_on_standard_error() {
     let expected = [
         "✓ newest  aaaa2222  ok  400 ms  2026-01-01 00:09:00 UTC",
         "  Ended ok: search_kb → demo-model.",
-        "  2 steps · 1 model call · 1 tool call · 447 tokens (412 in, 35 out) · cost unknown · 0 errors",
+        "  2 steps · 1 model call · 1 tool call · 447 tokens (412 in, 35 out)",
         "",
         "#    +TIME      DUR  STEP",
         "1  10.0 ms  20.0 ms  ⚒ search_kb   query=\"refund policy\" → hits=2",

@@ -443,6 +443,23 @@ impl IndexedSteps {
         Ok(self.read_row(row)?.map(|read| (row.number as usize, read)))
     }
 
+    /// The state before the one in a row; `None` for the first state, and for every other row.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub fn state_before(&self, row: &TimelineRow) -> Result<Option<Value>, RecordError> {
+        let is_state = |event_type| event_type == EventType::StateUpdate;
+        if !self.header(row).is_some_and(|(event_type, _)| is_state(event_type)) {
+            return Ok(None);
+        }
+        let before = self.read_previous(row.number as usize, |event_type, _| is_state(event_type))?;
+        Ok(before.and_then(|(_, read)| match read.record.payload {
+            Payload::StateUpdate { state, .. } => Some(state),
+            _ => None,
+        }))
+    }
+
     fn previous(&self, number: usize, fits: impl Fn(EventType, &str) -> bool) -> Option<&TimelineRow> {
         (1..number).rev().find_map(|before| {
             let row = self.timeline.get(self.timeline.row_of_step(before)?)?;

@@ -20,10 +20,8 @@ const MAX_LISTED: usize = 500;
 
 /// The baselines.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Baselines {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     /// Their names, sorted.
     baselines: Vec<String>,

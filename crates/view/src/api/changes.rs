@@ -25,20 +25,16 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The new name of a run.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rename {
     /// What looks like a secret in it is redacted, as in every name.
-    #[cfg_attr(test, schemars(length(min = 1, max = 512), regex(pattern = r"\S")))]
     run_name: String,
 }
 
 /// A run that was changed.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Changed {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     trace_id: TraceId,
     /// `renamed`, `deleted` or `restored`.

@@ -21,10 +21,8 @@ const MAX_SPANS: usize = 10_000;
 
 /// One run.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RunAnswer {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     /// Its metadata.
     run: RunMeta,
@@ -32,10 +30,8 @@ pub(crate) struct RunAnswer {
 
 /// Where the files of a run are.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PathsAnswer {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     trace_id: TraceId,
     paths: Paths,
@@ -43,7 +39,6 @@ pub(crate) struct PathsAnswer {
 
 /// Paths on this machine.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Paths {
     /// The directory of the run.
     run_dir: String,
@@ -51,21 +46,6 @@ struct Paths {
     meta_json: String,
     /// Its span log.
     spans_jsonl: String,
-}
-
-/// The spans of a run and the records that they give.
-#[cfg(test)]
-#[derive(schemars::JsonSchema)]
-#[expect(dead_code, reason = "only the shape is wanted")]
-pub(crate) struct SpansAnswer {
-    /// The version of the trace format.
-    #[schemars(schema_with = "tracer_insight::schema::spec_version")]
-    spec_version: &'static str,
-    trace_id: TraceId,
-    /// The spans, in the order in which they started.
-    spans: Vec<SpanRecord>,
-    /// The projected records: of these spans, in their order.
-    events: Vec<tracer_sdk::format::Record>,
 }
 
 /// The metadata of a run.

@@ -23,10 +23,8 @@ const MAX_RUNS: usize = 10_000;
 
 /// The runs.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RunsAnswer<'a> {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     /// The metadata of the runs, newest first; a run that cannot be read is among the damaged ones.
     runs: Vec<RunEntry<'a>>,

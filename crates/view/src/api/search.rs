@@ -18,10 +18,8 @@ const DEFAULT_HITS: usize = 1_000;
 
 /// Rows that were found.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SearchAnswer {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     /// The version of the run that the rows are of.
     version: String,

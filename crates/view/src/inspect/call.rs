@@ -73,7 +73,10 @@ pub(super) fn of(
             return None;
         };
         let mut found = differing("arguments", args_before, args);
-        found.extend(differing("result", result_before, result));
+        // A call that failed has no result to compare.
+        if !result.is_null() {
+            found.extend(differing("result", result_before, result));
+        }
         Some(Previous {
             event_id: record.event_id,
             number,

@@ -57,6 +57,10 @@ impl OpenRun {
             _ => StepSummary::from_record(&read.record, read.in_flight)
                 .preceded_by(self.steps.attempt_words(row)),
         };
+        let summary = match self.steps.state_before(row)? {
+            Some(before) => summary.changed_since(&before, payload),
+            None => summary,
+        };
         let failure = step_summary::failure(payload).map(|error| {
             text::one_line(
                 &format!("{}: {}", error.error_type, error.message),

@@ -1,0 +1,620 @@
+// The API's answers, made of its types by `UPDATE_SCHEMAS=1 cargo test -p tracer-view --lib page_types`.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export type Call = {
+  event_id: SpanId | null;
+  event_type: EventType;
+  fingerprint: string | null;
+  is_failed: boolean;
+  name: string;
+  step: number | null;
+};
+
+export type CallChange = "same" | "changed" | "added" | "removed" | "moved" | "repeated";
+
+export type ChangedRow = {
+  depth: number;
+  duration_us: number | null;
+  flags: number;
+  line: number;
+  number: number;
+  parent_row: number;
+  signature: number;
+  start_us: number;
+  text: RowText;
+  tokens_in: number | null;
+  tokens_out: number | null;
+};
+
+export type Changes = {
+  from: number;
+  reload: boolean;
+  root: ChangedRow | null;
+  row_count: number;
+  rows: Array<ChangedRow>;
+  version: string;
+};
+
+export type CheckOutcome = "failed" | "undecided" | "passed" | "reported";
+
+export type CostJson = {
+  duration_us: number | null;
+  steps: number;
+  tokens: number | null;
+};
+
+export type CostReport = {
+  known_usd: number;
+  replayed_calls: number;
+  replayed_usd: number | null;
+  unpriced_calls: number;
+  usd: number | null;
+  words: string | null;
+};
+
+export type Counts = {
+  errors: number;
+  llm_calls: number;
+  loop_warnings: number;
+  tool_calls: number;
+};
+
+export type DiffAnswer = {
+  after: Side;
+  before: Side;
+  calls: Array<PairJson>;
+  is_same: boolean;
+  metrics: Array<MetricJson>;
+  models: NameChanges;
+  name_changes: Array<string>;
+  next: number | null;
+  pair_count: number;
+  policy: PolicyAnswer | null;
+  records: Array<TypeCount>;
+  spec_version: "0.2.0";
+  summary: string;
+  tools: ToolChanges;
+};
+
+export type DifferenceAnswer = {
+  after: string | null;
+  before: string | null;
+  of: string;
+  path: string;
+};
+
+export type Dropped = {
+  reason: string;
+  spans: number;
+};
+
+export type EnvironmentJson = {
+  argv: Array<string>;
+  cwd: string | null;
+  language_version: string | null;
+  platform: string | null;
+};
+
+export type ErrorDetails = {
+  message: string;
+  stack: Array<StackLine>;
+  type: string;
+};
+
+export type EventType = "RUN_START" | "RUN_END" | "LLM_CALL" | "TOOL_CALL" | "STATE_UPDATE" | "ERROR" | "LOOP_WARNING" | "UNKNOWN";
+
+export type EvidenceJson = {
+  event_id: string;
+  in_warning: boolean;
+  name: string;
+  number: number;
+  row: number | null;
+};
+
+export type FieldJson = {
+  after: Json;
+  before: Json;
+  path: string;
+};
+
+export type Fork = {
+  at: number;
+  changes: Array<string>;
+  run: TraceId;
+};
+
+export type Gate = {
+  id: string;
+  trial: number;
+};
+
+export type GroupStats = {
+  cached_share: number | null;
+  cached_tokens: number | null;
+  calls: number;
+  cost_usd: number | null;
+  days: { [key: string]: number };
+  ended_runs: number;
+  errors: number | null;
+  failed_calls: number;
+  failed_runs: number;
+  failure_rate: number | null;
+  group: string | null;
+  input_tokens: number | null;
+  known_cost_usd: number;
+  loops: number;
+  output_tokens: number | null;
+  p50_us: number | null;
+  p95_us: number | null;
+  runs: number;
+  total_tokens: number | null;
+  unpriced_calls: number;
+};
+
+export type InFlight = {
+  kind: StepKind;
+  name: string;
+  span_id: string;
+  started_at: string;
+};
+
+export type LlmCallCost = {
+  usd: number | null;
+  words: string | null;
+};
+
+export type LlmCallJson = {
+  cost: LlmCallCost;
+  first_chunk?: string;
+  heading: string;
+  messages: Array<MessageAnswer>;
+  model: string;
+  previous: string | null;
+  provider: string;
+  response: Array<MessageAnswer>;
+  response_model?: string;
+  stop_reason: string | null;
+  temperature: number | null;
+  tools_offered: Array<OfferedTool>;
+  usage: TokensUsed;
+};
+
+export type LoopFact = {
+  label: string;
+  steps: Array<number>;
+  text: string;
+};
+
+export type LoopReport = {
+  cost: CostJson;
+  event_id: string;
+  evidence: Array<EvidenceJson>;
+  facts: Array<LoopFact>;
+  is_loop: boolean;
+  judged: string | null;
+  kind: string | null;
+  missing: number;
+  next: EvidenceJson | null;
+  number: number;
+  pattern: string;
+  repetitions: number;
+  row: number | null;
+  title: string;
+};
+
+export type MessageAnswer = {
+  fold?: MessageFold;
+  is_new: boolean;
+  parts: Array<PartAnswer>;
+  role: string;
+  speaker: string;
+};
+
+export type MessageFold = {
+  count: number;
+  label: string;
+};
+
+export type MetricJson = {
+  after: number | null;
+  before: number | null;
+  difference: string;
+  label: string;
+  metric: string;
+  shown: Array<string>;
+};
+
+export type NameChanges = {
+  added: Array<string>;
+  removed: Array<string>;
+};
+
+export type OfferedTool = {
+  description: string | null;
+  name: string;
+  parameters: Json;
+};
+
+export type Overview = {
+  cut_tail: number | null;
+  duration_us: number | null;
+  environment: EnvironmentJson | null;
+  facts: Array<string>;
+  first_cause: string | null;
+  in_flight: Array<InFlight>;
+  log_bytes: number;
+  loops: Array<LoopReport>;
+  more_problems: number;
+  notices: Array<string>;
+  origin?: string;
+  problem_summary: string | null;
+  problems: Array<Problem>;
+  remarks: Array<string>;
+  row_count: number;
+  run: RunMeta | null;
+  run_id: TraceId;
+  run_name: string | null;
+  run_status: string;
+  sentence: string;
+  spec_version: "0.2.0";
+  started_at: string | null;
+  tags: Array<string>;
+  totals: TotalsAnswer;
+  version: string;
+};
+
+export type PairJson = {
+  after: Call | null;
+  before: Call | null;
+  change: CallChange;
+  differences: Array<FieldJson>;
+  remarks: Array<string>;
+  sign: string;
+};
+
+export type PartAnswer = {
+  html?: string;
+  label?: string;
+  name?: string;
+  size: number;
+  tail?: string;
+  text?: string;
+  type: string;
+  value?: Json;
+  value_url?: string;
+};
+
+export type PolicyAnswer = {
+  file: string;
+  judgement: PolicyJudgement | null;
+  problem: PolicyProblem | null;
+};
+
+export type PolicyCheck = {
+  allowed: string;
+  name: string;
+  outcome: CheckOutcome;
+  seen: string;
+  sign: string;
+  word: string;
+};
+
+export type PolicyJudgement = {
+  checks: Array<PolicyCheck>;
+  notices: Array<string>;
+  sign: string;
+  tally: string;
+  verdict: Verdict;
+  word: string;
+};
+
+export type PolicyProblem = {
+  hints: Array<string>;
+  message: string;
+};
+
+export type Previous = {
+  differences: Array<DifferenceAnswer>;
+  event_id: string;
+  number: number;
+};
+
+export type Problem = {
+  code: ProblemCode;
+  location: string;
+  message: string;
+};
+
+export type ProblemCode = "path_not_found" | "unsupported_path" | "missing_file" | "unreadable_file" | "malformed_json" | "missing_field" | "invalid_type" | "invalid_value" | "invalid_id" | "invalid_datetime" | "unsupported_version" | "empty_spans" | "trace_id_mismatch" | "duplicate_span_id" | "missing_root" | "multiple_roots" | "missing_parent" | "parent_cycle" | "legacy_format" | "counts_mismatch" | "status_mismatch" | "start_mismatch" | "missing_end" | "ends_before_start" | "duration_mismatch";
+
+export type ReadingJson = {
+  read_runs: number;
+  runs: number;
+};
+
+export type RecordedStatus = "running" | "ok" | "error";
+
+export type RepeatedTool = {
+  after: number;
+  before: number;
+  tool: string;
+};
+
+export type RowText = {
+  cost: string | null;
+  event_id: string;
+  failure: string | null;
+  gist: StepSummary;
+  in_flight: boolean;
+  kind: StepKind;
+  name: string;
+  row: number;
+};
+
+export type Rows = {
+  row_count: number;
+  rows: Array<RowText>;
+  spec_version: "0.2.0";
+  version: string;
+};
+
+export type RunMeta = {
+  counts: Counts;
+  dropped?: Dropped;
+  duration_ms: number | null;
+  ended_at: Time | null;
+  fork?: Fork;
+  gate?: Gate;
+  late_spans?: number;
+  left_out?: number;
+  run_name: string | null;
+  spec_version?: string;
+  started_at: Time;
+  status: RecordedStatus;
+  trace_id: TraceId;
+  unattached?: number;
+  unfinished_spans?: number;
+};
+
+export type RunPreview = {
+  is_whole: boolean;
+  path: Array<StepKind>;
+  steps: number;
+  subtitle: string | null;
+  token_shares?: string;
+  tokens: number | null;
+};
+
+export type RunTable = {
+  data_dir: string;
+  from: number;
+  matching: number;
+  names: Array<string>;
+  reading?: ReadingJson;
+  runs: Array<TableRow>;
+  spec_version: "0.2.0";
+  statuses: { [key: string]: number };
+  step_query: string | null;
+  threads: number;
+  total: number;
+  version: string;
+};
+
+export type ShownValue = {
+  head?: string;
+  size: number;
+  tail?: string;
+  value: Json;
+  value_url?: string;
+};
+
+export type Side = {
+  kind: SideKind;
+  models: Array<string>;
+  run_id: string;
+  run_name: string | null;
+  run_status: "running" | "interrupted" | "failed" | "loop" | "ok" | "damaged";
+  status: string;
+  tool_calls: Array<string>;
+};
+
+export type SideKind = "run" | "baseline";
+
+export type SpanId = string;
+
+export type StackLine = {
+  is_user: boolean;
+  text: string;
+};
+
+export type StateAnswer = {
+  event_id: string;
+  number: number;
+  offset_us: number | null;
+  row: number | null;
+  state: StateDetails;
+};
+
+export type StateDetails = {
+  difference: ShownValue | null;
+  previous: Previous | null;
+  state: ShownValue | null;
+};
+
+export type States = {
+  next: number | null;
+  spec_version: "0.2.0";
+  state_count: number;
+  states: Array<StateAnswer>;
+};
+
+export type StatsAnswer = {
+  all: StatsRow;
+  by: string | null;
+  columns: Array<string>;
+  days: Array<string>;
+  from: number;
+  group_count: number;
+  groups: Array<StatsRow>;
+  is_of_calls: boolean;
+  query: string;
+  spec_version: "0.2.0";
+  version: string;
+};
+
+export type StatsCell = {
+  query: string | null;
+  sort: string;
+  text: string;
+  title: string | null;
+  tone: string;
+};
+
+export type StatsRow = {
+  bars: Array<number>;
+  cells: { [key: string]: StatsCell };
+  label: string | null;
+  stats: GroupStats;
+};
+
+export type StepJson = {
+  attributes: ShownValue | null;
+  duration_us: number | null;
+  end: string | null;
+  error: ErrorDetails | null;
+  event_id: string;
+  failed: boolean;
+  file: string;
+  in_flight: boolean;
+  kind: StepKind;
+  line: number | null;
+  llm: LlmCallJson | null;
+  loop: LoopReport | null;
+  meta: { [key: string]: Json };
+  name: string;
+  number: number;
+  offset: number | null;
+  offset_us: number | null;
+  outcome: string;
+  parent_id: string | null;
+  raw: ShownValue | null;
+  redactions: number;
+  remarks: Array<string>;
+  row: number;
+  run: RunMeta | null;
+  spec_version: "0.2.0";
+  start: string | null;
+  state: StateDetails | null;
+  tool: ToolCallJson | null;
+  truncations: number;
+};
+
+export type StepKind = "run" | "llm" | "tool" | "state" | "error" | "loop" | "span";
+
+export type StepSummary = {
+  input: string;
+  output: string | null;
+};
+
+export type TableRow = {
+  cost: CostReport | null;
+  cost_cell: string;
+  counts: Counts | null;
+  details: RunPreview | null;
+  duration_ms: number | null;
+  duration_us: number | null;
+  ended_at: string | null;
+  marks: string | null;
+  model_count: number;
+  models: Array<string>;
+  origin?: string;
+  problem: string | null;
+  run_name: string | null;
+  run_status: string;
+  started_at: string | null;
+  status: RecordedStatus | null;
+  tags: Array<string>;
+  thread?: ThreadJson;
+  tool_count: number;
+  tools: Array<string>;
+  trace_id: TraceId;
+};
+
+export type ThreadJson = {
+  count: number;
+  id: string;
+  number: number;
+};
+
+export type Time = string;
+
+export type TokensUsed = {
+  input: number | null;
+  output: number | null;
+  shares?: string;
+  total: number | null;
+};
+
+export type ToolCallJson = {
+  arguments: ShownValue | null;
+  previous_same_tool: Previous | null;
+  result: ShownValue | null;
+};
+
+export type ToolChanges = {
+  added: Array<string>;
+  is_reordered: boolean;
+  removed: Array<string>;
+  repeated: Array<RepeatedTool>;
+};
+
+export type TotalsAnswer = {
+  cost: CostReport;
+  errors: number;
+  failed_calls: number;
+  in_flight: number;
+  llm_calls: number;
+  loop_warnings: number;
+  steps: number;
+  tokens: TokensUsed;
+  tool_calls: number;
+};
+
+export type TraceId = string;
+
+export type Transcript = {
+  next: number | null;
+  spec_version: "0.2.0";
+  step_count: number;
+  turns: Array<TurnAnswer>;
+  version: string;
+};
+
+export type TurnAnswer = {
+  arguments: ShownValue | null;
+  duration_us: number | null;
+  error: ErrorDetails | null;
+  event_id: string;
+  failed: boolean;
+  gist: string | null;
+  in_flight: boolean;
+  kind: StepKind;
+  known_messages: number;
+  messages: Array<MessageAnswer>;
+  name: string;
+  note: string | null;
+  number: number;
+  offset_us: number | null;
+  response: Array<MessageAnswer>;
+  result: ShownValue | null;
+  row: number | null;
+};
+
+export type TypeCount = {
+  after: number;
+  before: number;
+  event_type: string;
+};
+
+export type Verdict = "pass" | "fail" | "inconclusive";
