@@ -123,6 +123,19 @@ mod tests {
     }
 
     #[test]
+    fn what_changed_is_said_in_a_line() {
+        let before = json!({"budget": {"calls": 3, "tokens": 90}, "phase": "read", "note": 1});
+        let now = json!({"budget": {"calls": 2, "tokens": 90}, "phase": "read", "answer": "yes"});
+        let changes = changes(&before, &now);
+        assert_eq!(
+            changes.as_deref(),
+            Some("budget.calls: 3 → 2, note gone, answer=yes")
+        );
+        assert_eq!(super::changes(&now, &now).as_deref(), Some(""));
+        assert_eq!(super::changes(&now, &json!(1)), None);
+    }
+
+    #[test]
     fn a_field_that_changes_comes_or_goes_is_named_with_its_values() {
         let values = [
             json!({"query": "refund", "page": 1, "order": {"items": [1, 2]}}),

@@ -65,6 +65,9 @@ export function runHead(overview, deeds) {
     glyph("more"),
   );
   menu.addEventListener("click", () => deeds.menu(menu));
+  const numbers = make("div.facts", { id: "facts", role: "group", "aria-label": "In numbers", tabindex: -1 }, headFacts(overview));
+  // On a narrow page they scroll: then the keyboard has to get there.
+  new ResizeObserver(() => (numbers.tabIndex = numbers.scrollWidth > numbers.clientWidth ? 0 : -1)).observe(numbers);
   return [
     make(
       "div.run-head",
@@ -88,7 +91,7 @@ export function runHead(overview, deeds) {
           { datetime: overview.started_at, title: exactly(Date.parse(overview.started_at)) },
           ago(Date.parse(overview.started_at), Date.now()),
         ),
-      make("div.facts", { id: "facts", role: "group", "aria-label": "In numbers", tabindex: 0 }, headFacts(overview)),
+      numbers,
       menu,
     ),
     make(

@@ -62,10 +62,11 @@ export class RunTools {
         {
           "aria-pressed": "false",
           data: { kind },
+          title: KIND[kind].word,
           onclick: () => this.#toggleKind(kind),
         },
         glyph(KIND[kind].glyph),
-        KIND[kind].word,
+        make("span", null, KIND[kind].word),
       ),
     );
     this.fold = make(

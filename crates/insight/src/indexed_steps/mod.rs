@@ -450,7 +450,10 @@ impl IndexedSteps {
     /// The log cannot be read.
     pub fn state_before(&self, row: &TimelineRow) -> Result<Option<Value>, RecordError> {
         let is_state = |event_type| event_type == EventType::StateUpdate;
-        if !self.header(row).is_some_and(|(event_type, _)| is_state(event_type)) {
+        if !self
+            .header(row)
+            .is_some_and(|(event_type, _)| is_state(event_type))
+        {
             return Ok(None);
         }
         let before = self.read_previous(row.number as usize, |event_type, _| is_state(event_type))?;

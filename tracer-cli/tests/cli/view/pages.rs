@@ -131,7 +131,7 @@ fn pages_name_their_modules_and_their_style() {
         }
         assert!(bytes < 300_000, "{path}: {bytes} bytes");
     }
-    for hidden in ["shell.html", "contract.d.ts", ".gitignore"] {
+    for hidden in ["shell.html", "answers.d.ts", ".gitignore"] {
         viewer
             .get(&format!("/assets/x/{hidden}"))
             .refuses(404, "no_such_file");
