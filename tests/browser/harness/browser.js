@@ -44,7 +44,7 @@ export async function eventually(assertion) {
 /**
  * Holds what a page asks for, and gives the function that lets it be answered.
  * @param {import("playwright-core").Page} page
- * @param {string} pattern of addresses
+ * @param {string | ((url: URL) => boolean)} pattern of addresses
  */
 export async function holdAnswers(page, pattern) {
   let letAnswer = () => {};
