@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod calls;
+mod conversations;
 mod failures;
 mod libraries;
 mod limits;

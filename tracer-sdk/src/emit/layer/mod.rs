@@ -7,6 +7,7 @@ mod attributes;
 mod bodies;
 mod calls;
 mod callsites;
+mod conversations;
 mod known_callsites;
 mod outcome;
 mod recorder;
@@ -25,6 +26,7 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::settings::Config;
 use callsites::CallsiteFilter;
+use conversations::end_with_last_thread;
 use recorder::LibraryRecorder;
 
 /// Which spans start a run, where no run is active (capture, section 3).
@@ -239,6 +241,7 @@ impl LayerBuilder {
         S: Subscriber + for<'a> LookupSpan<'a>,
     {
         report::layer_made();
+        end_with_last_thread();
         let filter = CallsiteFilter::new(self.targets, self.bodies);
         LibraryRecorder::new(self.options, filter.clone()).with_filter(filter)
     }

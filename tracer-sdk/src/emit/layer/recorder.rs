@@ -1,5 +1,7 @@
 //! The layer itself: what `tracing` calls.
 
+use std::time::Duration;
+
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
@@ -11,9 +13,10 @@ use super::attributes::{FieldVisitor, SentAttributes};
 use super::bodies::parse_message;
 use super::calls::pass_on;
 use super::callsites::{CallsiteFilter, count_enter, count_exit};
+use super::conversations::ConversationRun;
 use super::report;
 use super::runs::{LiveContext, OutermostSpan, SurroundingSpan, start_run};
-use super::span::{LibrarySpan, ParentPlace};
+use super::span::{Conversed, LibrarySpan, ParentPlace};
 use super::tool_events::{outcome_of_tool, span_of_tool, tool_left};
 use super::vocabulary::{
     is_agent, is_body_target, is_call, is_marked, is_noise, is_span_field, names_a_tool, run_name,
@@ -26,8 +29,9 @@ use crate::emit::open_span::{EndTime, OpenSpan};
 use crate::emit::panic;
 use crate::emit::recording::RecordingGuard;
 use crate::emit::run_state::registry;
+use crate::process::coarse_now;
 use tracer_format::EventType;
-use tracer_format::names::span_names;
+use tracer_format::names::{self, span_names};
 
 /// Records the spans that its filter lets through.
 #[derive(Debug)]
@@ -41,16 +45,16 @@ impl LibraryRecorder {
         Self { options, filter }
     }
 
-    /// Where a span belongs; `None` when no run is to have it.
+    /// The place of a span; `None` when no run is to have it.
     fn place<S: for<'a> LookupSpan<'a>>(
         &self,
         attributes: &Attributes<'_>,
         fields: &SentAttributes,
         event_type: EventType,
         span: &SpanRef<'_, S>,
-    ) -> Option<ParentPlace> {
+    ) -> Option<NewSpanPlace> {
         let metadata = attributes.metadata();
-        let (within, outermost) = surroundings(span);
+        let (within, outermost) = self.surroundings(span);
         // Both the spans of libraries and the recorders' are on the thread's stack while they are entered, so that its top
         // is the nearest. A span with a parent of its own choice belongs there.
         let thread = Context::of_thread();
@@ -62,11 +66,7 @@ impl LibraryRecorder {
         let is_agent = is_agent(fields, metadata.target(), metadata.name());
         // A thread may still be within a run that has ended; an agent that starts now is a run of its own.
         if let Some(context) = nearest.filter(|context| !is_agent || !context.run.has_ended()) {
-            return Some(ParentPlace {
-                context,
-                is_root: false,
-                owns_run: false,
-            });
+            return Some(inside(context));
         }
         if self.options.run_on == RunOn::Marked && !is_marked(fields) {
             return None;
@@ -74,11 +74,6 @@ impl LibraryRecorder {
         if !is_agent && !is_call(event_type, fields) {
             return None;
         }
-        let inside = |context: Context| ParentPlace {
-            context,
-            is_root: false,
-            owns_run: false,
-        };
         if let Some(context) = outermost.as_ref().and_then(SurroundingSpan::context) {
             return Some(inside(context));
         }
@@ -98,29 +93,91 @@ impl LibraryRecorder {
         if let Some(outermost) = outermost {
             return outermost.promote(&self.options.config).map(inside);
         }
+        if !is_agent {
+            return Some(NewSpanPlace::Deferred);
+        }
         let name = run_name(fields, metadata.name());
         let new = start_run(name, metadata, &self.options.config, None)?;
-        Some(ParentPlace {
+        Some(NewSpanPlace::Known(ParentPlace {
             context: new.context,
-            is_root: is_agent && !new.is_joined,
+            is_root: !new.is_joined,
             owns_run: true,
-        })
+            conversation: None,
+        }))
+    }
+
+    /// Opens a call that no span is around, now that something happens in it or its messages are known.
+    fn open_deferred<S: for<'a> LookupSpan<'a>>(&self, span: &SpanRef<'_, S>) {
+        let Some(deferred) = span.extensions_mut().remove::<DeferredSpan>() else {
+            return;
+        };
+        let DeferredSpan {
+            metadata,
+            fields,
+            since,
+            ..
+        } = deferred;
+        let event_type = disk::event_type(metadata.name(), fields.as_map());
+        let conversation = ConversationRun::continued(&fields, event_type).or_else(|| {
+            let name = run_name(&fields, metadata.name());
+            let new = start_run(name, metadata, &self.options.config, Some(since))?;
+            Some(ConversationRun::begin(new.context))
+        });
+        report::span_opened(metadata, conversation.is_some());
+        if let Some(conversation) = conversation {
+            let place = ParentPlace {
+                context: conversation.context.clone(),
+                is_root: false,
+                owns_run: false,
+                conversation: Some(Conversed { conversation, since }),
+            };
+            let recorded = LibrarySpan::open(place, metadata, fields, event_type);
+            span.extensions_mut().replace(recorded);
+        }
+    }
+
+    /// The context of the nearest recorded span around a span, or else the outermost span around it.
+    fn surroundings<S: for<'a> LookupSpan<'a>>(
+        &self,
+        span: &SpanRef<'_, S>,
+    ) -> (Option<Context>, Option<SurroundingSpan>) {
+        let mut outermost = None;
+        for around in span.scope().skip(1) {
+            self.open_deferred(&around);
+            let extensions = around.extensions();
+            if let Some(recorded) = extensions.get::<LibrarySpan>() {
+                return (Some(recorded.context().clone()), None);
+            }
+            outermost = extensions.get::<OutermostSpan>().map(OutermostSpan::share);
+        }
+        (None, outermost)
     }
 }
 
-/// The context of the nearest recorded span around a span, or else the outermost span around it.
-fn surroundings<S: for<'a> LookupSpan<'a>>(
-    span: &SpanRef<'_, S>,
-) -> (Option<Context>, Option<SurroundingSpan>) {
-    let mut outermost = None;
-    for around in span.scope().skip(1) {
-        let extensions = around.extensions();
-        if let Some(recorded) = extensions.get::<LibrarySpan>() {
-            return (Some(recorded.context().clone()), None);
-        }
-        outermost = extensions.get::<OutermostSpan>().map(OutermostSpan::share);
-    }
-    (None, outermost)
+/// The place of a new span.
+enum NewSpanPlace {
+    Known(ParentPlace),
+    /// A call that no span is around: its messages tell the conversation, and they come later.
+    Deferred,
+}
+
+/// The place of a span within a run.
+fn inside(context: Context) -> NewSpanPlace {
+    NewSpanPlace::Known(ParentPlace {
+        context,
+        is_root: false,
+        owns_run: false,
+        conversation: None,
+    })
+}
+
+/// In the extensions of a call that no span is around, until its conversation is known.
+#[derive(Debug)]
+struct DeferredSpan {
+    metadata: &'static Metadata<'static>,
+    fields: SentAttributes,
+    since: Duration,
+    _live: LiveContext,
 }
 
 /// The recorded span, if it is one.
@@ -205,9 +262,20 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
         let fields = fields.0;
         let event_type = disk::event_type(metadata.name(), fields.as_map());
         let place = self.place(attributes, &fields, event_type, &span);
-        report::span_opened(metadata, place.is_some());
+        if !matches!(place, Some(NewSpanPlace::Deferred)) {
+            report::span_opened(metadata, place.is_some());
+        }
         match place {
-            Some(place) => {
+            Some(NewSpanPlace::Deferred) => {
+                let deferred = DeferredSpan {
+                    metadata,
+                    fields,
+                    since: coarse_now(),
+                    _live: LiveContext::begin(),
+                };
+                span.extensions_mut().replace(deferred);
+            }
+            Some(NewSpanPlace::Known(place)) => {
                 let recorded = LibrarySpan::open(place, metadata, fields, event_type);
                 span.extensions_mut().replace(recorded);
             }
@@ -219,15 +287,29 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: LayerContext<'_, S>) {
-        let Some(recorded) = context.span(id).and_then(|span| recorded(&span)) else {
+        let Some(span) = context.span(id) else { return };
+        let recorded = recorded(&span);
+        if recorded.is_none() && span.extensions().get::<DeferredSpan>().is_none() {
             return;
-        };
+        }
         let Some(_recording) = RecordingGuard::enter() else {
             return;
         };
         let mut fields = FieldVisitor::default();
         values.record(&mut fields);
-        recorded.record(fields.0);
+        let fields = fields.0;
+        if let Some(recorded) = recorded {
+            return recorded.record(fields);
+        }
+        let are_messages = fields.says(names::INPUT_MESSAGES.written());
+        if let Some(deferred) = span.extensions_mut().get_mut::<DeferredSpan>() {
+            for (key, value) in fields.into_map() {
+                deferred.fields.set(&key, value);
+            }
+        }
+        if are_messages {
+            self.open_deferred(&span);
+        }
     }
 
     fn on_follows_from(&self, id: &Id, follows: &Id, context: LayerContext<'_, S>) {
@@ -289,7 +371,12 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
         if !LiveContext::is_any() {
             return;
         }
-        if let Some((within, recorded)) = context.span(id).and_then(|span| context_of(&span)) {
+        let Some(span) = context.span(id) else { return };
+        if span.extensions().get::<DeferredSpan>().is_some() {
+            let _recording = RecordingGuard::mark();
+            self.open_deferred(&span);
+        }
+        if let Some((within, recorded)) = context_of(&span) {
             panic::forget();
             if let Some(recorded) = recorded {
                 recorded.enter();
@@ -325,6 +412,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
             return;
         }
         let Some(span) = context.span(&id) else { return };
+        // A span may close while the thread records something else, and is written all the same.
+        let _recording = RecordingGuard::mark();
+        self.open_deferred(&span);
         let (recorded, outermost) = {
             let mut extensions = span.extensions_mut();
             (
@@ -332,8 +422,6 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
                 extensions.remove::<OutermostSpan>(),
             )
         };
-        // A span may close while the thread records something else, and is written all the same.
-        let _recording = RecordingGuard::mark();
         if let Some(recorded) = recorded {
             recorded.close(self.options.content);
         }

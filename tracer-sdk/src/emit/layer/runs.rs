@@ -199,7 +199,7 @@ impl OutermostSpan {
 }
 
 /// Why the work within a span failed, where nothing said so.
-fn failure_within(context: &Context) -> Option<ErrorInfo> {
+pub(super) fn failure_within(context: &Context) -> Option<ErrorInfo> {
     let calls = calls_of(&context.run);
     let ending = calls.lock()?.take_ending(context.span);
     ending?.into_failure()

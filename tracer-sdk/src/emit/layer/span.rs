@@ -12,6 +12,7 @@ use tracing::Metadata;
 use super::attributes::SentAttributes;
 use super::bodies::{CallSide, RigRequest, finish_reason};
 use super::calls::{JsonOrText, SharedCalls, WaitingTool, WorkEnding, calls_of};
+use super::conversations::ConversationRun;
 use super::outcome::{Failure, INFERRED_ERROR, failure};
 use super::runs::{LiveContext, is_of};
 use super::vocabulary::{
@@ -23,7 +24,7 @@ use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{LibraryCall, OpenSpan};
 use crate::emit::panic;
 use crate::emit::run_state::{EnclosingCall, RunState};
-use crate::process::OwnLock;
+use crate::process::{OwnLock, since_coarse};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, ForeignLimits, ScalarValue};
 use tracer_format::loops;
@@ -133,8 +134,9 @@ struct OpenWork {
     calls: SharedCalls,
     /// Recorders within it look whether they report it again.
     is_open_call: bool,
-    /// The run that ends with the span.
+    /// The run that ends with the span, or the conversation that it is part of.
     owned: Option<Arc<RunState>>,
+    conversation: Option<Arc<ConversationRun>>,
     first_enter: Option<Timestamp>,
     last_change: Option<Timestamp>,
     request: Option<String>,
@@ -158,6 +160,14 @@ pub(super) struct ParentPlace {
     pub(super) is_root: bool,
     /// The run ends with it.
     pub(super) owns_run: bool,
+    pub(super) conversation: Option<Conversed>,
+}
+
+/// The conversation that a span is part of, and when it was opened, by the coarse clock.
+#[derive(Debug)]
+pub(super) struct Conversed {
+    pub(super) conversation: Arc<ConversationRun>,
+    pub(super) since: Duration,
 }
 
 /// The span with the name that its library gives it for others.
@@ -180,6 +190,7 @@ impl LibrarySpan {
             context,
             is_root,
             owns_run,
+            conversation,
         } = place;
         let run = Arc::clone(&context.run);
         let mut work = OpenWork {
@@ -191,6 +202,9 @@ impl LibrarySpan {
             calls: calls_of(&run),
             is_open_call: false,
             owned: owns_run.then(|| Arc::clone(&run)),
+            conversation: conversation
+                .as_ref()
+                .map(|placed| Arc::clone(&placed.conversation)),
             first_enter: None,
             last_change: None,
             request: None,
@@ -220,6 +234,11 @@ impl LibrarySpan {
                 }
             }
             span.start_library(work.same_call(event_type));
+            if let Some(placed) = &conversation
+                && let Some(mut editor) = span.editor()
+            {
+                editor.set_start(run.clock.before(run.clock.now(), since_coarse(placed.since)));
+            }
             within = span.context().unwrap_or(within);
             work.span = span;
             work.describe_open(&within);
@@ -291,10 +310,14 @@ impl LibrarySpan {
         let now = self.0.context.run.clock.now();
         self.edit(|work| {
             work.attributes.left_out += attributes.left_out;
+            let is_answer = attributes.says(names::OUTPUT_MESSAGES.written());
             for (key, value) in attributes.into_map() {
                 work.attributes.set(&key, value);
             }
             work.last_change = Some(now);
+            if let Some(conversation) = work.conversation.as_ref().filter(|_| is_answer) {
+                conversation.answered(&work.attributes);
+            }
             let event_type = disk::event_type(self.0.metadata.name(), work.attributes.as_map());
             if event_type != EventType::Unknown {
                 work.event_type = event_type;
@@ -482,7 +505,12 @@ impl OpenWork {
                 is_given_up,
             )
         });
-        let tripped = self.owned.as_ref().and_then(|run| run.tripped_in_joined());
+        let conversation = self.conversation.take();
+        let in_conversation = conversation
+            .as_ref()
+            .map(|conversation| &conversation.context.run);
+        let tripped = self.owned.as_ref().or(in_conversation);
+        let tripped = tripped.and_then(|run| run.tripped_in_joined());
         let tripped = tripped.map(|error| Failure {
             error,
             is_inferred: false,
@@ -493,13 +521,18 @@ impl OpenWork {
         match (self.owned.take(), self.span.is_empty()) {
             (Some(run), true) => self.close_root(&run, metadata, failure, end, limits),
             (owned, _) => {
-                // The run has no work but this.
                 let failed = owned
                     .as_ref()
                     .and_then(|_| self.take_ending(self.parent)?.into_failure());
+                if let (Some(conversation), Some(failure)) = (&conversation, &failure) {
+                    conversation.failed(&self.attributes, &failure.error);
+                }
                 self.close_span(&run, metadata, event_type, same_call, failure, end, limits);
                 if let Some(run) = owned {
                     run.end(failed, end);
+                }
+                if let Some(conversation) = conversation {
+                    conversation.leave(end);
                 }
             }
         }
