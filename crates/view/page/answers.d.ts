@@ -522,9 +522,7 @@ export type TableRow = {
   cost_cell: string;
   counts: Counts | null;
   details: RunPreview | null;
-  duration_ms: number | null;
   duration_us: number | null;
-  ended_at: string | null;
   marks: string | null;
   model_count: number;
   models: Array<string>;
@@ -533,7 +531,6 @@ export type TableRow = {
   run_name: string | null;
   run_status: string;
   started_at: string | null;
-  status: RecordedStatus | null;
   tags: Array<string>;
   thread?: ThreadJson;
   tool_count: number;
