@@ -12,6 +12,7 @@ use crate::commands::{
     validate_trace, view,
 };
 use crate::error::CliError;
+use crate::session::READ_STORE;
 use crate::ui::Colour;
 
 /// The heading of the options that every command has.
@@ -90,21 +91,6 @@ const GROUPS: [CommandGroup; 6] = [
         example: "tracer prune --older-than 30d --dry-run",
         commands: &["prune", "delete", "rename", "repair", "validate-trace", "doctor"],
     },
-];
-
-/// The commands that read the bucket of `--store`.
-pub(crate) const READ_STORE: [&str; 11] = [
-    "assert",
-    "baseline",
-    "diff",
-    "export",
-    "list",
-    "mcp",
-    "search",
-    "show",
-    "stats",
-    "validate-trace",
-    "view",
 ];
 
 /// The commands that print JSON with `--json`.

@@ -7,7 +7,6 @@ use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{RunDirectory, SelectError, StoreError};
 use tracer_sdk::settings::{self, Config, SettingProblem, Settings, Sources};
 
-use crate::args::READ_STORE;
 use crate::error::CliError;
 use crate::team_store::{self, OpenedStore};
 use crate::terminal::run_list;
@@ -20,6 +19,21 @@ use tracer_view::CommandWords;
 
 /// Candidates listed for an ambiguous `RUN_ID`; the rest are counted.
 const MAX_LISTED_CANDIDATES: usize = 10;
+
+/// The commands that read the bucket of `--store`.
+pub(crate) const READ_STORE: [&str; 11] = [
+    "assert",
+    "baseline",
+    "diff",
+    "export",
+    "list",
+    "mcp",
+    "search",
+    "show",
+    "stats",
+    "validate-trace",
+    "view",
+];
 
 /// The streams and the global options.
 pub struct Session {
