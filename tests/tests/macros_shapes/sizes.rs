@@ -12,6 +12,7 @@ use std::future::Future;
 use std::hint::black_box;
 
 use tracer_sdk::{Config, Run, trace};
+use tracer_tests::recording::recorded;
 
 /// The most that one level adds to a plain one, in bytes.
 const WRAPPER: usize = 640;
@@ -128,9 +129,12 @@ fn assert_constant(of: &str, traced: &[usize], plain: &[usize]) {
 
 #[test]
 fn each_level_of_wrappers_adds_a_constant() {
-    let (plain, handed_on) = (plain_levels::sizes(), handed_on_levels::sizes());
-    assert_constant("async fn", &attribute_levels::sizes(), &plain);
-    assert_constant("tool", &tool_levels::sizes(), &plain);
-    assert_constant("fn -> impl Future", &returned_levels::sizes(), &handed_on);
-    assert_constant("try_instrument", &instrumented_levels::sizes(), &handed_on);
+    // Within a run of their own: recorders outside of one may find that of another test.
+    let _recording = recorded(|| {
+        let (plain, handed_on) = (plain_levels::sizes(), handed_on_levels::sizes());
+        assert_constant("async fn", &attribute_levels::sizes(), &plain);
+        assert_constant("tool", &tool_levels::sizes(), &plain);
+        assert_constant("fn -> impl Future", &returned_levels::sizes(), &handed_on);
+        assert_constant("try_instrument", &instrumented_levels::sizes(), &handed_on);
+    });
 }

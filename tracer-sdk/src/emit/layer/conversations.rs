@@ -259,7 +259,7 @@ fn canonical(value: &Value) -> String {
     parsed.as_ref().unwrap_or(value).to_string()
 }
 
-/// What was said in a conversation, in normal form (correlation, section 1): texts, calls and results, each by who said it. Of an
+/// What was said in a conversation, in normal form: texts, calls and results, each by who said it. Of an
 /// answer with calls they are all, since some programs drop the text beside them.
 #[derive(Debug, Default)]
 struct RepeatedHistory {
