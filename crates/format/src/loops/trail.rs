@@ -70,7 +70,7 @@ pub struct Judged {
 }
 
 impl Trail {
-    /// Takes the next record of the run. `scalar` numbers what stands in values, see [`Asked::of_record`].
+    /// Takes the next record of the run. `scalar` numbers what stands in values, as `Asked::of_record` does.
     pub fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
         self.spans.add(record);
         if let Some(asked) = Asked::of_record(record, scalar) {
