@@ -268,7 +268,8 @@ pub(crate) fn coarse_now() -> Duration {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn coarse_now() -> Duration {
-    static START: Computed<std::time::Instant> = Computed::new(std::time::Instant::now);
+    static START: tracer_format::Computed<std::time::Instant> =
+        tracer_format::Computed::new(std::time::Instant::now);
     START.elapsed()
 }
 
