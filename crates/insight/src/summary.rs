@@ -17,6 +17,8 @@ use crate::{text, units};
 const MAX_MESSAGE_CHARS: usize = 160;
 /// Calls of a path; of a longer one the beginning and the end are named.
 const MAX_PATH_CALLS: usize = 6;
+/// The type of the error of a recorded command that ended with another exit code than 0.
+const EXIT_CODE: &str = "ExitCode";
 
 /// The sentence. `totals` are those of a run of which `steps` are only a part; `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
 /// of it cannot be read.
@@ -82,7 +84,7 @@ pub fn cause<'a>(status: RunStatus, steps: &'a [Step<'a>]) -> Option<&'a Step<'a
     match status {
         RunStatus::Failed => {
             let error = error_step(steps);
-            let call = match error.and_then(error_of) {
+            let call = match error_of_the_run(steps) {
                 Some(error) => broken_off(steps, error)
                     .or_else(|| last(steps, |step| step.is_call() && caused(step, error))),
                 None => failed_call(),
@@ -288,21 +290,28 @@ fn shortened(mut names: Vec<String>) -> String {
     names.join(" → ")
 }
 
-/// The error that ended the run: the one on the root, which is surfaced with the root's ID and a number, else the last.
-fn error_of_the_run<'a>(steps: &'a [Step<'a>]) -> Option<&'a ErrorPayload> {
-    error_step(steps).and_then(error_of)
+/// The error that ended the run.
+pub(crate) fn error_of_the_run<'a>(steps: &'a [Step<'a>]) -> Option<&'a ErrorPayload> {
+    step_summary::failure(&error_step(steps)?.record.payload)
 }
 
-pub(crate) fn error_of<'a>(step: &Step<'a>) -> Option<&'a ErrorPayload> {
-    match &step.record.payload {
-        Payload::Error(error) => Some(error),
-        _ => None,
-    }
-}
-
-/// The step with the error that ended the run.
+/// The step with the error that ended the run: the one on the root, which is surfaced with the root's ID and a number, else the
+/// last. Of a recorded command whose exit code is all that the root has, the agent that failed last says why.
 pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
-    last(steps, Step::is_of_run).or_else(|| last(steps, |step| error_of(step).is_some()))
+    let of_run = last(steps, Step::is_of_run)
+        .or_else(|| last(steps, |step| matches!(step.record.payload, Payload::Error(_))))?;
+    let is_exit_code =
+        step_summary::failure(&of_run.record.payload).is_some_and(|error| error.error_type == EXIT_CODE);
+    let failed_agent = || {
+        let agent = last(steps, |step| {
+            step.depth == 0 && step.kind() == StepKind::Span && step.failed()
+        })?;
+        // The program went on after a failure that a call came after.
+        let end = agent.offset?.checked_add(agent.duration?)?;
+        let mut calls = steps.iter().filter(|step| step.is_call());
+        calls.all(|step| step.offset <= Some(end)).then_some(agent)
+    };
+    if is_exit_code { failed_agent() } else { None }.or(Some(of_run))
 }
 
 /// The error of the run is the failure of this call, passed on.
@@ -320,10 +329,20 @@ pub(crate) fn broken_off<'a>(steps: &'a [Step<'a>], error: &ErrorPayload) -> Opt
         return None;
     }
     in_flight(steps).or_else(|| {
-        let is_cancelled = |step: &Step<'_>| step.is_call() && step.outcome() == Outcome::Cancelled;
+        let has_no_end =
+            |step: &Step<'_>| step.outcome() == Outcome::Unknown && step.duration.unwrap_or(0) == 0;
+        let is_cancelled =
+            |step: &Step<'_>| step.is_call() && (step.outcome() == Outcome::Cancelled || has_no_end(step));
         let cancelled = last(steps, is_cancelled)?;
-        // What ended after it shows that the run went on without it.
-        let is_before = |step: &Step<'_>| is_cancelled(step) || step.record.end <= cancelled.record.end;
+        // What ended after it, or began after one without an end, shows that the run went on without it.
+        let is_before = |step: &Step<'_>| {
+            is_cancelled(step)
+                || if has_no_end(cancelled) {
+                    step.number < cancelled.number
+                } else {
+                    step.record.end <= cancelled.record.end
+                }
+        };
         let mut calls = steps.iter().filter(|step| step.is_call());
         calls.all(is_before).then_some(cancelled)
     })

@@ -158,7 +158,7 @@ fn of_recording(head: &RunHead, meta: Option<&RunMeta>) -> Vec<FailureCause> {
 
 fn of_failed_run(steps: &[Step<'_>]) -> FailureCause {
     let ended_with = summary::error_step(steps);
-    let error = ended_with.and_then(summary::error_of);
+    let error = summary::error_of_the_run(steps);
     let last_call = summary::last(steps, |step| step.is_call() && step.attempt_of.is_none());
     if let Some(error) = error {
         let kind = match error_type::class(&error.error_type) {

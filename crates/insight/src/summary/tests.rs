@@ -1,7 +1,7 @@
 //! The exact sentences.
 
 use serde_json::json;
-use tracer_sdk::format::{OtherMarks, Usage};
+use tracer_sdk::format::{OtherMarks, RecordedStatus, Timestamp, Usage};
 
 use super::*;
 use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
@@ -223,6 +223,77 @@ fn a_call_that_panicked_is_where_its_run_panicked() {
     assert_eq!(
         summary(RunStatus::Failed, &sample),
         "Panicked in #1 search_kb: no index."
+    );
+}
+
+/// A recorded command that ended with an exit code: an agent of it failed so, in which these steps are.
+fn recorded_agent(failure: ErrorPayload, within: Payload, after: Option<Payload>) -> Vec<steps::StepSource> {
+    let mut agent = structural();
+    if let Payload::Unknown { status, error, .. } = &mut agent {
+        (*status, *error) = (RecordedStatus::Error, Some(failure));
+    }
+    let exit = error("ExitCode", "the command ended with exit code 1");
+    let mut sample = Sample::new().step(agent).within(1, within);
+    if let Some(payload) = after {
+        sample = sample.step(payload);
+    }
+    let mut sources = sample.on_root(Payload::Error(exit)).sources();
+    // It ends when the second step begins.
+    let at = |number: usize| sources[number].record.ts.parse::<Timestamp>().unwrap();
+    sources[0].duration = u64::try_from(at(1).microseconds_since(at(0))).ok();
+    sources
+}
+
+fn failed_sentence(sources: &[steps::StepSource]) -> String {
+    let steps = steps::steps(sources, Some(Sample::started()));
+    sentence(RunStatus::Failed, &steps, None, None, false)
+}
+
+#[test]
+fn an_agent_that_failed_says_more_than_an_exit_code() {
+    let panicked = || error("panic", "no such city");
+    let run = |within, after| recorded_agent(panicked(), within, after);
+    let tool = failed_tool("search_kb", &json!({}), panicked());
+    assert_eq!(
+        failed_sentence(&run(tool, None)),
+        "Panicked in #2 search_kb: no such city."
+    );
+    let stopped = recorded_agent(error("LoopAbort", "3 times in a row"), search(), None);
+    assert_eq!(
+        failed_sentence(&stopped),
+        "Stopped by the loop guardrail after #2 search_kb: 3 times in a row."
+    );
+    assert_eq!(
+        failed_sentence(&run(search(), Some(lookup()))),
+        "Failed after #3 lookup_customer: ExitCode: the command ended with exit code 1.",
+        "the program went on after it"
+    );
+}
+
+#[test]
+fn a_cancelled_run_was_in_the_call_that_never_ended() {
+    let cancelled = || error("Cancelled", "dropped");
+    let mut sources = recorded_agent(cancelled(), search(), None);
+    sources[1].duration = Some(0);
+    sources[1].record.marks = Some(Box::new(OtherMarks {
+        is_unknown: true,
+        ..OtherMarks::default()
+    }));
+    assert_eq!(failed_sentence(&sources), "Cancelled in #2 search_kb.");
+    let mut sources = Sample::new()
+        .step(search())
+        .step(lookup())
+        .on_root(Payload::Error(cancelled()))
+        .sources();
+    sources[0].duration = Some(0);
+    sources[0].record.marks = Some(Box::new(OtherMarks {
+        is_unknown: true,
+        ..OtherMarks::default()
+    }));
+    assert_eq!(
+        failed_sentence(&sources),
+        "Cancelled after #2 lookup_customer.",
+        "a call began after it"
     );
 }
 
