@@ -32,7 +32,7 @@ use groups::Groups;
 use joins::{JoinEvidence, TOLERANCE};
 
 use super::tokens::{fill_usage, take_larger};
-use crate::{EventType, Outcome, Record, SpanId, SpanRecord, Usage};
+use crate::{EventType, Outcome, Payload, Record, SpanId, SpanRecord, Usage};
 
 /// The clocks of the proxy and of a library differ by less, in microseconds.
 const CLOCK_DIFFERENCE: i64 = 2_000_000;
@@ -336,6 +336,21 @@ impl Correlation {
         }
         if let Some(call) = self.attempt_of(line) {
             super::mark_attempt(record, &call.to_text());
+        }
+        if let Payload::LoopWarning {
+            evidence_event_ids, ..
+        } = &mut record.payload
+        {
+            // A recorder warns of the spans that it wrote itself.
+            for id in evidence_event_ids {
+                let call = id
+                    .parse()
+                    .ok()
+                    .and_then(|span: SpanId| self.calls_by_span.get(&span));
+                if let Some(call) = call {
+                    *id = call.to_text();
+                }
+            }
         }
         let parent = self.parent_of(line, span.parent_span_id);
         if parent != span.parent_span_id {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::{CallReport, RepeatableTypes, correlate, count_records};
-use super::{attributes, root, time};
+use super::{attributes, event, root, time};
 use crate::project::LinePlace;
 use crate::project::spans_to_events;
 use crate::{EventType, Outcome, Record, SpanRecord, StatusCode};
@@ -267,6 +267,45 @@ fn the_proxy_and_the_program_recorded_one_call() {
         })
         .sum();
     assert_eq!(output, 7 + 7 + 8 + 7);
+}
+
+#[test]
+fn a_loop_warning_rests_on_the_calls_that_its_evidence_repeats() {
+    let by = |scope: &str, more: Value| {
+        let mut stored = attributes(chat(json!({"gen_ai.response.id": "a"})));
+        stored.extend(attributes(more));
+        stored.insert("otel.scope.name".to_owned(), json!(scope));
+        Value::Object(stored)
+    };
+    let mut warning = span(
+        4,
+        1,
+        "loop_warning",
+        (10, 10),
+        json!({"tracer.event_type": "LOOP_WARNING"}),
+    );
+    let evidence = json!(["0000000000000002", "00000000000000ff"]).to_string();
+    warning.events = vec![event(
+        "tracer.loop.warning",
+        json!({"pattern": "LLM_CALL:gpt-5", "pattern_type": "repeated_call", "repetitions": 2,
+            "window_size": 2, "evidence_event_ids": evidence}),
+    )];
+    let records = run(vec![
+        span(2, 1, "chat", (1, 9), by("rig", json!({}))),
+        span(
+            3,
+            1,
+            "POST",
+            (2, 8),
+            by("tracer.proxy", json!({"gen_ai.input.messages": "[]"})),
+        ),
+        warning,
+    ]);
+    assert_eq!(calls(&records)[..2], [(2, Unknown, Some(3)), (3, LlmCall, None)]);
+    assert_eq!(
+        payload(&records, 4)["evidence_event_ids"],
+        json!(["0000000000000003", "00000000000000ff"])
+    );
 }
 
 #[test]
