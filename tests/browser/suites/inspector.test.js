@@ -56,7 +56,7 @@ describe("a step in full", () => {
     const { page } = await openStep(t, looped, 6);
     const links = inspector(page).getByRole("button", { name: /^#\d+/ }).or(inspector(page).getByRole("link", { name: /^#\d+/ }));
     await links.first().waitFor();
-    await eventually(async () => assert.match(await inspector(page).innerText(), /evidence\s*#2\s*#3\s*#4\s*repeated on\s*#6\s*#7/));
+    await eventually(async () => assert.match(await inspector(page).innerText(), /evidence\s*#2\s*#3\s*#4\s*then again\s*#6\s*#7/));
     await eventually(async () => assert.match(await inspector(page).innerText(), /identical/i));
     await links.nth(1).click();
     const selected = page.locator(`${ROWS}[aria-selected=true]`);

@@ -19,7 +19,7 @@ const MAX_CARDS: usize = 2;
 /// The facts of a card; the page of the warning has all.
 const CARD: [&str; 8] = [
     "evidence",
-    "repeated on",
+    "then again",
     "judged",
     "arguments",
     "prompts",
@@ -179,7 +179,7 @@ impl Loop<'_> {
             LoopFact::about("evidence", before, missing),
         ];
         if !after.is_empty() {
-            facts.push(LoopFact::about("repeated on", after, String::new()));
+            facts.push(LoopFact::about("then again", after, String::new()));
         }
         facts.extend(
             self.judgement()
