@@ -256,7 +256,7 @@ mod tests {
             assert!(names[0].starts_with("facts/date=2026-01-01/235959.999999-joined-"));
             scene.assert_whole(6).await;
             assert_eq!(join(&scene.memory).await, JoinSummary::default());
-            // What comes late joins what was joined.
+            // A late object joins those that were joined.
             scene.recorded.write(7, "ok", &["search"]);
             scene.push().await.unwrap();
             scene.age_facts(PAST).await;

@@ -514,7 +514,7 @@ impl RunStream {
             facts.matches(run)
         };
         let (StreamPart { mut sink, undecided }, read) = self.fold_facts(&is_wanted, &begin);
-        // What comes now may take minutes, and no other process should wait: reading steps, or what the caller does.
+        // The rest may take minutes, in which no other process should wait: reading steps, and the caller's own work.
         let ended = self.end_reading();
         read.and(ended)?;
         if undecided.is_empty() {

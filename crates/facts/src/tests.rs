@@ -661,7 +661,7 @@ fn happen(sandbox: &Sandbox, event: &Event, step: usize) {
             if let Ok(mut bytes) = fs::read(sandbox.database())
                 && !bytes.is_empty()
             {
-                // What `SQLite` finds: a page that is none.
+                // A damage that `SQLite` finds: a page that is none.
                 let at = place.index(bytes.len()) / 4096 * 4096;
                 let end = bytes.len().min(at + 700);
                 bytes[at..end].fill(0x5a);

@@ -231,7 +231,7 @@ impl Tags {
         &self.0
     }
 
-    /// Whether there is none.
+    /// True where there is none.
     ///
     /// ```
     /// assert!(tracer_sdk::format::Tags::default().is_empty());

@@ -6,7 +6,7 @@ use super::assemble::assemble_values;
 use super::frames::divide;
 use super::{Assembled, ModelApi, list_items};
 
-/// Who made an API, and with it the form of its events.
+/// The maker of an API, and with it the form of its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vendor {
     /// `OpenAI`'s chat completions, completions and responses, and what is compatible with them.
@@ -66,7 +66,7 @@ impl Vendor {
         divide("", text.as_bytes()).values
     }
 
-    /// Whether nothing but counts of tokens comes after this event.
+    /// True of an event after which only counts of tokens come.
     #[must_use]
     pub fn is_last(self, event: &Value) -> bool {
         let reasons = ["finish_reason", "finishReason"];

@@ -32,7 +32,7 @@ pub trait Lookup {
     /// The numbers under keys that begin so, with the rest of each key; `None` for one that is not whole, or below zero.
     fn numbers_beginning(&self, beginning: &str, give: &mut dyn FnMut(&str, Option<u64>));
 
-    /// What the keys say by themselves, see `key_use`.
+    /// The groups that the keys belong to, see `key_use`.
     fn groups(&self) -> u8;
 
     /// Whether the value under a key says something: no null, and no empty text.

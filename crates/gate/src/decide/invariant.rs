@@ -44,7 +44,7 @@ impl Invariant {
 
     /// The tools by which a run breaks an invariant: called and not allowed, or required and not called.
     fn tools_against<'a>(&'a self, run: &'a RunProfile, baseline: Option<&'a Baseline>) -> Vec<&'a String> {
-        // What counts as called where that is demanded; elsewhere every reading of a span counts.
+        // Calls count where they are demanded; elsewhere every reading of a span counts.
         let called = run.signature.tool_names();
         match self {
             Self::ForbiddenTools(forbidden) => {

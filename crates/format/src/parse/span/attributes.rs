@@ -28,7 +28,7 @@ impl<'de> ReadAttributes<'de> for Map<String, Value> {
 #[derive(Debug, Default, PartialEq)]
 pub struct KeyAttributes<'a, const INDEXED: bool = false> {
     kept: Vec<KeptAttribute<'a>>,
-    /// What the keys say by themselves, see [`key_use`].
+    /// The groups that the keys belong to, see [`key_use`].
     groups: u8,
 }
 

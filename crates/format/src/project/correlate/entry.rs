@@ -121,7 +121,7 @@ pub struct RecordHeader {
     pub instant: Timestamp,
     /// How its span ended; an error is a failure.
     pub outcome: Outcome,
-    /// Whether it is no step, see [`Record::is_leftover`](crate::Record::is_leftover).
+    /// True of what is no step, see [`Record::is_leftover`](crate::Record::is_leftover).
     pub is_leftover: bool,
 }
 
@@ -239,7 +239,7 @@ impl IndexEntry {
         self.line_and_flags & (READABLE | FOREIGN) == READABLE
     }
 
-    /// Whether a span with the same ID comes before it.
+    /// True where a span with the same ID comes before it.
     pub fn is_duplicate(&self) -> bool {
         self.line_and_flags & DUPLICATE != 0
     }

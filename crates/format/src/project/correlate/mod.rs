@@ -228,7 +228,7 @@ impl Correlation {
         let Some((first, others)) = group.split_first() else {
             return;
         };
-        // What sends spans while the run goes on cannot take back what it has sent, so the first with tokens keeps them. Zero is
+        // A sender of spans of a running run cannot take one back, so the first with tokens keeps them. Zero is
         // what libraries say that do not know.
         let is_zero = |usage: &Usage| usage.parts().into_iter().flatten().all(|tokens| tokens == 0);
         let with_tokens = group.iter().filter(|report| report.usage != Usage::default());

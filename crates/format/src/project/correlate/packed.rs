@@ -34,7 +34,7 @@ impl PackedReports {
         self.before = (&entry).into();
     }
 
-    /// Whether there is none.
+    /// True where there is none.
     pub fn is_empty(&self) -> bool {
         self.bytes.len() == 0
     }

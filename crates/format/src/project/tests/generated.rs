@@ -8,7 +8,7 @@ use super::programs::{Dice, Ids, Program, Teller, Tokens, reported, reporters, s
 use crate::project::spans_to_events;
 use crate::{Outcome, Payload, Record};
 
-/// What was understood of a run.
+/// A run as it was understood.
 #[derive(Debug, PartialEq)]
 struct Understood {
     calls: usize,
@@ -72,7 +72,7 @@ fn understood(records: &[Record]) -> Understood {
 /// The first fault in how a program is understood that these tell of.
 fn wrong(seed: u64, reporting: &[Teller]) -> Option<String> {
     let program = Program::of(seed);
-    // Whether the provider counted the tokens of each call.
+    // True where the provider counted the tokens of each call.
     let has_usage = program
         .asked
         .iter()

@@ -546,7 +546,7 @@ fn tell(program: &Program, teller: Teller, spans: &mut Spans) -> Vec<Option<u64>
     above
 }
 
-/// Who reports the program of a seed: the next row of the table, every third time another row besides.
+/// The reporters of the program of a seed: the next row of the table, every third time another row besides.
 pub(super) fn reporters(seed: u64) -> Vec<Teller> {
     let tellers = tellers();
     let rows = tellers.len() as u64;
