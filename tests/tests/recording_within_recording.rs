@@ -246,6 +246,10 @@ impl FileSystem for RecordingDisk {
         (self.0)();
         Disk.read_whole(path)
     }
+    fn overwrite(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        (self.0)();
+        Disk.overwrite(path, at, bytes)
+    }
     fn remove(&self, path: &Path) -> io::Result<()> {
         (self.0)();
         Disk.remove(path)
@@ -265,13 +269,13 @@ impl OpenFile for RecordingFile {
         (self.1)();
         self.0.length()
     }
-    fn whole_lines(&self) -> io::Result<u64> {
+    fn position(&self) -> io::Result<u64> {
         (self.1)();
-        self.0.whole_lines()
+        self.0.position()
     }
-    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool> {
+    fn read_before(&self, end: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
         (self.1)();
-        self.0.ends_with(bytes)
+        self.0.read_before(end, max_bytes)
     }
     fn cut(&mut self, length: u64) -> io::Result<()> {
         (self.1)();
@@ -292,10 +296,6 @@ impl OpenFile for RecordingFile {
     fn try_lock(&self) -> io::Result<bool> {
         (self.1)();
         self.0.try_lock()
-    }
-    fn unlock(&self) -> io::Result<()> {
-        (self.1)();
-        self.0.unlock()
     }
     fn sync(&self) -> io::Result<()> {
         (self.1)();

@@ -656,11 +656,11 @@ impl Reading {
             self.details.error = None;
         }
         let meta = summary.meta.as_ref().ok();
-        let counts = match (meta, status.is_open()) {
-            // The metadata of a running one is older than its spans.
-            (Some(meta), false) => meta.counts,
-            (Some(meta), true) => counted.unwrap_or(meta.counts),
-            (None, _) => Counts::default(),
+        let counts = match meta {
+            // The metadata of a run that goes on is older than its spans.
+            Some(meta) if status.is_open() || !meta.has_exact_counts() => counted.unwrap_or(meta.counts),
+            Some(meta) => meta.counts,
+            None => Counts::default(),
         };
         let facts = RunFacts {
             name: meta.and_then(|meta| meta.run_name.clone()),

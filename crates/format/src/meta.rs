@@ -150,6 +150,9 @@ pub struct RunMeta {
 }
 
 /// The additive keys of `meta.json` that say what became of a run's records.
+/// The key of `meta.json` that is `false` where readers count the log.
+pub const COUNTS_EXACT: &str = "counts_exact";
+/// The key of `meta.json` that counts the spans which could not be written.
 pub const DROPPED: &str = "dropped";
 pub(crate) const LEFT_OUT: &str = "left_out";
 /// The key of `meta.json` that counts the spans which ended after their run.
@@ -159,6 +162,17 @@ pub const UNFINISHED_SPANS: &str = "unfinished_spans";
 pub(crate) const UNATTACHED: &str = "unattached";
 
 impl RunMeta {
+    /// Whether `counts` are those of the run's records. The process that ended the run did not see what other processes
+    /// wrote into its log: such a run is counted by its readers, and spans of processes that died may be missing as parents.
+    ///
+    /// ```
+    /// assert!(tracer_sdk::testing::capture(|| ()).meta.has_exact_counts());
+    /// ```
+    #[must_use]
+    pub fn has_exact_counts(&self) -> bool {
+        self.additional.get(COUNTS_EXACT) != Some(&Value::Bool(false))
+    }
+
     /// The spans that the emitter could not write; `None` when it wrote all.
     ///
     /// ```

@@ -68,6 +68,9 @@ impl<'a> RunEntry<'a> {
             .ok()
             .filter(|_| run_status != RunStatus::Damaged)?;
         let mut meta = Cow::Borrowed(meta);
+        if !meta.has_exact_counts() {
+            meta.to_mut().counts = run.counts();
+        }
         for key in ADDED {
             if meta.additional.contains_key(key) {
                 // An emitter's own key of this name would be in the object twice.

@@ -281,6 +281,10 @@ fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: 
                 if meta["status"] == "running" {
                     continue;
                 }
+                if shared {
+                    // What other processes wrote is not known here: readers tell what is no span of the run.
+                    continue;
+                }
                 let run =
                     LoadedRun::read(&directory).unwrap_or_else(|invalid| panic!("{reported}: {invalid:#?}"));
                 let is_own =
@@ -303,7 +307,7 @@ fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: 
 }
 
 #[test]
-fn an_emptied_log_counts_what_is_gone() {
+fn an_emptied_log_interrupts_the_run() {
     let data = DataDir::new();
     let run = Run::new("emptied").config(&data.config()).start();
     let directory = run.dir().unwrap();
@@ -314,17 +318,9 @@ fn an_emptied_log_counts_what_is_gone() {
     fs::write(directory.join("spans.jsonl"), "").unwrap();
     // Its parent is gone with the file.
     context.unwrap().in_scope(|| tool_call("after").record().unwrap());
-    let stats = run.finish();
-    assert_eq!((stats.written, stats.dropped), (2, 2));
-    let run = Finished::open(&directory);
-    assert_eq!(run.status(), RecordedStatus::Ok);
-    assert_eq!(run.run.meta.counts.tool_calls, 1);
-    assert_eq!(run.run.meta.additional["dropped"]["spans"], 2);
-    let reason = run.run.meta.additional["dropped"]["reason"].as_str().unwrap();
-    assert!(
-        reason.contains("spans.jsonl was cut, emptied or rewritten"),
-        "{reason}"
-    );
+    run.finish();
+    let meta: Value = serde_json::from_slice(&fs::read(directory.join("meta.json")).unwrap()).unwrap();
+    assert_eq!(meta["status"], "running", "what is gone is not known");
 }
 
 /// Runs a shell script in a mount namespace of its own, where it may mount; `None`, and said aloud, where that is not

@@ -33,10 +33,7 @@ fn children_and_parent_share_one_run() {
     assert_eq!(finished.status(), RecordedStatus::Ok);
     assert_eq!(finished.run.meta.counts.tool_calls, 200 + 4 * 20);
     let root = finished.span(finished.only(EventType::RunStart));
-    assert_eq!(
-        root.attributes["tracer.tool_calls"], 280,
-        "the root tells the same"
-    );
+    assert!(!finished.run.meta.has_exact_counts(), "readers counted");
     let children = finished.all(EventType::Unknown);
     assert_eq!(children.len(), 4);
     for child in children {
@@ -85,24 +82,37 @@ fn a_child_that_is_killed_leaves_its_parents_run_valid() {
     let finished = data.finished();
     assert_eq!(finished.run.meta.counts.tool_calls, 1);
     let step = finished.span_named("child's step");
-    let stand_in = finished
-        .run
-        .spans
-        .iter()
-        .find(|span| Some(span.span_id) == step.parent_span_id)
-        .unwrap();
-    assert_eq!(
-        stand_in.attributes["tracer.lost"], "true",
-        "its span never came, something stands in for it"
+    let parent = step.parent_span_id.unwrap();
+    assert!(
+        finished.run.spans.iter().all(|span| span.span_id != parent),
+        "its span never came"
     );
-    assert_eq!(
-        stand_in.parent_span_id,
-        Some(finished.span(finished.only(EventType::RunStart)).span_id)
-    );
+    assert!(tracer_sdk::read::validate(&finished.run.directory).is_valid());
 }
 
 #[test]
-fn the_parents_run_counts_a_childs_losses() {
+fn two_processes_write_at_once_and_every_line_is_whole() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let parent = run.context().unwrap().to_traceparent();
+    let write = || {
+        Program::new(TRACED, &data)
+            .args(["join", "10000"])
+            .env("TRACER_TRACEPARENT", &parent)
+            .start()
+    };
+    for child in [write(), write()] {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    run.finish();
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 20_000);
+    // The run, the span of each child, and its loop warning.
+    assert_eq!(finished.run.spans.len(), 20_000 + 1 + 2 * 2);
+}
+
+#[test]
+fn a_child_reports_its_losses_in_the_log() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let parent = run.context().unwrap().to_traceparent();
@@ -120,12 +130,9 @@ fn the_parents_run_counts_a_childs_losses() {
     let finished = data.finished();
     let meta: serde_json::Value =
         serde_json::from_slice(&std::fs::read(directory.join("meta.json")).unwrap()).unwrap();
-    assert_eq!(meta["dropped"]["spans"], 1);
+    assert_eq!(meta["counts_exact"], false);
     let reported = finished.span_named("dropped spans");
-    assert_eq!(
-        reported.attributes["tracer.dropped_reason"],
-        meta["dropped"]["reason"]
-    );
+    assert_eq!(reported.attributes["tracer.dropped_spans"], 1);
     assert_eq!(finished.run.meta.counts.tool_calls, 1, "the later call is there");
 }
 
@@ -142,16 +149,19 @@ fn late_records_of_a_child_are_marked() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let finished = data.finished();
     assert_eq!(finished.run.meta.counts.tool_calls, 2);
-    // The child's own span was open when the run ended: its parent wrote a stand-in for it.
+    // The child's own span was open when the run ended: the late call, which names it, has a stand-in for it.
     assert_eq!(finished.run.meta.additional["late_spans"], 2);
-    let own = finished.span_named("child");
-    let stand_in = finished.span_named("interrupted child process");
-    assert_eq!(own.parent_span_id, Some(stand_in.span_id));
+    let own = finished
+        .run
+        .spans
+        .iter()
+        .find(|span| span.name == "child" && span.attributes.contains_key("tracer.after_end"));
+    let stand_in = own.unwrap().parent_span_id;
     assert!(
         finished
             .all(EventType::ToolCall)
             .iter()
-            .all(|call| call.parent_id == Some(stand_in.span_id.to_string()))
+            .all(|call| call.parent_id == stand_in.map(|id| id.to_string()))
     );
 }
 
@@ -182,7 +192,7 @@ fn a_child_sees_the_end_without_live_file() {
 }
 
 #[test]
-fn a_stopped_lock_holder_costs_no_span() {
+fn a_process_that_keeps_the_lock_of_the_log_stops_nobody() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let child = child_of(&run, &data, "join-and-wait");
@@ -196,35 +206,6 @@ fn a_stopped_lock_holder_costs_no_span() {
     let finished = data.finished();
     assert_eq!(finished.run.meta.counts.tool_calls, 3);
     assert_eq!(finished.run.meta.additional.get("dropped"), None);
-}
-
-#[test]
-fn a_run_ends_despite_a_stopped_lock_holder() {
-    let data = DataDir::new();
-    let run = data.run("parent").start();
-    tool_call("before").record().unwrap();
-    let child = child_of(&run, &data, "join-and-wait");
-    let stopped = locked_log(&run);
-    let child = child.start_ready();
-    let directory = run.dir().unwrap();
-    let stats = run.finish();
-    assert_eq!((stats.written, stats.dropped), (2, 0));
-    drop(stopped);
-    assert_eq!(goes_on(child), "");
-    // What waited for the lock, what the child recorded then, and the child itself.
-    let finished = data.finished();
-    assert_eq!(finished.run.meta.counts.tool_calls, 3);
-    assert_eq!(finished.run.meta.late_spans(), 3);
-    let log = std::fs::read_to_string(directory.join("spans.jsonl")).unwrap();
-    let behind = log
-        .lines()
-        .skip_while(|line| !line.contains(r#""parent_span_id":null"#));
-    assert!(
-        behind
-            .skip(1)
-            .all(|line| line.contains(r#""tracer.after_end":true"#)
-                || line.contains(r#""tracer.unfinished":true"#))
-    );
 }
 
 #[test]
@@ -294,7 +275,7 @@ fn a_bad_traceparent_is_warned_of_once() {
 }
 
 #[test]
-fn a_torn_line_is_cut_before_appending() {
+fn a_torn_line_is_closed_before_appending() {
     use std::io::Write as _;
 
     let data = DataDir::new();

@@ -175,7 +175,7 @@ impl Context {
     #[must_use]
     pub fn to_traceparent(&self) -> String {
         if let Some(_recording) = RecordingGuard::enter() {
-            self.run.share();
+            self.run.share(self.span);
         }
         TraceParent {
             trace_id: self.trace_id(),

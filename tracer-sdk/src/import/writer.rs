@@ -32,8 +32,6 @@ use tracer_format::{
 const CLOCK_TOLERANCE_US: i64 = 1_000_000;
 /// The attribute of a root that holds when it began as it was sent.
 const SOURCE_START: &str = "tracer.source_start";
-/// How often the end of a run is written again, because others who share its log were late.
-const MAX_READINGS: usize = 8;
 
 /// What is on disk of a trace.
 ///
@@ -907,7 +905,6 @@ impl RunWriter {
             .join(format!(".{SPANS_FILE}.{}.tmp", std::process::id()));
         // Left behind by a process that had this number and died.
         let _ = file_system.remove(&temporary);
-        self.log.lock_to_end();
         let mut known = KnownSpans::default();
         let mut draft = Draft::default();
         let mut line = Vec::new();
@@ -947,10 +944,8 @@ impl RunWriter {
         if let Err(error) = read.and(written.map_err(ImportError::at(&temporary))) {
             // The error that matters is the first one.
             let _ = file_system.remove(&temporary);
-            self.log.unlock();
             return Err(error);
         }
-        self.log.unlock();
         self.log = open_log(&rules, &self.directory);
         self.known = known;
         Ok(())
@@ -984,10 +979,7 @@ impl RunWriter {
             return Ok(());
         }
         self.cover_early_spans(root)?;
-        self.log.lock_to_end();
-        let completed = self.write_end(root, name);
-        self.log.unlock();
-        completed?;
+        self.write_end(root, name)?;
         let file_system = self.file_system();
         if let Some(live) = &mut self.live {
             let removed = live.remove(file_system.as_ref());
@@ -1064,38 +1056,34 @@ impl RunWriter {
 
     fn write_end(&mut self, root: SpanId, name: &str) -> Result<(), ImportError> {
         let name = run_name(name, &self.rules.redactor);
-        for _ in 0..MAX_READINGS {
-            self.log.remember_length();
-            let counts = RunReader::open(&self.directory, Strictness::Lenient)
-                .map(|run| run.counts())
-                .map_err(|invalid| ImportError::RunDamaged {
-                    problems: invalid.problems,
-                })?;
-            let Some(facts) = self.known.parentless.get(&root) else {
-                return Err(ImportError::RunDamaged { problems: Vec::new() });
-            };
-            let status = if facts.is_failed {
-                RecordedStatus::Error
-            } else {
-                RecordedStatus::Ok
-            };
-            let mut meta = MetaFile::running(self.trace_id, &name, facts.start);
-            meta.status = status;
-            meta.ended_at = Some(facts.end);
-            meta.duration_ms = Some(facts.duration_ms);
-            meta.counts = counts;
-            self.write_meta(meta)?;
-            if !self.log.has_changed() {
-                break;
-            }
-        }
+        let before = self.log.length_now();
+        let counts = RunReader::open(&self.directory, Strictness::Lenient)
+            .map(|run| run.counts())
+            .map_err(|invalid| ImportError::RunDamaged {
+                problems: invalid.problems,
+            })?;
+        let Some(facts) = self.known.parentless.get(&root) else {
+            return Err(ImportError::RunDamaged { problems: Vec::new() });
+        };
+        let mut meta = MetaFile::running(self.trace_id, &name, facts.start);
+        meta.status = if facts.is_failed {
+            RecordedStatus::Error
+        } else {
+            RecordedStatus::Ok
+        };
+        meta.ended_at = Some(facts.end);
+        meta.duration_ms = Some(facts.duration_ms);
+        meta.counts = counts;
+        // Another process may have appended to the log meanwhile.
+        meta.counts_exact = before == self.log.length_now();
+        self.write_meta(meta)?;
         self.name = name;
         Ok(())
     }
 }
 
 /// A log whose lines wait until [`SpanLog::flush_or_lose`], so that the spans of a request are one write. Another process
-/// may share it: a torn line of one that died is cut off.
+/// may share it.
 fn open_log(rules: &ImportRules, directory: &Path) -> SpanLog {
     let batch = Batch {
         max_spans: usize::MAX,

@@ -27,9 +27,9 @@ pub enum Operation {
     Write,
     Length,
     Cut,
+    Overwrite,
     Find,
     Lock,
-    Unlock,
     RemoveEmptyDirectory,
     Sync,
 }
@@ -206,6 +206,11 @@ impl FileSystem for Faulty {
         self.inner.read_whole(path)
     }
 
+    fn overwrite(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.pass(Operation::Overwrite)?;
+        self.inner.overwrite(path, at, bytes)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.pass(Operation::Remove)?;
         self.inner.remove(path)
@@ -254,14 +259,14 @@ impl OpenFile for FaultyFile {
         self.inner.length()
     }
 
-    fn whole_lines(&self) -> io::Result<u64> {
+    fn position(&self) -> io::Result<u64> {
         self.faulty.pass(Operation::Length)?;
-        self.inner.whole_lines()
+        self.inner.position()
     }
 
-    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool> {
-        self.faulty.pass(Operation::Length)?;
-        self.inner.ends_with(bytes)
+    fn read_before(&self, end: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
+        self.faulty.pass(Operation::Read)?;
+        self.inner.read_before(end, max_bytes)
     }
 
     fn cut(&mut self, length: u64) -> io::Result<()> {
@@ -286,11 +291,6 @@ impl OpenFile for FaultyFile {
     fn try_lock(&self) -> io::Result<bool> {
         self.faulty.pass(Operation::Lock)?;
         self.inner.try_lock()
-    }
-
-    fn unlock(&self) -> io::Result<()> {
-        self.faulty.pass(Operation::Unlock)?;
-        self.inner.unlock()
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use crate::private_files::{private_file, private_folder};
 use crate::process::coarse_now;
-use tracer_format::MAX_LINE_BYTES;
 
 /// The longest file that is read whole, in bytes.
 const MAX_WHOLE_BYTES: u64 = 16 * 1024 * 1024;
@@ -45,6 +44,8 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     fn identity(&self) -> usize;
     /// Reads a small file whole; anything but a regular file, and one that is longer than 16 MiB, is refused.
     fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// Writes over a part of a file that is there.
+    fn overwrite(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
@@ -57,10 +58,10 @@ pub trait OpenFile: fmt::Debug + Send + Sync {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// The length of the file.
     fn length(&self) -> io::Result<u64>;
-    /// The length up to the end of the last whole line; searches no further back than a line can be long.
-    fn whole_lines(&self) -> io::Result<u64>;
-    /// Whether these are the last bytes of the file.
-    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool>;
+    /// Where the last write of this process ended.
+    fn position(&self) -> io::Result<u64>;
+    /// The bytes before `end`, at most `max_bytes`.
+    fn read_before(&self, end: u64, max_bytes: u64) -> io::Result<Vec<u8>>;
     /// Cuts the file to a length.
     fn cut(&mut self, length: u64) -> io::Result<()>;
     /// Whether this path names this file: it does not when the file was removed, moved or replaced meanwhile.
@@ -71,8 +72,6 @@ pub trait OpenFile: fmt::Debug + Send + Sync {
     fn descriptor(&self) -> Option<u32>;
     /// Locks the file exclusively if nobody else has; closing the file unlocks it.
     fn try_lock(&self) -> io::Result<bool>;
-    /// Unlocks the file.
-    fn unlock(&self) -> io::Result<()>;
     /// Waits until what was written is on the disk.
     fn sync(&self) -> io::Result<()>;
 }
@@ -134,6 +133,12 @@ impl FileSystem for Disk {
         Ok(bytes)
     }
 
+    fn overwrite(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut file = private_options().write(true).open(path)?;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }
@@ -160,18 +165,6 @@ impl DiskFile {
         self.unlimited_at = room.is_none().then_some(now);
         Ok(room)
     }
-
-    /// The last bytes, at most `max_bytes`, and where they begin.
-    fn tail(&self, max_bytes: u64) -> io::Result<(u64, Vec<u8>)> {
-        let length = self.length()?;
-        let start = length.saturating_sub(max_bytes);
-        // Where this reads does not matter to the writes: they go to the end, wherever that is.
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(start))?;
-        let mut tail = Vec::new();
-        file.take(length - start).read_to_end(&mut tail)?;
-        Ok((start, tail))
-    }
 }
 
 impl OpenFile for DiskFile {
@@ -184,13 +177,18 @@ impl OpenFile for DiskFile {
         Ok(self.file.metadata()?.len())
     }
 
-    fn whole_lines(&self) -> io::Result<u64> {
-        let (start, tail) = self.tail(MAX_LINE_BYTES as u64)?;
-        after_last_newline(start, &tail)
+    fn position(&self) -> io::Result<u64> {
+        (&self.file).stream_position()
     }
 
-    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool> {
-        Ok(self.tail(bytes.len() as u64)?.1 == bytes)
+    fn read_before(&self, end: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
+        let start = end.saturating_sub(max_bytes);
+        // Where this reads does not matter to the writes: they go to the end, wherever that is.
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(end - start).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn cut(&mut self, length: u64) -> io::Result<()> {
@@ -219,10 +217,6 @@ impl OpenFile for DiskFile {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }
-    }
-
-    fn unlock(&self) -> io::Result<()> {
-        self.file.unlock()
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -291,18 +285,6 @@ fn identity_of(_file: &Metadata) -> FileIdentity {
 #[cfg(not(unix))]
 fn descriptor_of(_file: &File) -> Option<u32> {
     None
-}
-
-/// Where the last whole line of a file ends, whose bytes from `start` on are `tail`.
-pub(super) fn after_last_newline(start: u64, tail: &[u8]) -> io::Result<u64> {
-    match tail.iter().rposition(|&byte| byte == b'\n') {
-        Some(last) => Ok(start + last as u64 + 1),
-        None if start == 0 => Ok(0),
-        None => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "the file has a line that is too long",
-        )),
-    }
 }
 
 /// The number of tries of a write that signals interrupt.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::files::FileSystem;
 use super::meta_file::replace_text;
 use super::meta_text::MetaText;
-use tracer_format::meta::{DROPPED, LATE_SPANS, UNFINISHED_SPANS};
+use tracer_format::meta::{COUNTS_EXACT, DROPPED, LATE_SPANS, UNFINISHED_SPANS};
 use tracer_format::{Counts, Dropped, META_FILE};
 
 /// This many late spans each replace `meta.json` at once. Replacing it costs as much as writing a hundred spans, so a task
@@ -31,6 +31,8 @@ pub(crate) struct LateSpans {
     /// How long before the root the first of them began, in milliseconds, where clocks differ.
     began_before_root_ms: u64,
     lost: Option<Dropped>,
+    /// The process that ended the run did not count what others had written.
+    counts_inexact: bool,
     /// All that were ever lost after the end, of which `meta.json` may say some already.
     all_lost: u64,
     replaced: u64,
@@ -42,6 +44,11 @@ impl LateSpans {
     pub(crate) fn add(&mut self, spans: u64, counts: Counts) {
         self.spans += spans;
         self.counts.add(counts);
+    }
+
+    /// Has readers count the records of the run.
+    pub(crate) fn mark_counts_inexact(&mut self) {
+        self.counts_inexact = true;
     }
 
     /// One of them began before the root, by more than clocks are read apart.
@@ -80,7 +87,7 @@ impl LateSpans {
 
     /// Whether there is something that `meta.json` does not say.
     pub(crate) fn is_pending(&self) -> bool {
-        self.spans > 0 || self.finished > 0 || self.lost.is_some()
+        self.spans > 0 || self.finished > 0 || self.lost.is_some() || self.counts_inexact
     }
 
     /// Adds everything to `meta.json`. A file that is not there is not made again: somebody removed the run.
@@ -103,6 +110,9 @@ impl LateSpans {
             *count = count.as_u64().unwrap_or(0).saturating_add(more).into();
         }
         meta.set("counts", &counts)?;
+        if self.counts_inexact {
+            meta.set(COUNTS_EXACT, &false)?;
+        }
         if self.spans > 0 {
             let late: u64 = meta.get(LATE_SPANS).unwrap_or(0);
             meta.set(LATE_SPANS, &late.saturating_add(self.spans))?;
@@ -134,6 +144,7 @@ impl LateSpans {
         self.spans = 0;
         self.finished = 0;
         self.lost = None;
+        self.counts_inexact = false;
         Ok(())
     }
 }

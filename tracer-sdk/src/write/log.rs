@@ -1,4 +1,8 @@
-//! The append log `spans.jsonl`: whole lines, one write each, mended before the next append when a fault tore one.
+//! The append log `spans.jsonl`: whole lines, one write each, by every process of the run.
+//!
+//! Processes append side by side (`O_APPEND`) and never wait for each other. A log of one process is cut back behind a
+//! write that failed. In a shared one nothing is cut: the next line begins with a newline, and once it is in the file,
+//! what lies torn before it is final and becomes blanks.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::files::{FileSystem, OpenMode, write_once};
+use super::files::{FileSystem, OpenFile, OpenMode, write_once};
 use super::kept_files::KeptFile;
 use tracer_format::{MAX_LINE_BYTES, RecordedStatus, names};
 
@@ -23,37 +27,14 @@ pub(crate) struct Batch {
 /// How many bytes wait at the most, whatever the number of spans.
 const MAX_PENDING_BYTES: usize = 256 * 1024;
 
-/// How often and how long an append waits for another process that shares the file.
-const MAX_LOCK_TRIES: usize = 100;
-const LOCK_PAUSE: Duration = Duration::from_millis(1);
+/// No file is so long: where the last line of this process ends is not known.
+const UNKNOWN: u64 = u64::MAX;
 
 /// Part of a line that a fault left, or may have left, in the file: nothing of ours lies past `until`.
 #[derive(Debug, Clone, Copy)]
 struct Torn {
     from: u64,
     until: u64,
-}
-
-/// Whether the others who share a file are kept from appending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AppendLock {
-    /// They are.
-    Locked,
-    /// One of them has kept the lock for too long.
-    Busy,
-    /// Files cannot be locked here.
-    Unavailable,
-}
-
-/// What was found of the others who share a file.
-#[derive(Debug, Default)]
-struct Others {
-    /// One has appended, or has cut the file, since [`SpanLog::remember_length`].
-    wrote: bool,
-    /// The file was shorter once than this process had left it.
-    cut: bool,
-    /// The last wait for the lock was in vain: the next append only tries.
-    skip_wait: bool,
 }
 
 /// How a process that joined a run sees that the run goes on.
@@ -131,17 +112,16 @@ pub(crate) struct SpanLog {
     file_system: Arc<dyn FileSystem>,
     path: PathBuf,
     file: KeptFile,
-    /// How long the file is, as far as this process knows.
+    /// Where the last line of this process ends.
     length: u64,
     /// The file holds part of a line between these two lengths.
     torn: Option<Torn>,
-    /// Another process may append too: every append takes the file's lock and asks for its length.
+    /// Another process may append too.
     is_shared: bool,
-    others: Others,
-    /// The lock is kept between appends.
-    is_locked: bool,
-    /// This process is ending the run: it no longer depends on the lock.
-    ends_run: bool,
+    /// Another process has appended.
+    others_wrote: bool,
+    /// The file was shorter once than this process had left it.
+    was_cut: bool,
     /// Whether the run goes on, for a process that joined it: nothing is appended behind its end.
     owner: Option<Owner>,
     /// Without it every span is in the file on return.
@@ -149,6 +129,8 @@ pub(crate) struct SpanLog {
     pending: Vec<u8>,
     pending_lines: u64,
     oldest_pending: Option<Instant>,
+    /// A line with the newline before it, for a log that others share.
+    closing: Vec<u8>,
 }
 
 impl SpanLog {
@@ -160,20 +142,24 @@ impl SpanLog {
             length: 0,
             torn: None,
             is_shared: false,
-            others: Others::default(),
-            is_locked: false,
-            ends_run: false,
+            others_wrote: false,
+            was_cut: false,
             owner: None,
             batch,
             pending: Vec::new(),
             pending_lines: 0,
             oldest_pending: None,
+            closing: Vec::new(),
         }
     }
 
     /// From now on another process may append to the same file.
     pub(crate) fn share(&mut self) {
+        let _ = self.mend();
         self.is_shared = true;
+        if self.torn.take().is_some() {
+            self.length = UNKNOWN;
+        }
     }
 
     /// Whether another process may append to the same file.
@@ -194,61 +180,30 @@ impl SpanLog {
     /// From now on lines are appended though the run has ended.
     pub(crate) fn continue_after_end(&mut self) {
         self.owner = None;
-        self.ends_run = true;
         let lines = std::mem::take(&mut self.pending);
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
             push_marked(&mut self.pending, line);
         }
     }
 
-    /// Locks the file, which others share, until [`SpanLog::unlock`].
-    pub(crate) fn lock(&mut self) {
-        if self.is_shared && !self.is_locked && self.open().is_ok() {
-            self.is_locked = self.wait_for_lock() == AppendLock::Locked;
-        }
-    }
-
-    /// Locks the file for the end of the run. A process that keeps the lock for too long is not waited for: it finds the run
-    /// ended.
-    pub(crate) fn lock_to_end(&mut self) {
-        self.ends_run = true;
-        self.others.skip_wait = false;
-        self.lock();
-    }
-
-    /// Unlocks the file if it is locked.
-    pub(crate) fn unlock(&mut self) {
-        if let (true, Some(file)) = (std::mem::take(&mut self.is_locked), self.file.as_open()) {
-            // A lock that cannot be unlocked goes with the process; appending goes on.
-            let _ = file.unlock();
-        }
-        self.release();
-    }
-
-    /// Adds one line, which ends with its newline; it is in the file on return unless batching is on, or another process
-    /// keeps the lock: then it waits for the next append.
+    /// Adds one line, which ends with its newline; it is in the file on return unless batching is on.
     pub(crate) fn append(&mut self, line: &[u8]) -> AppendOutcome {
-        if self.batch.is_none() && !self.is_shared {
+        let Some(batch) = self.batch else {
             return AppendOutcome::new(line, 1, self.write(line));
-        }
+        };
         if self.pending.is_empty() {
             self.oldest_pending = Some(Instant::now());
         }
         self.pending.extend_from_slice(line);
         self.pending_lines += 1;
-        if self.is_due() {
+        let is_due = self.pending_lines >= batch.max_spans as u64
+            || self.pending.len() >= MAX_PENDING_BYTES
+            || self.has_waited(batch.max_delay);
+        if is_due {
             self.flush()
         } else {
             AppendOutcome::default()
         }
-    }
-
-    /// Whether what waits has waited long enough, or is enough.
-    fn is_due(&self) -> bool {
-        let Some(batch) = self.batch else { return true };
-        self.pending_lines >= batch.max_spans as u64
-            || self.pending.len() >= MAX_PENDING_BYTES
-            || self.has_waited(batch.max_delay)
     }
 
     /// Whether something waits, and has waited so long.
@@ -266,7 +221,6 @@ impl SpanLog {
 
     /// Writes everything that waits, or loses it.
     pub(crate) fn flush_or_lose(&mut self) -> AppendOutcome {
-        self.others.skip_wait = false;
         self.write_pending(false)
     }
 
@@ -277,10 +231,7 @@ impl SpanLog {
         // Taken out and put back, so that a steady stream of batches does not allocate.
         let mut lines = std::mem::take(&mut self.pending);
         let mut appended = AppendOutcome::new(&lines, self.pending_lines, self.write(&lines));
-        // Without batching only the lock is waited for.
-        let may_pass = |error: &io::Error| self.batch.is_some() || error.kind() == io::ErrorKind::WouldBlock;
-        let waits = keep_on_fault && appended.lost.as_ref().is_some_and(|(_, error)| may_pass(error));
-        if waits {
+        if keep_on_fault && appended.lost.is_some() {
             appended.lost = None;
             lines.drain(..end_of_lines(&lines, appended.written));
             self.pending_lines -= appended.written;
@@ -293,13 +244,16 @@ impl SpanLog {
         appended
     }
 
-    /// Cuts off what a fault left behind a whole line, if it can be cut.
+    /// Cuts off, or closes, what a fault left behind a whole line, if that can be done.
     pub(crate) fn mend(&mut self) -> io::Result<()> {
+        if self.is_shared && self.length == UNKNOWN {
+            return self.write(&[]).map_err(|fault| fault.error);
+        }
         let (Some(torn), Some(file)) = (self.torn, self.file.as_open()) else {
             return Ok(());
         };
         let length = file.length()?;
-        // What somebody else has appended behind it is not ours to cut: the log is read when the run ends.
+        // What another program has appended behind it is not ours to cut.
         if length > torn.from && length <= torn.until {
             file.cut(torn.from)?;
         }
@@ -312,35 +266,27 @@ impl SpanLog {
         self.write(line).map_err(|fault| fault.error)
     }
 
-    /// From now on [`SpanLog::has_changed`] tells what others do to the file.
-    pub(crate) fn remember_length(&mut self) {
-        self.others.wrote = false;
-        if let Some(Ok(length)) = self.length_now() {
-            self.length = length;
-        }
-    }
-
-    /// Whether the file is not as this process has left it: another one appended, cut or emptied it. What cannot be found
-    /// out counts as unchanged.
+    /// Whether another process has appended, or the file is not as this process has left it. What cannot be found out
+    /// counts as unchanged.
     pub(crate) fn has_changed(&self) -> bool {
-        let length = self.length_now();
-        self.others.wrote || length.is_some_and(|length| length.is_ok_and(|length| length != self.length))
+        self.others_wrote || self.length_now().is_some_and(|length| length != self.length)
     }
 
     /// Whether the file was shorter once than this process had left it.
     pub(crate) fn was_cut(&self) -> bool {
-        let length = self.length_now();
-        self.others.cut || length.is_some_and(|length| length.is_ok_and(|length| length < self.length))
+        let is_shorter = |length| length < self.length && self.length != UNKNOWN;
+        self.was_cut || self.length_now().is_some_and(is_shorter)
+    }
+
+    /// How long the file is, where it was opened and that can be found out.
+    pub(crate) fn length_now(&self) -> Option<u64> {
+        self.file.length(self.file_system.as_ref(), &self.path)?.ok()
     }
 
     /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
     /// found out counts as well.
     pub(crate) fn is_in_place(&self) -> bool {
         self.file.is_in_place(self.file_system.as_ref(), &self.path)
-    }
-
-    fn length_now(&self) -> Option<io::Result<u64>> {
-        self.file.length(self.file_system.as_ref(), &self.path)
     }
 
     /// Whether the file was opened, and is where it was opened.
@@ -350,44 +296,110 @@ impl SpanLog {
 
     /// Writes whole lines in one piece: the one place where `spans.jsonl` grows.
     fn write(&mut self, lines: &[u8]) -> Result<(), WriteFault> {
-        let was_locked = self.is_locked;
-        let outcome = match self.prepare() {
-            // `prepare` opened it.
-            Ok(lock) => match self.file.as_open().map(|file| write_once(file, lines)) {
-                Some(Ok(taken)) if taken == lines.len() => {
-                    self.length += taken as u64;
-                    self.undo_behind_the_end(lines)
-                        .map_err(WriteFault::before_any_line)
-                }
-                Some(Ok(taken)) => self.recover(lines, lock, Some(taken), io::ErrorKind::WriteZero.into()),
-                Some(Err(error)) => self.recover(lines, lock, None, error),
-                None => Err(WriteFault::before_any_line(io::ErrorKind::NotFound.into())),
-            },
+        let outcome = match self.open() {
+            Ok(()) if self.is_shared => self.write_beside_others(lines),
+            Ok(()) => self.write_alone(lines),
             Err(error) => Err(WriteFault::before_any_line(error)),
         };
-        if was_locked {
-            self.release();
-        } else {
-            self.unlock();
+        // The file need not stay open for what comes next.
+        if self.torn.is_none() {
+            self.file.release();
         }
         outcome
     }
 
-    /// Opens the file, locks it if others share it, and cuts off what lies behind its last whole line.
-    fn prepare(&mut self) -> io::Result<AppendLock> {
-        self.open()?;
-        if !self.is_shared {
-            self.mend()?;
-            return Ok(AppendLock::Locked);
+    fn write_alone(&mut self, lines: &[u8]) -> Result<(), WriteFault> {
+        self.mend().map_err(WriteFault::before_any_line)?;
+        match write_once(self.opened()?, lines) {
+            Ok(taken) if taken == lines.len() => {
+                self.length += taken as u64;
+                Ok(())
+            }
+            Ok(taken) => self.recover(lines, Some(taken), io::ErrorKind::WriteZero.into()),
+            Err(error) => self.recover(lines, None, error),
         }
-        let lock = if self.is_locked {
-            AppendLock::Locked
-        } else {
-            self.wait_for_lock()
+    }
+
+    /// Appends to a log that other processes append to. Behind another one's line, which may be torn, it begins with a
+    /// newline: an empty line is no line.
+    fn write_beside_others(&mut self, lines: &[u8]) -> Result<(), WriteFault> {
+        let before = self.opened()?.length();
+        let before = before.map_err(WriteFault::before_any_line)?;
+        let closes = before != self.length;
+        if self.length != UNKNOWN {
+            self.others_wrote |= closes;
+            self.was_cut |= before < self.length;
+        }
+        let mut bytes = std::mem::take(&mut self.closing);
+        bytes.clear();
+        bytes.extend_from_slice(if closes { b"\n" } else { b"" });
+        let first = bytes.len();
+        bytes.extend_from_slice(lines);
+        let outcome = self.append_at_end(before, &bytes, first);
+        self.closing = bytes;
+        outcome
+    }
+
+    /// Writes `bytes`, whose lines begin behind the `first` of them; `before` is how long the file was.
+    fn append_at_end(&mut self, before: u64, bytes: &[u8], first: usize) -> Result<(), WriteFault> {
+        self.length = UNKNOWN;
+        let file = self.opened()?;
+        let (start, taken, error) = match write_once(file, bytes) {
+            Ok(taken) => {
+                let end = file.position().ok();
+                let start = end.and_then(|end| end.checked_sub(taken as u64));
+                (start, taken, io::ErrorKind::WriteZero.into())
+            }
+            // It may have stored a part and failed all the same.
+            Err(error) => (Some(before), stored_at(file, before, bytes).unwrap_or(0), error),
         };
-        self.is_locked = lock == AppendLock::Locked;
-        self.find_end(lock)?;
-        Ok(lock)
+        let kept = whole_lines(bytes.get(..taken).unwrap_or_default());
+        if let Some(start) = start.filter(|_| taken > 0) {
+            let end = start + taken as u64;
+            if first > 0 {
+                // What cannot be mended is a line that readers report.
+                let _ = self.blank_torn_line_before(start);
+            }
+            if taken == kept || self.blank(start + kept as u64, end).is_ok() {
+                self.length = end;
+            }
+        }
+        if taken == bytes.len() {
+            return Ok(());
+        }
+        Err(WriteFault {
+            kept: kept.saturating_sub(first),
+            error,
+        })
+    }
+
+    /// Makes blanks of a torn line before a write of this process: no other process is going to end it, because writes
+    /// follow one another.
+    fn blank_torn_line_before(&mut self, start: u64) -> io::Result<()> {
+        let Some(file) = self.file.as_open() else {
+            return Ok(());
+        };
+        if file.read_before(start, 1)? == b"\n" {
+            return Ok(());
+        }
+        let before = file.read_before(start, MAX_LINE_BYTES as u64)?;
+        let torn = before.len() - whole_lines(&before);
+        self.blank(start.saturating_sub(torn as u64), start)
+    }
+
+    /// Makes an empty line of a part of the file.
+    fn blank(&self, from: u64, until: u64) -> io::Result<()> {
+        let length = usize::try_from(until.saturating_sub(from)).unwrap_or(0);
+        let mut blanks = vec![b' '; length];
+        if let Some(last) = blanks.last_mut() {
+            *last = b'\n';
+        }
+        self.file_system.overwrite(&self.path, from, &blanks)
+    }
+
+    fn opened(&mut self) -> Result<&mut (dyn OpenFile + 'static), WriteFault> {
+        let missing = || WriteFault::before_any_line(io::ErrorKind::NotFound.into());
+        self.file.as_open().ok_or_else(missing)
     }
 
     fn open(&mut self) -> io::Result<()> {
@@ -396,45 +408,30 @@ impl SpanLog {
             .file
             .get(self.file_system.as_ref(), &self.path, OpenMode::Append)?;
         if !was_open {
-            // What others left in a shared file is looked at before the first append.
+            // A shared file may end within a line.
             self.length = if self.is_shared { 0 } else { file.length()? };
         }
         Ok(())
     }
 
-    /// The file need not stay open for what comes next.
-    fn release(&mut self) {
-        if self.torn.is_none() && !self.is_locked {
-            self.file.release();
-        }
-    }
-
     /// Finds out what a write left that failed, or that took only a part; the file is asked, because a write may store a
     /// part and fail all the same.
     #[cold]
-    fn recover(
-        &mut self,
-        lines: &[u8],
-        lock: AppendLock,
-        taken: Option<usize>,
-        error: io::Error,
-    ) -> Result<(), WriteFault> {
+    fn recover(&mut self, lines: &[u8], taken: Option<usize>, error: io::Error) -> Result<(), WriteFault> {
         let start = self.length;
         let until = start + lines.len() as u64;
         let length = self.file.as_open().and_then(|file| file.length().ok());
         let stored = length
-            .filter(|length| lock == AppendLock::Locked && (start..=until).contains(length))
+            .filter(|length| (start..=until).contains(length))
             .and_then(|length| usize::try_from(length - start).ok());
         let Some(taken) = stored.or(taken) else {
             // It may have left anything up to all of it; all of it counts as lost.
             self.torn = Some(Torn { from: start, until });
-            self.mend_own(lock);
+            // When it cannot be mended now, it is before the next append.
+            let _ = self.mend();
             return Err(WriteFault::before_any_line(error));
         };
-        let kept = lines[..taken]
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |last| last + 1);
+        let kept = whole_lines(&lines[..taken]);
         self.length = start + kept as u64;
         if taken == lines.len() {
             return Ok(());
@@ -444,90 +441,9 @@ impl SpanLog {
                 from: self.length,
                 until: start + taken as u64,
             });
-            self.mend_own(lock);
-        }
-        Err(WriteFault { kept, error })
-    }
-
-    /// Mends what a fault has just left; when it cannot be mended now, it is before the next append.
-    fn mend_own(&mut self, lock: AppendLock) {
-        // Without the lock another process may append any moment.
-        if lock == AppendLock::Locked {
             let _ = self.mend();
         }
-    }
-
-    /// Finds the end of the last whole line of a file that others append to, and cuts off what lies behind it.
-    fn find_end(&mut self, lock: AppendLock) -> io::Result<()> {
-        if lock == AppendLock::Busy && !self.ends_run {
-            let reason = "another process keeps the lock of the run's log";
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
-        }
-        if self.has_run_ended() {
-            return Err(io::Error::other("the run has ended"));
-        }
-        // `open` went well.
-        let Some(file) = self.file.as_open() else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
-        let length = file.length()?;
-        self.others.cut |= length < self.length;
-        if length != self.length || self.torn.is_some() {
-            // Somebody else wrote behind us, and may have been killed within a line.
-            self.others.wrote = true;
-            let whole = file.whole_lines()?;
-            if whole < length {
-                if lock != AppendLock::Locked {
-                    // Whoever has the lock may be writing it, or about to cut it off.
-                    return Err(io::Error::other("the log ends within a line of another process"));
-                }
-                file.cut(whole)?;
-            }
-            self.length = whole;
-            self.torn = None;
-        }
-        Ok(())
-    }
-
-    /// Takes lines back that came to lie behind the end of the run: this process was stopped between looking for the end
-    /// and appending, and whoever ended the run did not wait for it.
-    fn undo_behind_the_end(&mut self, lines: &[u8]) -> io::Result<()> {
-        if !self.has_run_ended() {
-            return Ok(());
-        }
-        let Some(file) = self.file.as_open() else {
-            return Ok(());
-        };
-        // With the end behind them they count: whoever wrote it finds that the log has grown.
-        if !file.ends_with(lines)? {
-            return Ok(());
-        }
-        let start = file.length()?.saturating_sub(lines.len() as u64);
-        file.cut(start)?;
-        self.length = start;
-        Err(io::Error::other("the run has ended"))
-    }
-
-    /// Waits a moment for the others who share the file, and after that was in vain only asks: a stopped process never
-    /// stops the traced program.
-    fn wait_for_lock(&mut self) -> AppendLock {
-        let Some(file) = self.file.as_open() else {
-            return AppendLock::Unavailable;
-        };
-        let tries = if self.others.skip_wait { 1 } else { MAX_LOCK_TRIES };
-        for turn in 0..tries {
-            match file.try_lock() {
-                Ok(true) => {
-                    self.others.skip_wait = false;
-                    return AppendLock::Locked;
-                }
-                Ok(false) if turn + 1 < tries => std::thread::sleep(LOCK_PAUSE),
-                Ok(false) => {}
-                Err(_) => return AppendLock::Unavailable,
-            }
-        }
-        self.others.skip_wait = true;
-        AppendLock::Busy
+        Err(WriteFault { kept, error })
     }
 }
 
@@ -550,6 +466,22 @@ fn push_marked(lines: &mut Vec<u8>, line: &[u8]) {
         lines.push(b',');
     }
     lines.extend_from_slice(after);
+}
+
+/// How much of `bytes` the file holds from `start` on, where nothing else follows.
+fn stored_at(file: &dyn OpenFile, start: u64, bytes: &[u8]) -> Option<usize> {
+    let length = file.length().ok()?.checked_sub(start)?;
+    let is_possible = length <= bytes.len() as u64;
+    let stored = is_possible.then(|| file.read_before(start + length, length).ok())??;
+    bytes.starts_with(&stored).then_some(stored.len())
+}
+
+/// Where the last whole line ends.
+fn whole_lines(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |last| last + 1)
 }
 
 /// Where the first `count` lines end.

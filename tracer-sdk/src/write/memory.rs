@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::process::Mutex;
 
-use super::files::{FileIdentity, FileSystem, OpenFile, OpenMode, after_last_newline};
+use super::files::{FileIdentity, FileSystem, OpenFile, OpenMode};
 
 /// A file system in memory; clones are the same one.
 #[derive(Debug, Clone, Default)]
@@ -90,6 +90,7 @@ impl FileSystem for Memory {
             node: Arc::clone(node),
             names: Arc::clone(&self.names),
             holds_lock: AtomicBool::new(false),
+            position: 0,
         }))
     }
 
@@ -120,6 +121,16 @@ impl FileSystem for Memory {
         self.read(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
+    fn overwrite(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let node = self.names.lock().files.get(path).cloned();
+        let node = node.ok_or(io::ErrorKind::NotFound)?;
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let mut file = node.bytes.lock();
+        let place = file.get_mut(at..at.saturating_add(bytes.len()));
+        place.ok_or(io::ErrorKind::InvalidInput)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         match self.names.lock().files.remove(path) {
             Some(_) => Ok(()),
@@ -146,11 +157,14 @@ struct MemoryFile {
     node: Arc<MemoryNode>,
     names: Arc<Mutex<FileNames>>,
     holds_lock: AtomicBool,
+    position: usize,
 }
 
 impl OpenFile for MemoryFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.node.bytes.lock().extend_from_slice(bytes);
+        let mut file = self.node.bytes.lock();
+        file.extend_from_slice(bytes);
+        self.position = file.len();
         Ok(bytes.len())
     }
 
@@ -158,12 +172,20 @@ impl OpenFile for MemoryFile {
         Ok(self.node.bytes.lock().len() as u64)
     }
 
-    fn whole_lines(&self) -> io::Result<u64> {
-        after_last_newline(0, &self.node.bytes.lock())
+    fn position(&self) -> io::Result<u64> {
+        Ok(self.position as u64)
     }
 
-    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool> {
-        Ok(self.node.bytes.lock().ends_with(bytes))
+    fn read_before(&self, end: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
+        let [start, end] =
+            [end.saturating_sub(max_bytes), end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+        Ok(self
+            .node
+            .bytes
+            .lock()
+            .get(start..end)
+            .unwrap_or_default()
+            .to_vec())
     }
 
     fn cut(&mut self, length: u64) -> io::Result<()> {
@@ -195,13 +217,6 @@ impl OpenFile for MemoryFile {
         Ok(self.holds_lock.load(Ordering::Acquire))
     }
 
-    fn unlock(&self) -> io::Result<()> {
-        if self.holds_lock.swap(false, Ordering::AcqRel) {
-            self.node.is_locked.store(false, Ordering::Release);
-        }
-        Ok(())
-    }
-
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
@@ -209,8 +224,10 @@ impl OpenFile for MemoryFile {
 
 impl Drop for MemoryFile {
     fn drop(&mut self) {
-        // Closing a file gives its lock back; here that cannot fail.
-        let _ = self.unlock();
+        // Closing a file gives its lock back.
+        if *self.holds_lock.get_mut() {
+            self.node.is_locked.store(false, Ordering::Release);
+        }
     }
 }
 

@@ -21,6 +21,9 @@ pub(crate) struct MetaFile<'a> {
     pub(crate) duration_ms: Option<u64>,
     pub(crate) status: RecordedStatus,
     pub(crate) counts: Counts,
+    /// Additive: `false` where the counts are not those of the projection, so that readers count.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub(crate) counts_exact: bool,
     /// Additive: spans that could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped: Option<Dropped>,
@@ -50,6 +53,7 @@ impl<'a> MetaFile<'a> {
             duration_ms: None,
             status: RecordedStatus::Running,
             counts: Counts::default(),
+            counts_exact: true,
             dropped: None,
             left_out: 0,
             loops: None,

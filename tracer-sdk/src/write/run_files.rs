@@ -37,8 +37,10 @@ pub(crate) struct Ending {
     pub(crate) duration_ms: u64,
     /// What the run counts when nothing is missing.
     pub(crate) counts: Counts,
-    /// How many loops it had, where there is a warning and this process saw all of the run.
+    /// How many loops it had, where there is a warning or the counts are not exact.
     pub(crate) loops: Option<u64>,
+    /// The counts are those of the projection, unless other processes wrote spans.
+    pub(crate) counts_exact: bool,
     /// How many spans have not ended.
     pub(crate) unfinished_spans: u64,
     /// How many records found no run while this one and others were live.
@@ -49,7 +51,7 @@ pub(crate) struct Ending {
 const LOG_WAS_CHANGED: &str = "spans.jsonl was cut, emptied or rewritten while the run was recorded";
 
 /// The log does not hold what was written to it.
-pub(crate) fn log_was_changed() -> io::Error {
+fn log_was_changed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, LOG_WAS_CHANGED)
 }
 
@@ -173,27 +175,15 @@ impl RunFiles {
         }
     }
 
-    /// From now on another process may append to the span log; the directory and `meta.json` are there for it.
-    pub(crate) fn share(&mut self) -> io::Result<()> {
+    /// From now on another process may append to the span log, below the span `parent`; the directory and `meta.json` are
+    /// there for it, and the end of the run writes a stand-in for that span if it has not ended.
+    pub(crate) fn share(&mut self, parent: SpanId) -> io::Result<()> {
         self.log.share();
+        if let Some(entry) = self.open.get_mut(&parent) {
+            entry.is_named = true;
+        }
         self.make_directory()?;
         self.describe()
-    }
-
-    /// Whether the log has to be read to know what is in it: other processes appended to it, or changed it.
-    pub(crate) fn needs_reading(&mut self) -> bool {
-        // What a fault left is no change; when it cannot be mended the end reports it.
-        let is_mended = self.log.mend().is_ok();
-        self.log.is_shared() || is_mended && self.log.has_changed() && self.log.is_in_place()
-    }
-
-    /// Only this many of the spans that this process wrote are still in the log: the others are lost.
-    pub(crate) fn keep_only(&mut self, present: u64) {
-        let lost = self.written.saturating_sub(present);
-        if lost > 0 {
-            self.written = present;
-            self.losses.add(lost, &LOG_WAS_CHANGED);
-        }
     }
 
     /// Makes the directory and tells readers who is recording.
@@ -308,9 +298,12 @@ impl RunFiles {
     }
 
     /// From now on what is appended comes after the end of the run, which another process has ended. What waited in the
-    /// batch is behind its root, too.
+    /// batch is behind its root, too; what is before it that process has not counted.
     pub(crate) fn continue_after_end(&mut self) -> io::Result<()> {
         self.log.continue_after_end();
+        if self.written > 0 {
+            self.late.mark_counts_inexact();
+        }
         let (written, counts) = (self.written, self.counts);
         let flushed = self.flush_at_end();
         self.late
@@ -369,13 +362,6 @@ impl RunFiles {
         self.late.settle(self.file_system.as_ref(), &self.directory)
     }
 
-    /// Notes spans that others name as their parent and that are not in the file.
-    pub(crate) fn add_lost_parents(&mut self, parents: impl IntoIterator<Item = LostParent>) {
-        parents
-            .into_iter()
-            .for_each(|parent| self.losses.keep_parent(parent));
-    }
-
     /// Writes whatever waits in the batch. What a fault keeps out of the file waits on.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let appended = self.log.flush();
@@ -406,17 +392,29 @@ impl RunFiles {
         self.is_complete = true;
         let checked = self.check_log();
         let whole = whole && checked.is_ok() && !self.losses.forgot_parents();
+        let others_wrote = self.others_wrote();
         let described = self.describe_end(&ending, whole);
         let removed = match &mut live {
             Some(live) if whole && described.is_ok() => try_twice(|| live.remove(self.file_system.as_ref())),
             // A run that could not be completed keeps the file, without its lock, and so is reported as interrupted.
             _ => Ok(()),
         };
-        checked.and(described).and(removed)
+        // Who appends from now on finds the run ended, and says so in `meta.json`.
+        let came_last = !others_wrote && self.others_wrote();
+        let corrected = if came_last {
+            self.describe_end(&ending, whole)
+        } else {
+            Ok(())
+        };
+        checked.and(described).and(removed).and(corrected)
+    }
+
+    fn others_wrote(&self) -> bool {
+        self.log.is_shared() && self.log.has_changed()
     }
 
     /// Writes how the run ended.
-    pub(crate) fn describe_end(&mut self, ending: &Ending, whole: bool) -> io::Result<()> {
+    fn describe_end(&mut self, ending: &Ending, whole: bool) -> io::Result<()> {
         try_twice(|| {
             self.make_directory()?;
             self.last_meta(ending, whole)
@@ -431,11 +429,13 @@ impl RunFiles {
         meta.left_out = self.losses.left_out();
         meta.unfinished_spans = ending.unfinished_spans;
         meta.unattached = ending.unattached;
+        meta.counts_exact = ending.counts_exact && !self.others_wrote();
         if whole {
             meta.status = ending.status;
             meta.ended_at = Some(ending.ended_at);
             meta.duration_ms = Some(ending.duration_ms);
-            meta.loops = ending.loops;
+            // Of a run that others wrote into, this process knows a part: readers look at its spans.
+            meta.loops = ending.loops.filter(|_| !self.others_wrote());
         }
         meta
     }
@@ -450,7 +450,12 @@ impl RunFiles {
             self.counts = Counts::default();
             return Err(gone);
         }
-        if !self.log.is_shared() && self.log.has_changed() {
+        let is_harmed = if self.log.is_shared() {
+            self.log.was_cut()
+        } else {
+            self.log.has_changed()
+        };
+        if is_harmed {
             return Err(log_was_changed());
         }
         Ok(())

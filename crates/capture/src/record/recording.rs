@@ -430,9 +430,10 @@ impl Recording {
             return recorded;
         };
         let run = directory.read_summary();
-        if let Ok(meta) = &run.meta {
-            recorded.model_calls = meta.counts.llm_calls;
-            recorded.tool_calls = meta.counts.tool_calls;
+        if run.meta.is_ok() {
+            let counts = run.counts();
+            recorded.model_calls = counts.llm_calls;
+            recorded.tool_calls = counts.tool_calls;
         }
         recorded.status = Some(run.status());
         let preview = RunPreview::read(&run);

@@ -41,8 +41,8 @@ impl RunProblems {
 
     /// The problems of a completed run whose metadata and lines have none: those of its spans with each other.
     fn from_index(meta: Option<&RunMeta>, index: &LogIndex) -> Option<(Vec<Problem>, u64)> {
-        let is_completed = meta?.status.is_completed();
-        is_completed.then(|| index.completed_run_problems()).flatten()
+        let has_every_parent = meta?.status.is_completed() && meta?.has_exact_counts();
+        has_every_parent.then(|| index.completed_run_problems()).flatten()
     }
 
     fn new(mut problems: Vec<Problem>, more: u64, cut_tail: Option<u64>) -> Self {

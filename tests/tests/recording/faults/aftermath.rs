@@ -140,7 +140,7 @@ fn own_lines(log: &[u8], reported: &str) -> u64 {
         .map_or(0, |last| last + 1);
     let lines = log[..whole]
         .split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty());
+        .filter(|line| !line.trim_ascii().is_empty());
     let spans = lines.map(|line| {
         serde_json::from_slice::<Value>(line).unwrap_or_else(|error| panic!("{reported}: {error}"))
     });

@@ -260,9 +260,10 @@ fn row(run: &RunSummary, prices: &Prices) -> Line {
         .with(format!("  {id}  "), Tone::Plain);
     let Ok(meta) = &run.meta else { return line };
     let name = display_name(meta.run_name.as_deref());
+    let counts = run.counts();
     let mut words = vec![
-        counted(meta.counts.llm_calls, "model call"),
-        counted(meta.counts.tool_calls, "tool call"),
+        counted(counts.llm_calls, "model call"),
+        counted(counts.tool_calls, "tool call"),
     ];
     if let Ok(read) = RunReader::open(&run.directory.path, Strictness::Lenient)
         && let Some(tokens) = read.tokens.total_tokens
@@ -270,8 +271,8 @@ fn row(run: &RunSummary, prices: &Prices) -> Line {
         words.push(format!("{} tokens", units::quantity(tokens)));
         words.extend(cost::words(&read.model_calls.cost(prices)));
     }
-    if meta.counts.errors > 0 {
-        words.push(counted(meta.counts.errors, "error"));
+    if counts.errors > 0 {
+        words.push(counted(counts.errors, "error"));
     }
     let duration = units::run_duration(meta).map(units::duration).unwrap_or_default();
     line.with(one_line(&name, 100), Tone::Strong)

@@ -22,7 +22,6 @@ use super::progress::{RunProgress, WrittenRecord};
 #[cfg(feature = "prices")]
 use super::run_costs::RunCosts;
 use super::{recording, unattached, warning};
-use crate::disk::{self, LogSurvey, LogTotals};
 use crate::guardrails::{CallReservation, GuardrailExceeded};
 use crate::process::{OwnLock, OwnProcess, process_identity};
 use crate::redact::Redactor;
@@ -30,9 +29,8 @@ use crate::settings::{Flush, Settings};
 use crate::write::draft::Draft;
 use crate::write::line::{SpanHead, write_line};
 use crate::write::live_file::LiveHeader;
-use crate::write::losses::LostParent;
 use crate::write::open_entries::{OpenEntries, OpenEntry};
-use crate::write::run_files::{EndedSpan, Ending, RunFiles, log_was_changed};
+use crate::write::run_files::{EndedSpan, Ending, RunFiles};
 use std::sync::MutexGuard;
 use tracer_format::{
     EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Tags, Timestamp, TraceId, names,
@@ -244,9 +242,9 @@ impl RunState {
         self.with_files(|files| files.flush_what_waited(delay));
     }
 
-    /// From now on another process may append to this run.
-    pub(crate) fn share(&self) {
-        self.with_files(RunFiles::share);
+    /// From now on another process may append to this run, below the span `parent`.
+    pub(crate) fn share(&self, parent: SpanId) {
+        self.with_files(|files| files.share(parent));
     }
 
     /// Makes the run visible to readers before its first span has ended.
@@ -501,42 +499,24 @@ impl RunState {
                 // Nobody writes the batch any more.
                 outcome = outcome.and(files.flush());
             }
-            files.log.unlock();
             drop(files);
             self.warn(outcome.err());
             RecordOutcome::InRun
         })
     }
 
-    /// Whether the run has ended. One that this process joined goes on after its own part: then the log is held, so that
-    /// the other process cannot end it meanwhile.
+    /// Whether the run has ended. One that this process joined goes on after its own part.
     fn has_reached_end(&self, files: &mut RunFiles) -> bool {
         if !self.place.joined {
             return files.has_ended;
         }
-        files.log.lock();
         if !files.owner_has_ended && files.log.has_run_ended() {
             files.owner_has_ended = true;
-            self.find_stand_ins(files);
             // What is lost is counted with the spans that come now.
             let _ = files.continue_after_end();
+            self.has_unsettled.store(true, Ordering::Relaxed);
         }
         files.owner_has_ended
-    }
-
-    /// Another process may have written stand-ins for spans that are open here.
-    fn find_stand_ins(&self, files: &mut RunFiles) {
-        let Some((present, root)) = disk::present_spans(&files.directory) else {
-            return;
-        };
-        files.log.remember_length();
-        for (id, entry) in &mut files.open {
-            entry.has_stand_in = present.contains(id);
-        }
-        let root_id = self.place.root_id;
-        if !present.contains(&root_id) {
-            files.add_lost_parents([disk::interrupted_parent(root_id, root, self.started_at())]);
-        }
     }
 
     /// Appends a span that ended after its run. What the run said of its end never changes.
@@ -550,12 +530,7 @@ impl RunState {
         // A run that was removed meanwhile is not made again.
         if span.event_type == EventType::LoopWarning || !files.log.is_still_in_place() {
             files.remove_open(span.id);
-            files.log.unlock();
             return RecordOutcome::Nowhere;
-        }
-        files.log.lock();
-        if files.log.is_shared() && files.log.has_changed() {
-            self.find_stand_ins(&mut files);
         }
         let mut span = *span;
         let open = files.remove_open(span.id);
@@ -580,7 +555,6 @@ impl RunState {
         // When it could not be written, the thread tries again when it leaves the run.
         let waits = *settled.as_ref().unwrap_or(&true);
         self.has_unsettled.store(waits, Ordering::Relaxed);
-        files.log.unlock();
         drop(files);
         self.warn(appended.and(settled.map(drop)).err());
         recorded
@@ -604,9 +578,7 @@ impl RunState {
         if self.has_unsettled.load(Ordering::Relaxed)
             && let Some(mut files) = self.files.lock()
         {
-            files.log.lock();
             let outcome = files.settle_late();
-            files.log.unlock();
             drop(files);
             self.has_unsettled.store(false, Ordering::Relaxed);
             self.warn(outcome.err());
@@ -681,11 +653,7 @@ impl RunState {
         if std::mem::replace(&mut files.has_ended, true) {
             return;
         }
-        if self.place.joined {
-            self.has_reached_end(&mut files);
-        } else {
-            files.log.lock_to_end();
-        }
+        self.has_reached_end(&mut files);
         files.drop_nested(recording::take_dropped());
         let cancelled = match open {
             OpenSpans::EndsLater => Ok(()),
@@ -694,7 +662,6 @@ impl RunState {
         let end = end.max(files.last_end);
         let flushed = files.flush_at_end();
         let ended = if self.place.joined {
-            self.find_own_losses(&mut files);
             let parents = root::write_lost_parents(self, &mut files);
             // The other process may have ended the run since, which is also why something was lost.
             let dropped = if self.has_reached_end(&mut files) {
@@ -702,7 +669,6 @@ impl RunState {
             } else {
                 root::write_dropped(self, &mut files, end)
             };
-            files.log.unlock();
             parents.and(dropped)
         } else {
             self.write_end(&mut files, end)
@@ -719,15 +685,13 @@ impl RunState {
             .unwrap_or_default();
         files.losses.leave_out(left_out);
         let parents = root::write_lost_parents(self, files);
-        let (totals, foreign) = self.count_log(files);
         let unfinished = self.write_named_open_spans(files, end);
         // The run ends last, whatever another thread or process recorded meanwhile.
         let ended_at = exceptions
             .iter()
             .map(|exception| exception.at)
-            .chain(totals.last_end)
             .fold(end, Timestamp::max);
-        let mut counts = totals.counts;
+        let mut counts = files.counts;
         counts.errors += exceptions.len() as u64;
         files
             .open
@@ -735,7 +699,7 @@ impl RunState {
             .for_each(|entry| entry.outlives_run = true);
         let open = in_order(&files.open);
         let rooted = root::write_root(self, files, &exceptions, &counts, &open, ended_at);
-        let whole = parents.is_ok() && foreign.is_ok() && unfinished.is_ok() && rooted.is_ok();
+        let whole = parents.is_ok() && unfinished.is_ok() && rooted.is_ok();
         let status = if exceptions.is_empty() {
             RecordedStatus::Ok
         } else {
@@ -743,82 +707,27 @@ impl RunState {
         };
         let micros = ended_at.microseconds_since(self.clock.started_at());
         let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);
+        let counts_exact = self.has_counted_all();
         let ending = Ending {
             status,
             ended_at,
             duration_ms,
             counts,
-            // Of a run that others share, this process knows a part: readers look at its spans.
-            loops: (counts.loop_warnings > 0 && !files.log.is_shared()).then_some(loops),
+            loops: (counts.loop_warnings > 0 || !counts_exact).then_some(loops),
+            counts_exact,
             unfinished_spans: open.len() as u64,
             unattached: unattached::ambiguous_records().saturating_sub(self.unattached_before),
         };
         let finished = files.finish(ending, whole);
-        let recounted = self.count_what_came_last(files, ending, whole);
-        files.log.unlock();
-        parents
-            .and(foreign)
-            .and(unfinished)
-            .and(rooted)
-            .and(finished)
-            .and(recounted)
+        parents.and(unfinished).and(rooted).and(finished)
     }
 
-    /// What the spans that are written add up to. A file that other processes share, or have changed, is read, and parents
-    /// that died with their process or were cut from the file get stand-ins.
-    fn count_log(&self, files: &mut RunFiles) -> (LogTotals, std::io::Result<()>) {
-        let own = LogTotals {
-            counts: files.counts,
-            last_end: None,
-        };
+    /// Whether the records that this process wrote count as it counted them.
+    fn has_counted_all(&self) -> bool {
         #[cfg(feature = "tracing")]
-        let is_projected = self.has_library_calls.load(Ordering::Relaxed);
+        return !self.has_library_calls.load(Ordering::Relaxed);
         #[cfg(not(feature = "tracing"))]
-        let is_projected = false;
-        if !files.needs_reading() && !is_projected {
-            return (own, Ok(()));
-        }
-        files.log.remember_length();
-        let Some(survey) = self.survey(files) else {
-            if files.log.is_shared() {
-                return (own, Ok(()));
-            }
-            files.keep_only(0);
-            return (own, Err(log_was_changed()));
-        };
-        files.keep_only(survey.own);
-        if let Some(dropped) = &survey.dropped {
-            files.losses.add(dropped.spans, &dropped.reason);
-        }
-        let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);
-        (survey.totals, written)
-    }
-
-    fn survey(&self, files: &RunFiles) -> Option<LogSurvey> {
-        disk::survey_log(&files.directory, self.place.root_id, |id| self.ids.gave(id))
-    }
-
-    fn write_missing_parents(
-        &self,
-        files: &mut RunFiles,
-        mut missing: Vec<LostParent>,
-        is_damaged: bool,
-    ) -> std::io::Result<()> {
-        // What is open here has not been lost; another process named it as its parent.
-        missing.retain(|parent| match files.open.get_mut(&parent.id) {
-            Some(entry) => {
-                entry.is_named = true;
-                false
-            }
-            None => true,
-        });
-        files.add_lost_parents(missing);
-        let written = root::write_lost_parents(self, files);
-        if is_damaged {
-            Err(log_was_changed())
-        } else {
-            written
-        }
+        true
     }
 
     /// Writes stand-ins for the open spans that spans in the file name as their parent.
@@ -827,46 +736,6 @@ impl RunState {
             .into_iter()
             .filter(|(_, entry)| entry.is_named)
             .try_for_each(|(id, _)| self.write_stand_ins(files, id, end))
-    }
-
-    /// Counts what other processes appended after the file was read for the end: the lock that keeps them from it may be
-    /// kept by one that was stopped. Whoever appends from now on finds that the run has ended.
-    fn count_what_came_last(
-        &self,
-        files: &mut RunFiles,
-        mut ending: Ending,
-        mut whole: bool,
-    ) -> std::io::Result<()> {
-        /// How often the file is read again: everybody who shares it is late once at the most.
-        const MAX_READINGS: usize = 8;
-        for _ in 0..MAX_READINGS {
-            if !files.log.is_shared() || !files.log.has_changed() {
-                break;
-            }
-            // Whoever was late may be about to take it back.
-            files.log.lock_to_end();
-            files.log.remember_length();
-            let Some(survey) = self.survey(files) else {
-                break;
-            };
-            let written = self
-                .write_missing_parents(files, survey.missing_parents, survey.is_damaged)
-                .and(self.write_named_open_spans(files, ending.ended_at));
-            whole &= written.is_ok();
-            // The root is there by now, with its errors.
-            ending.counts = survey.totals.counts;
-            files.describe_end(&ending, whole)?;
-        }
-        Ok(())
-    }
-
-    /// Counts the spans of this process that another program has cut from a run that this process joined.
-    fn find_own_losses(&self, files: &mut RunFiles) {
-        if files.log.was_cut()
-            && let Some(survey) = self.survey(files)
-        {
-            files.keep_only(survey.own);
-        }
     }
 
     fn cancel_open_spans(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {

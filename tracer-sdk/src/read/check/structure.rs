@@ -14,6 +14,8 @@ mod tests;
 pub(crate) struct Expectations {
     /// Whether the run has ended, so that every span has to be there.
     pub(crate) is_completed: bool,
+    /// Whether that is true of parents: those of another process that died are not there.
+    pub(crate) needs_parents: bool,
     /// Whether the place among the others could be read of every span: what is missing may otherwise be in a broken line.
     pub(crate) is_whole: bool,
 }
@@ -28,7 +30,7 @@ pub(crate) fn structure_problems(entries: &mut [IndexEntry], expected: Expectati
     let mut problems = identities(entries, &mut table);
     let (parents, missing) = parents(entries, &table);
     drop(table);
-    if expected.is_completed && expected.is_whole {
+    if expected.is_completed && expected.needs_parents && expected.is_whole {
         problems.merge(missing);
     }
     let mut others = cycles(entries, &parents);

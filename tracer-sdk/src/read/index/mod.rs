@@ -820,6 +820,7 @@ impl LogIndex {
         }
         let expected = Expectations {
             is_completed: true,
+            needs_parents: true,
             is_whole: true,
         };
         // The check marks spans that others have the ID of: here there are none.

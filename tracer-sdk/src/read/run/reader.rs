@@ -239,6 +239,12 @@ impl RunReader {
         } else {
             calls_of_records(&mut records)
         };
+        if let Some(meta) = &mut meta
+            && meta.status.is_completed()
+            && !meta.has_exact_counts()
+        {
+            meta.counts = counts_of(&records_by_type);
+        }
         for duplicate in duplicates {
             // One that can no longer be read stays in the sum; the next reading reports it.
             if duplicate.event_type() == EventType::LlmCall
@@ -367,13 +373,7 @@ impl RunReader {
     /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let count = |event_type| self.records_by_type.get(&event_type).copied().unwrap_or(0);
-        Counts {
-            llm_calls: count(EventType::LlmCall),
-            tool_calls: count(EventType::ToolCall),
-            errors: count(EventType::Error),
-            loop_warnings: count(EventType::LoopWarning),
-        }
+        counts_of(&self.records_by_type)
     }
 
     /// Reads the record that holds the first input of the run: its first model call, or else its first tool call.
@@ -439,6 +439,16 @@ fn ended_spans(started: &[StartedSpan], entries: &[IndexEntry]) -> HashSet<SpanI
         .map(IndexEntry::span_id)
         .filter(|span_id| started.contains(span_id))
         .collect()
+}
+
+fn counts_of(records_by_type: &BTreeMap<EventType, u64>) -> Counts {
+    let count = |event_type| records_by_type.get(&event_type).copied().unwrap_or(0);
+    Counts {
+        llm_calls: count(EventType::LlmCall),
+        tool_calls: count(EventType::ToolCall),
+        errors: count(EventType::Error),
+        loop_warnings: count(EventType::LoopWarning),
+    }
 }
 
 /// A run without problems, all of it in memory.

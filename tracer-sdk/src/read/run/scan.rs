@@ -10,7 +10,7 @@ use crate::read::check::{Expectations, structure_problems};
 use crate::read::file::{self, OpenError};
 use crate::read::log::{LineReader, Problems, ScanOptions, ScanResult, SpanVisitor, first_trace_id, scan};
 use tracer_format::parse::{Location, MAX_META_BYTES, MetaReading, read_meta};
-use tracer_format::{META_FILE, Problem, ProblemCode, RecordedStatus, SPANS_FILE, TraceId};
+use tracer_format::{META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, SPANS_FILE, TraceId};
 
 /// The files of the `0.1` format.
 const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];
@@ -85,7 +85,9 @@ impl RunScan {
             of_file.push(0, file::problem(SPANS_FILE, &error));
             problems.merge(of_file);
         }
+        let counted_all = scan.meta.meta.as_ref().is_none_or(RunMeta::has_exact_counts);
         let expected = Expectations {
+            needs_parents: counted_all,
             is_completed: scan.meta.status.is_some_and(RecordedStatus::is_completed),
             is_whole: scan.log.is_whole,
         };

@@ -20,7 +20,7 @@ use crate::read::run::{
 };
 use tracer_format::loops::{self, Trail};
 use tracer_format::parse::read_meta;
-use tracer_format::{META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
+use tracer_format::{Counts, META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
 
 /// Where a run lies.
 ///
@@ -72,6 +72,7 @@ impl RunDirectory {
             directory: self,
             meta,
             log: OnceLock::new(),
+            counted: OnceLock::new(),
         }
     }
 
@@ -100,6 +101,7 @@ impl RunDirectory {
             directory: self,
             meta,
             log: OnceLock::from(Vec::new()),
+            counted: OnceLock::new(),
         }
     }
 
@@ -152,6 +154,8 @@ pub struct RunSummary {
     pub meta: Result<RunMeta, Vec<Problem>>,
     /// What is wrong at the ends of its log, once that was asked for.
     log: OnceLock<Vec<Problem>>,
+    /// What its log counts, once that was asked for and `meta.json` leaves it open.
+    counted: OnceLock<Option<Counts>>,
 }
 
 impl RunSummary {
@@ -169,6 +173,35 @@ impl RunSummary {
     #[must_use]
     pub fn started(&self) -> Option<Timestamp> {
         self.meta.as_ref().ok().map(|meta| meta.started_at.instant())
+    }
+
+    /// How many records the run has of each type: of `meta.json`, or of the log where other processes wrote into it as well.
+    /// Zeros when the run cannot be read.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &tracer_sdk::read::RunStore::new(folder.path()).list()?[0];
+    /// assert_eq!(run.counts().tool_calls, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let Ok(meta) = &self.meta else {
+            return Counts::default();
+        };
+        let count = || {
+            let run = RunReader::open(&self.directory.path, Strictness::Lenient);
+            run.ok().map(|run| run.counts())
+        };
+        let counted = if meta.has_exact_counts() {
+            None
+        } else {
+            *self.counted.get_or_init(count)
+        };
+        counted.unwrap_or(meta.counts)
     }
 
     /// Whether the run is still going on.
@@ -340,7 +373,8 @@ impl RunSummary {
             let Ok(record) = record else { return true };
             trail.take(&record, &loops::of_scalar);
         }
-        !trail.has_warnings() || trail.has_loop()
+        let lacks_warnings = !trail.has_warnings() && self.meta.as_ref().is_ok_and(RunMeta::has_exact_counts);
+        lacks_warnings || trail.has_loop()
     }
 }
 
@@ -354,7 +388,8 @@ impl RunSummary {
 /// assert!(!tracer_sdk::read::has_looped(&run.meta, || unreachable!("it has no loop warning")));
 /// ```
 pub fn has_looped(meta: &RunMeta, spans_loop: impl FnOnce() -> bool) -> bool {
-    if meta.status != RecordedStatus::Ok || meta.counts.loop_warnings == 0 {
+    let has_none = meta.has_exact_counts() && meta.counts.loop_warnings == 0;
+    if meta.status != RecordedStatus::Ok || has_none {
         return false;
     }
     meta.loops().map_or_else(spans_loop, |loops| loops > 0)

@@ -1,7 +1,6 @@
-//! Tests of the log that several processes share: who waits, who gives up, and what never lands behind the end; and of what
-//! is made of a write that failed.
+//! Tests of the log that several processes share, and of writes that fail.
 
-use super::super::faulty::{Fault, Faulty, Hook, Operation};
+use super::super::faulty::{Fault, Faulty, Operation};
 use super::super::memory::Memory;
 use super::*;
 use std::path::Path;
@@ -33,134 +32,95 @@ fn outcome(appended: &AppendOutcome) -> (u64, Option<(u64, String)>) {
     )
 }
 
-#[test]
-fn a_line_waits_while_another_process_keeps_the_lock_and_only_the_first_one_takes_its_time() {
-    let memory = memory();
-    let disk = Faulty::new(Arc::new(memory.clone()));
-    let mut log = shared_log(&(Arc::new(disk.clone()) as Arc<dyn FileSystem>));
-    let lock_tries = || {
-        let mut operations = disk.operations();
-        operations.retain(|operation| *operation == Operation::Lock);
-        operations.len()
-    };
-    let other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
-    assert!(other.try_lock().unwrap());
-    assert_eq!(outcome(&log.append(b"one\n")), (0, None));
-    assert_eq!(lock_tries(), MAX_LOCK_TRIES);
-    assert_eq!(outcome(&log.append(b"two\n")), (0, None));
-    assert_eq!(lock_tries(), MAX_LOCK_TRIES + 1, "a stopped process stops nobody");
-    assert_eq!(text(&memory), "");
-    other.unlock().unwrap();
-    assert_eq!(outcome(&log.append(b"three\n")), (3, None));
-    assert_eq!(text(&memory), "one\ntwo\nthree\n");
+/// A second process that appends to the log.
+fn other(memory: &Memory) -> Box<dyn OpenFile> {
+    memory.open(Path::new(LOG), OpenMode::Append).unwrap()
 }
 
 #[test]
-fn lines_that_still_wait_for_the_lock_at_the_end_are_lost_and_counted() {
+fn nobody_waits_for_a_process_that_keeps_the_lock_of_the_log() {
     let memory = memory();
     let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
-    let other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
+    let other = other(&memory);
     assert!(other.try_lock().unwrap());
+    assert_eq!(outcome(&log.append(b"one\n")), (1, None));
+    assert_eq!(text(&memory), "one\n");
+}
+
+#[test]
+fn behind_a_line_of_another_process_an_append_begins_with_a_newline() {
+    let memory = memory();
+    let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
+    assert_eq!(outcome(&log.append(b"one\n")), (1, None));
+    assert!(!log.has_changed());
+    other(&memory).write(b"two\n").unwrap();
+    assert!(log.has_changed());
+    for line in [b"three\n", b"four!\n"] {
+        assert_eq!(outcome(&log.append(line)), (1, None));
+    }
+    assert_eq!(text(&memory), "one\ntwo\n\nthree\nfour!\n");
+    assert!(log.has_changed() && !log.was_cut());
+}
+
+#[test]
+fn the_torn_line_of_a_process_that_was_killed_becomes_blanks() {
+    let memory = memory();
+    let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
     log.append(b"one\n");
-    log.append(b"two\n");
-    let (written, lost) = outcome(&log.flush_or_lose());
-    assert_eq!(
-        (written, lost),
-        (
-            0,
-            Some((2, "another process keeps the lock of the run's log".to_owned()))
-        )
-    );
-    assert_eq!(text(&memory), "");
+    other(&memory).write(b"two\nhalf a li").unwrap();
+    assert_eq!(outcome(&log.append(b"three\n")), (1, None));
+    assert_eq!(text(&memory), "one\ntwo\n        \n\nthree\n");
 }
 
 #[test]
-fn whoever_ends_the_run_does_not_depend_on_the_lock() {
+fn a_log_that_was_cut_is_not_taken_for_one_that_others_wrote_into() {
     let memory = memory();
     let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
-    let other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
-    assert!(other.try_lock().unwrap());
     log.append(b"one\n");
-    log.lock_to_end();
-    assert_eq!(outcome(&log.flush()), (1, None));
-    log.append_now(b"root\n").unwrap();
-    assert_eq!(text(&memory), "one\nroot\n");
+    other(&memory).cut(0).unwrap();
+    assert!(log.was_cut());
+    log.append(b"two, which is longer\n");
+    assert!(log.was_cut(), "it stays so");
 }
 
 #[test]
-fn without_the_lock_nothing_is_appended_to_half_a_line() {
-    let memory = memory();
-    let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
-    let mut other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
-    assert!(other.try_lock().unwrap());
-    other.write(b"half a li").unwrap();
-    log.lock_to_end();
-    assert!(log.append_now(b"root\n").is_err());
-    assert_eq!(text(&memory), "half a li");
-    other.unlock().unwrap();
-    log.append_now(b"root\n").unwrap();
-    assert_eq!(text(&memory), "root\n");
+fn a_short_write_beside_others_leaves_whole_lines() {
+    let count = Faulty::new(Arc::new(memory()));
+    shared_log(&(Arc::new(count.clone()) as Arc<dyn FileSystem>))
+        .write(LINES)
+        .unwrap();
+    let write = position_of_write(&count);
+    for (fault, kept, left) in [
+        (Fault::ShortWrite, "one\n".len(), "zero\n\none\n \n"),
+        (Fault::TornWrite(EIO), "one\n".len(), "zero\n\none\n \n"),
+    ] {
+        let memory = memory();
+        other(&memory).write(b"zero\n").unwrap();
+        let mut log = shared_log(&failing(&memory, &[(write, fault)]));
+        assert_eq!(log.write(LINES).unwrap_err().kept, kept);
+        assert_eq!(text(&memory), left);
+        log.mend().unwrap();
+        log.write(b"four\n").unwrap();
+        let lines = text(&memory);
+        let lines: Vec<&str> = lines.lines().filter(|line| !line.trim().is_empty()).collect();
+        assert_eq!(lines, ["zero", "one", "four"], "{fault:?}");
+    }
 }
 
 #[test]
-fn nothing_is_appended_once_the_run_has_ended() {
+fn a_process_that_joined_sees_the_end_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let [live, meta] = [".live", "meta.json"].map(|name| folder.path().join(name));
     std::fs::write(&live, "").unwrap();
     std::fs::write(&meta, r#"{"status": "running", "counts": {}}"#).unwrap();
-    for owner in [Owner::Live(live.clone()), Owner::Meta(meta.clone())] {
-        let memory = memory();
-        let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
-        log.set_owner(owner);
-        assert_eq!(outcome(&log.append(b"one\n")), (1, None));
-        let _ = std::fs::remove_file(&live);
-        std::fs::write(&meta, r#"{"status": "ok"}"#).unwrap();
-        let ended = Some((1, "the run has ended".to_owned()));
-        assert_eq!(outcome(&log.append(b"two\n")), (0, ended));
-        assert_eq!(text(&memory), "one\n");
-        std::fs::write(&meta, r#"{"status": "running", "counts": {}}"#).unwrap();
-    }
-}
-
-#[test]
-fn a_line_that_came_to_lie_behind_the_end_is_taken_back_and_one_before_it_stays() {
-    for root_comes_first in [true, false] {
-        late_line(root_comes_first);
-    }
-}
-
-/// A process is stopped right before its write, or right after it, and meanwhile the run ends without its lock.
-fn late_line(root_comes_first: bool) {
-    let folder = tempfile::tempdir().unwrap();
-    let live = folder.path().join(".live");
-    std::fs::write(&live, "").unwrap();
-    let memory = memory();
-    let end = Hook(Arc::new({
-        let (memory, live) = (memory.clone(), live.clone());
-        move |_: &[u8]| {
-            let mut file = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
-            file.write(b"root\n").unwrap();
-            std::fs::remove_file(&live).unwrap();
-        }
-    }));
-    let mut disk = Faulty::new(Arc::new(memory.clone()));
-    if root_comes_first {
-        disk.before_write = end;
-    } else {
-        disk.after_write = end;
-    }
-    let mut log = shared_log(&(Arc::new(disk) as Arc<dyn FileSystem>));
-    log.set_owner(Owner::Live(live));
-    let (written, lost) = outcome(&log.append(b"late\n"));
-    let lost = lost.map(|(lines, _)| lines);
-    if root_comes_first {
-        assert_eq!((written, lost), (0, Some(1)));
-        assert_eq!(text(&memory), "root\n");
-    } else {
-        // Whoever ended the run counts it: the log has grown since it was read.
-        assert_eq!((written, lost), (1, None));
-        assert_eq!(text(&memory), "late\nroot\n");
-    }
+    let disk: Arc<dyn FileSystem> = Arc::new(memory());
+    let [mut by_live, mut by_meta] = [(); 2].map(|()| shared_log(&disk));
+    by_live.set_owner(Owner::Live(live.clone()));
+    by_meta.set_owner(Owner::Meta(meta.clone()));
+    assert!(!by_live.has_run_ended() && !by_meta.has_run_ended());
+    std::fs::remove_file(&live).unwrap();
+    std::fs::write(&meta, r#"{"status": "ok"}"#).unwrap();
+    assert!(by_live.has_run_ended() && by_meta.has_run_ended());
 }
 
 const EIO: i32 = 5;
@@ -230,33 +190,4 @@ fn a_write_that_nobody_can_ask_about_is_lost_and_cut_off() {
         recovered(&[torn, no_length, no_length]),
         (0, "one\ntwo".to_owned(), "four\n".to_owned())
     );
-}
-
-#[test]
-fn half_a_line_is_cut_off_only_under_the_lock() {
-    let locked_by_another = || {
-        let memory = memory();
-        let mut other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
-        assert!(other.try_lock().unwrap());
-        other.write(b"zero\n").unwrap();
-        (memory, other)
-    };
-    let ending = |disk: &Arc<dyn FileSystem>| {
-        let mut log = shared_log(disk);
-        log.lock_to_end();
-        log
-    };
-    let (memory, _other) = locked_by_another();
-    let counting = Faulty::new(Arc::new(memory));
-    let disk: Arc<dyn FileSystem> = Arc::new(counting.clone());
-    ending(&disk).write(LINES).unwrap();
-    let write = position_of_write(&counting);
-
-    let (memory, other) = locked_by_another();
-    let mut log = ending(&failing(&memory, &[(write, Fault::ShortWrite)]));
-    assert_eq!(log.write(LINES).unwrap_err().kept, "one\n".len());
-    assert_eq!(text(&memory), "zero\none\ntwo");
-    other.unlock().unwrap();
-    log.write(b"four\n").unwrap();
-    assert_eq!(text(&memory), "zero\none\nfour\n");
 }

@@ -35,6 +35,7 @@ fn spans(parents: &[(u64, u64)]) -> Vec<IndexEntry> {
 fn problems(entries: &[IndexEntry], is_completed: bool) -> Vec<String> {
     let expected = Expectations {
         is_completed,
+        needs_parents: true,
         is_whole: true,
     };
     let (problems, _) = structure_problems(&mut entries.to_vec(), expected).into_parts();
@@ -124,6 +125,7 @@ fn a_running_run_may_lack_its_root_and_parents_and_nothing_else() {
 fn what_may_lie_in_a_broken_line_is_not_called_missing() {
     let expected = Expectations {
         is_completed: true,
+        needs_parents: true,
         is_whole: false,
     };
     assert!(structure_problems(&mut spans(&[(2, 1)]), expected).is_empty());
@@ -137,6 +139,7 @@ fn of_the_spans_with_one_id_the_first_is_shown() {
         &mut entries,
         Expectations {
             is_completed: true,
+            needs_parents: true,
             is_whole: true,
         },
     );
