@@ -59,6 +59,10 @@ pub(crate) struct AdditiveKeys {
     #[schemars(skip_serializing_if = "Option::is_none", with = "u64")]
     #[expect(dead_code, reason = "only the shape is wanted")]
     left_out: Option<u64>,
+    /// `false` where readers count the log, because other processes or libraries recorded too; there only then.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "bool")]
+    #[expect(dead_code, reason = "only the shape is wanted")]
+    counts_exact: Option<bool>,
     /// Spans that ended after the run had ended; there only when there are any.
     #[schemars(skip_serializing_if = "Option::is_none", with = "u64")]
     #[expect(dead_code, reason = "only the shape is wanted")]
