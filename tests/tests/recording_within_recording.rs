@@ -63,7 +63,7 @@ const EVERY_RECORDER: [(&str, fn()); 19] = [
     ("Context::in_scope", || {
         if let Some(context) = Context::current() {
             context.in_scope(|| ());
-            let _ = context.to_traceparent();
+            let _ = context.share();
         }
     }),
     ("RunGuard::check", || with_outer(|run| drop(run.check()))),

@@ -361,6 +361,7 @@ export type Rows = {
 
 export type RunMeta = {
   counts: Counts;
+  counts_exact?: boolean;
   dropped?: Dropped;
   duration_ms: number | null;
   ended_at: Time | null;

@@ -252,7 +252,7 @@ fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: 
                 let directory = run.dir().unwrap();
                 let log = directory.join("spans.jsonl");
                 if shared {
-                    let _ = run.context().unwrap().to_traceparent();
+                    let _ = run.context().unwrap().share();
                 }
                 tracer_sdk::span("before").start().end();
                 run.flush();

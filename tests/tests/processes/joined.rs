@@ -10,7 +10,7 @@ use tracer_tests::{DataDir, Program};
 use super::TRACED;
 
 fn child_of(run: &RunGuard, data: &DataDir, task: &str) -> Program {
-    let parent = run.context().unwrap().to_traceparent();
+    let parent = run.context().unwrap().share();
     Program::new(TRACED, data)
         .args([task, "20"])
         .env("TRACER_TRACEPARENT", &parent)
@@ -57,7 +57,7 @@ fn a_child_joins_under_the_span_that_was_handed_on() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let phase = tracer_sdk::span("phase").start();
-    let parent = phase.context().unwrap().to_traceparent();
+    let parent = phase.context().unwrap().share();
     Program::new(TRACED, &data)
         .args(["join", "1"])
         .env("TRACER_TRACEPARENT", &parent)
@@ -94,7 +94,7 @@ fn a_child_that_is_killed_leaves_its_parents_run_valid() {
 fn two_processes_write_at_once_and_every_line_is_whole() {
     let data = DataDir::new();
     let run = data.run("parent").start();
-    let parent = run.context().unwrap().to_traceparent();
+    let parent = run.context().unwrap().share();
     let write = || {
         Program::new(TRACED, &data)
             .args(["join", "10000"])
@@ -115,7 +115,7 @@ fn two_processes_write_at_once_and_every_line_is_whole() {
 fn a_child_reports_its_losses_in_the_log() {
     let data = DataDir::new();
     let run = data.run("parent").start();
-    let parent = run.context().unwrap().to_traceparent();
+    let parent = run.context().unwrap().share();
     let directory = run.dir().unwrap();
     let in_the_way = directory.join("spans.jsonl");
     std::fs::create_dir(&in_the_way).unwrap();
@@ -177,7 +177,7 @@ fn goes_on(mut child: Child) -> String {
 fn a_child_sees_the_end_without_live_file() {
     let data = DataDir::new();
     let run = data.run("parent").start();
-    let parent = run.context().unwrap().to_traceparent();
+    let parent = run.context().unwrap().share();
     // As emitters of other kinds, which have none.
     std::fs::remove_file(run.dir().unwrap().join(".live")).unwrap();
     let child = Program::new(TRACED, &data)
@@ -238,7 +238,7 @@ fn locked_log(run: &RunGuard) -> std::fs::File {
 fn a_child_without_parent_run_starts_its_own() {
     let data = DataDir::new();
     let run = data.run("parent").start();
-    let parent = run.context().unwrap().to_traceparent();
+    let parent = run.context().unwrap().share();
     run.finish();
     let elsewhere = DataDir::new();
     for data in [&data, &elsewhere] {
@@ -282,7 +282,7 @@ fn a_torn_line_is_closed_before_appending() {
     let run = data.run("shared").start();
     let directory = run.dir().unwrap();
     // Handing the context out makes the run a shared one.
-    let _ = run.context().unwrap().to_traceparent();
+    let _ = run.context().unwrap().share();
     tracer_sdk::tool_call("before").record().unwrap();
     std::fs::OpenOptions::new()
         .append(true)

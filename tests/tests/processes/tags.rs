@@ -106,7 +106,7 @@ fn tags_of_a_run_within_a_run_are_on_its_span() {
     let child = begun(
         Program::new(TRACED, &data)
             .args(["tagged"])
-            .env("TRACER_TRACEPARENT", &outer.context().unwrap().to_traceparent()),
+            .env("TRACER_TRACEPARENT", &outer.context().unwrap().share()),
     );
     assert_eq!(finished(child), "");
     Run::new("inner").tag("team", "billing").in_scope(|| ());

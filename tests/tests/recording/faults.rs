@@ -55,7 +55,7 @@ fn record(place: Place, flush: Flush, fault: impl FnOnce(Faulty) -> Faulty) -> (
         .start();
     if let Place::SharedDisk = place {
         // Handing the context out makes the run a shared one.
-        let _ = run.context().unwrap().to_traceparent();
+        let _ = run.context().unwrap().share();
     }
     let result = run.observe(agent());
     let stats = run.finish();

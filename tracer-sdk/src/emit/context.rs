@@ -159,21 +159,22 @@ impl Context {
         self
     }
 
-    /// This context for a child process, in the form of W3C's `traceparent`: hand it on in the environment variable
-    /// `TRACER_TRACEPARENT`, and the child's runs become spans of this run, in the same directory.
+    /// Opens the run to a child process, and gives this context for it in the form of W3C's `traceparent`: hand it on in the
+    /// environment variable `TRACER_TRACEPARENT`, and the child's runs become spans of this run, in the same directory.
+    /// Where the child recorded, `meta.json` says that its counts are not exact, and readers count the log.
     ///
     /// ```no_run
     /// use std::process::Command;
     ///
     /// let mut child = Command::new("indexer");
     /// if let Some(context) = tracer_sdk::Context::current() {
-    ///     child.env("TRACER_TRACEPARENT", context.to_traceparent());
+    ///     child.env("TRACER_TRACEPARENT", context.share());
     /// }
     /// child.status()?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
-    pub fn to_traceparent(&self) -> String {
+    pub fn share(&self) -> String {
         if let Some(_recording) = RecordingGuard::enter() {
             self.run.share(self.span);
         }

@@ -100,7 +100,7 @@ impl Inherited {
         );
         let context = run.context().unwrap();
         assert!(format!("{context:?}").contains("trace_id"));
-        assert!(context.to_traceparent().contains(&context.trace_id().to_string()));
+        assert!(context.share().contains(&context.trace_id().to_string()));
         context.in_scope(|| tool_call("in scope").record()).unwrap();
         context
             .clone()

@@ -66,6 +66,10 @@ fn both_kinds_of_records_share_the_run() {
         .says("1 model call, 3 tool calls");
     let run = recorder.run();
     assert_eq!(run.run.meta.counts.tool_calls, 3);
+    assert!(
+        run.run.meta.has_exact_counts(),
+        "the command counted what the program wrote"
+    );
 }
 
 #[test]
