@@ -19,8 +19,7 @@ use tracer_sdk::format::{
 };
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
 use tracer_sdk::read::{
-    Liveness, RecordStream, RunDirectory, RunReader, RunSummary, SpanOutline, SpanSums, Strictness,
-    SummedSpans, probe_liveness,
+    Liveness, RecordSource, RecordStream, RunDirectory, RunReader, RunSummary, Strictness, probe_liveness,
 };
 
 use crate::latencies::Latencies;
@@ -35,17 +34,6 @@ const WAITING: &str = "waiting for a person";
 pub(crate) const FURTHER: &str = "…";
 /// Longest name and longest text that are kept, in columns.
 const MAX_TEXT_COLUMNS: usize = 200;
-/// The attributes that name the conversation of a run, the most certain first.
-const SESSION_KEYS: [&str; 8] = [
-    "gen_ai.conversation.id",
-    "session.id",
-    "langfuse.session.id",
-    "langsmith.trace.session_id",
-    "langsmith.metadata.thread_id",
-    "traceloop.association.properties.session_id",
-    "traceloop.association.properties.thread_id",
-    "thread_id",
-];
 /// The tag that holds the commit of the program.
 pub(crate) const COMMIT_TAG: &str = "commit";
 
@@ -301,17 +289,6 @@ pub struct CallTotals {
     pub cost: Option<CostSum>,
 }
 
-impl CallTotals {
-    /// Adds other calls of the same.
-    fn append(&mut self, others: &Self) {
-        self.calls += others.calls;
-        self.failed += others.failed;
-        self.time_us = self.time_us.saturating_add(others.time_us);
-        self.latencies.merge(&others.latencies);
-        self.tokens.add(&others.tokens);
-    }
-}
-
 /// A run as it is found by reading all of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FullReading {
@@ -337,13 +314,16 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
     let status = recorded_status(&summary);
     let mut reading = Reading::new(status);
     let mut counted = None;
-    if let Ok((mut run, summed)) = RunReader::open_summed(&directory.path, Strictness::Lenient) {
+    if let Ok(mut run) = RunReader::open(&directory.path, Strictness::Lenient) {
         counted = Some(run.counts());
         // Loops are found in the records themselves.
-        let summed = summed.filter(|_| is_summed && status != RunStatus::Looped);
-        reading = summed
-            .and_then(|summed| Reading::of_sums(status, &mut run, summed))
-            .unwrap_or_else(|| Reading::of_records(status, &mut run.records));
+        let is_summed = is_summed && status != RunStatus::Looped;
+        for number in 0..run.records.record_count() {
+            if !is_summed || !reading.add_indexed(number, &run.records) {
+                reading.read(number, &mut run.records);
+            }
+        }
+        reading.details.model_calls = std::mem::take(&mut run.model_calls);
         if let Some(last) = reading.last_answered
             && let Ok(Some(record)) = run.records.read_record(last)
         {
@@ -365,65 +345,6 @@ fn recorded_status(summary: &RunSummary) -> RunStatus {
     match summary.status() {
         RunStatus::Interrupted => RunStatus::Running,
         status => status,
-    }
-}
-
-/// The calls of a run that did not fail, summed while its log goes by.
-#[derive(Debug, Default)]
-struct CallSums {
-    models: BTreeMap<String, CallTotals>,
-    tools: BTreeMap<String, CallTotals>,
-    /// Set where there are further names than these.
-    has_more_names: bool,
-    /// When the first span started that belongs to a session.
-    session_start: Option<Timestamp>,
-}
-
-impl SpanSums for CallSums {
-    fn add(&mut self, span: &SpanOutline<'_>) -> bool {
-        for key in span.keys() {
-            if SESSION_KEYS.contains(&key) && self.session_start.is_none_or(|first| span.start < first) {
-                // It may be the one that names the session of the run.
-                self.session_start = Some(span.start);
-                return false;
-            }
-            if tag_key(key).is_some() || names::META.is(key) {
-                return false;
-            }
-        }
-        let sums = match span.event_type {
-            _ if span.outcome != Outcome::Ok => return false,
-            EventType::LlmCall => &mut self.models,
-            EventType::ToolCall => &mut self.tools,
-            // What was asked of a model that is no model call.
-            EventType::Unknown if span.usage != Usage::default() => return false,
-            EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => return true,
-            EventType::RunStart | EventType::RunEnd | EventType::Error => return false,
-        };
-        let long;
-        let whole = span.name();
-        let name = if whole.len() <= MAX_TEXT_COLUMNS {
-            &*whole
-        } else {
-            long = short(&whole);
-            &long
-        };
-        let has_all_names = sums.len() >= MAX_NAMES;
-        let calls = match sums.get_mut(name) {
-            Some(calls) => calls,
-            None if has_all_names => {
-                self.has_more_names = true;
-                return true;
-            }
-            None => sums.entry(name.to_owned()).or_default(),
-        };
-        calls.calls += 1;
-        calls.tokens.add(&span.usage);
-        if let Some(duration) = span.duration_us() {
-            calls.time_us = calls.time_us.saturating_add(duration);
-            calls.latencies.add(duration);
-        }
-        true
     }
 }
 
@@ -468,62 +389,52 @@ impl Reading {
         }
     }
 
-    /// The sums of all records, each read whole.
-    fn of_records(status: RunStatus, records: &mut RecordStream) -> Self {
-        let mut reading = Self::new(status);
-        for number in 0..records.record_count() {
-            reading.read(number, records);
+    /// Adds a record by what the index knows of it; `false` where it has to be read, because its content is kept, or says more.
+    fn add_indexed(&mut self, number: usize, records: &RecordStream) -> bool {
+        let index = records.index();
+        let Some(RecordSource::Span(position)) = records.source(number) else {
+            return false;
+        };
+        let Some(span) = index.span(position as usize) else {
+            return false;
+        };
+        let usage = index.usage(position as usize);
+        if span.has_tags
+            || span.names_session && self.session.is_none()
+            || span.is_joined
+            || span.outcome != Outcome::Ok
+            || index.attempts(&span).0.is_some()
+            || self.preview.wants(span.event_type)
+        {
+            return false;
         }
-        reading
-    }
-
-    /// The same where the sums over most spans are known already: only the others are read, and the first whose content is
-    /// kept. `None` where the sums do not say enough.
-    fn of_sums(status: RunStatus, run: &mut RunReader, summed: SummedSpans<CallSums>) -> Option<Self> {
-        let mut reading = Self::new(status);
-        let mut left_out = summed.left_out.into_iter().peekable();
-        for number in 0..run.records.record_count() {
-            let header = run.records.header(number)?;
-            if left_out.next_if_eq(&number).is_some() {
-                reading.read(number, &mut run.records);
-                continue;
+        let calls = match span.event_type {
+            EventType::LlmCall => {
+                self.last_answered = Some(number);
+                self.is_waiting = false;
+                &mut self.details.models
             }
-            if header.is_leftover {
-                continue;
+            EventType::ToolCall => &mut self.details.tools,
+            // What was asked of a model that is no model call.
+            EventType::Unknown if usage != Usage::default() => return false,
+            EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => {
+                if !span.is_leftover {
+                    self.preview.add_step(span.event_type);
+                }
+                return true;
             }
-            if header.event_type == EventType::LlmCall {
-                reading.last_answered = Some(number);
-                reading.is_waiting = false;
-            }
-            if !reading.preview.wants(header.event_type) {
-                reading.preview.add_step(header.event_type);
-                continue;
-            }
-            match run.records.read_record(number) {
-                Ok(Some(record)) => reading.add_content(&record),
-                Ok(None) => {}
-                Err(_) => reading.is_complete = false,
-            }
+            EventType::RunStart | EventType::RunEnd | EventType::Error => return false,
+        };
+        let calls = named(calls, index.name(&span));
+        calls.calls += 1;
+        calls.tokens.add(&usage);
+        self.tokens.add(&usage);
+        if let Some(duration) = span.duration_us {
+            calls.time_us = calls.time_us.saturating_add(duration);
+            calls.latencies.add(duration);
         }
-        reading.details.model_calls = std::mem::take(&mut run.model_calls);
-        let CallSums {
-            models,
-            tools,
-            has_more_names,
-            ..
-        } = summed.sums;
-        for calls in models.values() {
-            reading.tokens.add(&calls.tokens);
-        }
-        let details = &mut reading.details;
-        for (sums, called) in [(models, &mut details.models), (tools, &mut details.tools)] {
-            for (name, calls) in sums {
-                named(called, &name).append(&calls);
-            }
-        }
-        // Which names are too many, and which of two sessions counts, depends on the order of all records.
-        let has_all_names = details.models.len().max(details.tools.len()) < MAX_NAMES;
-        (has_all_names && !has_more_names && !reading.has_unnamed_session).then_some(reading)
+        self.preview.add_step(span.event_type);
+        true
     }
 
     /// Reads a record, and adds it.
@@ -559,7 +470,6 @@ impl Reading {
         } else if record.event_type() == EventType::LlmCall {
             self.is_waiting = false;
         }
-        self.details.model_calls.add(record);
         if let Some(usage) = record.usage() {
             self.tokens.add(usage);
         }
@@ -625,7 +535,11 @@ impl Reading {
     fn attributes(&mut self, span: &SpanRecord) {
         if self.session.is_none() {
             self.session = session(&span.attributes);
-            let is_of_one = || SESSION_KEYS.iter().any(|key| span.attributes.contains_key(*key));
+            let is_of_one = || {
+                names::SESSION
+                    .iter()
+                    .any(|key| span.attributes.contains_key(*key))
+            };
             self.has_unnamed_session |= self.session.is_none() && is_of_one();
         }
         if !span.is_root() && span.attributes.keys().any(|key| tag_key(key).is_some()) {
@@ -707,7 +621,7 @@ fn answer(record: &Record) -> Option<String> {
 }
 
 fn session(attributes: &Map<String, Value>) -> Option<String> {
-    SESSION_KEYS.iter().find_map(|key| {
+    names::SESSION.iter().find_map(|key| {
         let value = as_text(attributes.get(*key)?);
         (!value.trim().is_empty()).then(|| short(&value))
     })

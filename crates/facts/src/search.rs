@@ -8,7 +8,7 @@ use std::path::Path;
 
 use memchr::memmem::Finder;
 use serde_json::Value;
-use tracer_insight::indexed_steps::{IndexedSteps, ReadRow, RowSource, TimelineRow};
+use tracer_insight::run_steps::{ReadRow, RowSource, RunSteps, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::StepSource;
 use tracer_insight::{step_summary, steps, text, units};
@@ -225,7 +225,7 @@ fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
     if !scanned.has_all && !is_open {
         return Ok(found);
     }
-    let steps = IndexedSteps::open(&run.directory, is_open, Prices::default())?;
+    let steps = RunSteps::open(run.directory.clone(), Prices::default());
     let candidates = match &needle {
         Some(_) => rows_at(&steps, &scanned.places),
         None => rows_like(&steps, test),
@@ -302,7 +302,7 @@ fn number(
 }
 
 /// The rows of the spans whose lines hold these places, and those that are in no line, by the numbers of their steps.
-fn rows_at(steps: &IndexedSteps, places: &[u64]) -> BTreeSet<(u32, usize)> {
+fn rows_at(steps: &RunSteps, places: &[u64]) -> BTreeSet<(u32, usize)> {
     let mut spans = BTreeSet::new();
     for place in places {
         // The line that begins last before the place.
@@ -336,7 +336,7 @@ fn rows_at(steps: &IndexedSteps, places: &[u64]) -> BTreeSet<(u32, usize)> {
 }
 
 /// The rows that may be hits by the index.
-fn rows_like(steps: &IndexedSteps, test: &StepTest) -> BTreeSet<(u32, usize)> {
+fn rows_like(steps: &RunSteps, test: &StepTest) -> BTreeSet<(u32, usize)> {
     let rows = steps.timeline.rows.iter().enumerate();
     let like = rows.filter(|(_, row)| {
         let Some((event_type, outcome)) = steps.header(row) else {

@@ -119,6 +119,18 @@ pub fn tag_key(attribute: &str) -> Option<&str> {
     (!key.is_empty()).then_some(key)
 }
 
+/// The attributes that name the conversation of a run, the most certain first.
+pub const SESSION: [&str; 8] = [
+    "gen_ai.conversation.id",
+    "session.id",
+    "langfuse.session.id",
+    "langsmith.trace.session_id",
+    "langsmith.metadata.thread_id",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
+    "thread_id",
+];
+
 macro_rules! name {
     ($($spelling:literal),+) => { Name { spellings: &[$($spelling),+] } };
 }

@@ -12,7 +12,6 @@ pub mod digest;
 mod failure_cause;
 pub mod fold;
 mod in_flight;
-pub mod indexed_steps;
 pub mod json;
 pub mod key_steps;
 mod last_answer;

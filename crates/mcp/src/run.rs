@@ -13,31 +13,21 @@ pub(crate) const STEP_BUDGET: usize = 2_000;
 pub(crate) const FAILURE_BUDGET: usize = 800;
 
 pub(crate) fn outline(store: &FactsStore, asked: &OneRun) -> Result<String, ToolError> {
-    let (lease, mut run) = selection::opened(store, asked.run_id.as_deref())?;
+    let (lease, run) = selection::opened(store, asked.run_id.as_deref())?;
     let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let budget = asked.budget.tokens(RUN_BUDGET);
-    Ok(outline::of_run(
-        &mut run,
-        lease.directory.trace_id,
-        budget,
-        &further,
-    )?)
+    Ok(outline::of_run(&run, budget, &further)?)
 }
 
 pub(crate) fn failure(store: &FactsStore, asked: &OneRun) -> Result<String, ToolError> {
-    let (lease, mut run) = selection::opened(store, asked.run_id.as_deref())?;
+    let (lease, run) = selection::opened(store, asked.run_id.as_deref())?;
     let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let budget = asked.budget.tokens(FAILURE_BUDGET);
-    Ok(outline::of_failure(
-        &mut run,
-        lease.directory.trace_id,
-        budget,
-        &further,
-    )?)
+    Ok(outline::of_failure(&run, budget, &further)?)
 }
 
 pub(crate) fn step(store: &FactsStore, asked: &GetStep) -> Result<String, ToolError> {
-    let (lease, mut run) = selection::opened(store, asked.run_id.as_deref())?;
+    let (lease, run) = selection::opened(store, asked.run_id.as_deref())?;
     let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let cursor = asked
         .cursor
@@ -46,7 +36,7 @@ pub(crate) fn step(store: &FactsStore, asked: &GetStep) -> Result<String, ToolEr
         .transpose()?;
     let place = (asked.step, cursor.unwrap_or_default());
     let budget = asked.budget.tokens(STEP_BUDGET);
-    let found = outline::of_step(&mut run, lease.directory.trace_id, place, budget, &further)?;
+    let found = outline::of_step(&run, place, budget, &further)?;
     let no_step = || ToolError::NoStep {
         number: asked.step,
         count: run.len(),

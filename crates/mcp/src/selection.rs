@@ -17,7 +17,7 @@ pub(crate) fn one(store: &FactsStore, wanted: Option<&str>) -> Result<RunLease, 
 /// The same, opened; its calls have the costs of the store's prices.
 pub(crate) fn opened(store: &FactsStore, wanted: Option<&str>) -> Result<(RunLease, RunSteps), ToolError> {
     let lease = one(store, wanted)?;
-    let steps = RunSteps::open(&lease.directory, store.prices().clone())?;
+    let steps = RunSteps::open_readable(&lease.directory, store.prices().clone())?;
     Ok((lease, steps))
 }
 

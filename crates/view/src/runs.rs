@@ -141,7 +141,7 @@ impl Runs {
             if !is_updated {
                 *run = None;
                 let origin = self.facts.origin(&directory);
-                *run = Some(OpenRun::open(directory, self.prices.clone())?.read_from(origin));
+                *run = Some(OpenRun::open(directory, self.prices.clone()).read_from(origin));
             }
             if work::is_cancelled() {
                 // Whatever could not be read any more is missing in it.

@@ -458,7 +458,7 @@ fn what_a_run_left_open_is_a_step_of_it() {
     run.finish();
     let counted = || {
         let runs = tracer_sdk::read::RunStore::new(data.path());
-        let steps = RunSteps::open(&runs.newest().unwrap(), Prices::default()).unwrap();
+        let steps = RunSteps::open(runs.newest().unwrap(), Prices::default());
         (steps.len(), steps.totals().in_flight, steps.totals().llm_calls)
     };
     assert_eq!(counted(), (2, 1, 1));

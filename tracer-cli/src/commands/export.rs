@@ -129,20 +129,14 @@ fn page(
     session: &mut Session,
 ) -> Result<CommandOutcome, CliError> {
     open(directory, short_id, session)?;
-    let mut steps = RunSteps::open(directory, session.prices()?)
+    let steps = RunSteps::open_readable(directory, session.prices()?)
         .map_err(|invalid| damaged(short_id, &invalid, session))?;
     let redaction = process_redaction(&session.settings()?);
     let progress = Progress::begin(&session.ui, "exporting", "step", Some(steps.len() as u64));
     let mut redacted = 0;
     write(args, short_id, progress, session, |progress, writer| {
         let all = StepFilter::default();
-        redacted = html::write_run(
-            &mut steps,
-            &all,
-            &redaction,
-            |count| progress.steps(count),
-            writer,
-        )?;
+        redacted = html::write_run(&steps, &all, &redaction, |count| progress.steps(count), writer)?;
         Ok(())
     })?;
     if redacted > 0 {

@@ -234,9 +234,10 @@ fn assert_same(one: &LogIndex, other: &LogIndex) {
     assert!(one.names().eq(other.names()));
     assert!(one.promoted().eq(other.promoted()));
     assert_eq!(one.bytes_read(), other.bytes_read());
-    assert_eq!(one.unreadable_lines(), other.unreadable_lines());
-    assert_eq!(one.first_unreadable_lines(), other.first_unreadable_lines());
-    assert_eq!(one.completed_run_problems(), other.completed_run_problems());
+    assert_eq!(
+        one.problems(Some(RecordedStatus::Ok), true),
+        other.problems(Some(RecordedStatus::Ok), true)
+    );
     #[cfg(feature = "prices")]
     {
         let prices = crate::prices::Prices::default();

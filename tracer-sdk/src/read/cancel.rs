@@ -114,13 +114,12 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::read::log::{ScanOptions, SpanVisitor, scan};
-    use crate::read::run::span_header;
+    use crate::read::log::{LineStart, ScanOptions, SpanVisitor, scan_from};
     use crate::read::tests::{directory, meta, span};
     use crate::read::{LoadedRun, LogIndex, RunReader, Strictness, read_log_part, validate};
-    use tracer_format::SPANS_FILE;
     use tracer_format::parse::{KeyAttributes, ParsedSpan};
     use tracer_format::project::{LinePlace, RecordHeader};
+    use tracer_format::{EventType, Outcome, SPANS_FILE};
 
     #[derive(Default)]
     struct Nothing;
@@ -129,7 +128,7 @@ mod tests {
         type Attributes<'a> = KeyAttributes<'a>;
 
         fn visit(&mut self, span: ParsedSpan<'_, KeyAttributes<'_>>, _: LinePlace, _: bool) -> RecordHeader {
-            span_header(&span)
+            RecordHeader::new(EventType::Unknown, span.start_time.1, Outcome::Ok)
         }
     }
 
@@ -161,7 +160,7 @@ mod tests {
             own_trace_id: None,
             is_running: false,
         };
-        let scanned = token.within(|| scan::<Nothing>(log, options));
+        let scanned = token.within(|| scan_from::<Nothing>(log, LineStart::FILE, options));
         assert!(scanned.failure.is_some());
         assert_eq!(bytes, 256 * 1024);
     }

@@ -22,14 +22,13 @@ mod tests;
 pub use crate::input::{open_input, read_input};
 pub use cancel::CancelToken;
 pub(crate) use file::open_run_file;
-pub use index::{IndexedSpan, LogIndex, PromotedRecord, TokenShares};
+pub use index::{IndexedSpan, LogIndex, PromotedRecord, RecordSource, TokenShares};
 pub use log::{LogPart, read_log_part};
 #[cfg(feature = "prices")]
 pub(crate) use model_call::CallToPrice;
 pub use run::{
     InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordError, RecordStream, RunReader,
-    SpanOutline, SpanStream, SpanSums, StartedSpan, Strictness, SummedSpans, ValidationReport,
-    probe_liveness, read_live_file, validate,
+    SpanStream, StartedSpan, Strictness, ValidationReport, probe_liveness, read_live_file, validate,
 };
 // For the runs of a bucket, which are selected by the same words; no promise to anybody else.
 #[doc(hidden)]

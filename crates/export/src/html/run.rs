@@ -17,15 +17,15 @@ const STEPS_AT_ONCE: usize = 1_000;
 /// Writes the page of the steps that pass `filter`, and gives how many secrets were removed from it. `on_steps` is called
 /// with the number of steps that were written since.
 pub fn write_run(
-    contents: &mut RunSteps,
+    contents: &RunSteps,
     filter: &StepFilter,
     redaction: &Redaction,
     on_steps: impl Fn(u64),
     writer: &mut dyn Write,
 ) -> Result<u64, ExportError> {
-    let numbers = contents.passing(filter)?;
+    let numbers = contents.passing(filter, || {})?;
     let run = contents.head();
-    let key_steps = contents.read_all(&contents.key_steps())?;
+    let key_steps = contents.read_key_steps()?;
     let left_out = (numbers.len() < contents.len()).then(|| {
         let all = text::counted(contents.len() as u64, "step");
         format!("{} of {all}: what passed the filter.", numbers.len())
@@ -34,13 +34,13 @@ pub fn write_run(
     let head = PageHead {
         sentence: run.sentence(&key_steps),
         evidence: evidence_numbers(&key_steps),
-        id: contents.run.trace_id.map(|id| id.to_string()).unwrap_or_default(),
+        id: contents.directory.trace_id.to_string(),
         run,
         left_out,
     };
     let start = contents.start()?;
     let parts = numbers.chunks(STEPS_AT_ONCE).map(|part| {
-        let sources = contents.read_all(part)?;
+        let sources = contents.read_steps(part.iter().copied())?;
         on_steps(sources.len() as u64);
         Ok(sources)
     });

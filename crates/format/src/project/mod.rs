@@ -23,7 +23,7 @@ mod tests;
 
 pub use classify::{child_type, span_type};
 pub use correlate::{
-    Ancestor, CallReport, Correlation, IndexEntry, LinePlace, PackedReports, RecordHeader, RepeatableTypes,
+    Ancestor, CallReport, Correlation, IndexEntry, LinePlace, RecordHeader, RepeatableTypes,
     ReportedArguments, correlate, is_own_call,
 };
 pub use marks::{is_replayed, service_usage};
@@ -322,14 +322,9 @@ pub fn is_watched(event_type: EventType) -> bool {
 /// ```
 #[must_use]
 pub fn count_records(records: &[Record]) -> Counts {
-    count_types(records.iter().map(Record::event_type))
-}
-
-/// [`count_records`] of records whose types are known.
-pub fn count_types(types: impl Iterator<Item = EventType>) -> Counts {
     let mut counts = Counts::default();
-    for event_type in types {
-        counts.count(event_type);
+    for record in records {
+        counts.count(record.event_type());
     }
     counts
 }

@@ -43,9 +43,9 @@ const EVIDENCE: &str = "evidence:";
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let newest = RunStore::new(folder.path()).newest()?;
-/// let mut run = RunSteps::open(&newest, tracer_sdk::prices::Prices::default())?;
+/// let run = RunSteps::open(newest, tracer_sdk::prices::Prices::default());
 /// let ask = FurtherDetail::by_command("tracer show", "latest");
-/// let text = outline::of_run(&mut run, newest.trace_id, TokenBudget::new(500), &ask)?;
+/// let text = outline::of_run(&run, TokenBudget::new(500), &ask)?;
 /// assert!(text.contains("⟦captured⟧: ok"), "{text}");
 /// assert!(text.len() <= 2_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -54,13 +54,8 @@ const EVIDENCE: &str = "evidence:";
 /// # Errors
 ///
 /// [`RecordError`]: the log was changed meanwhile.
-pub fn of_run(
-    run: &mut RunSteps,
-    run_id: TraceId,
-    budget: TokenBudget,
-    further: &FurtherDetail,
-) -> Result<String, RecordError> {
-    outlined(run, run_id, budget, further, false)
+pub fn of_run(run: &RunSteps, budget: TokenBudget, further: &FurtherDetail) -> Result<String, RecordError> {
+    outlined(run, budget, further, false)
 }
 
 /// Why a run failed, looped or was interrupted, as a text for a model: a sentence for each cause, and the steps that show it.
@@ -69,27 +64,25 @@ pub fn of_run(
 ///
 /// [`RecordError`]: the log was changed meanwhile.
 pub fn of_failure(
-    run: &mut RunSteps,
-    run_id: TraceId,
+    run: &RunSteps,
     budget: TokenBudget,
     further: &FurtherDetail,
 ) -> Result<String, RecordError> {
-    outlined(run, run_id, budget, further, true)
+    outlined(run, budget, further, true)
 }
 
 /// The text of a run, or of its failure alone, from its key steps.
 fn outlined(
-    run: &mut RunSteps,
-    run_id: TraceId,
+    run: &RunSteps,
     budget: TokenBudget,
     further: &FurtherDetail,
     is_failure: bool,
 ) -> Result<String, RecordError> {
-    let sources = run.read_all(&run.key_steps())?;
+    let sources = run.read_key_steps()?;
     let outline = RunOutline {
-        run_id,
+        run_id: run.directory.trace_id,
         head: &run.head(),
-        meta: run.run.meta.as_ref(),
+        meta: run.meta.as_ref().ok(),
         steps: &steps::steps(&sources, run.started()),
         further,
     };
@@ -102,22 +95,21 @@ fn outlined(
 ///
 /// [`RecordError`]: the log was changed meanwhile. [`InvalidCursor`]: the cursor is none of this step.
 pub fn of_step(
-    run: &mut RunSteps,
-    run_id: TraceId,
+    run: &RunSteps,
     (number, cursor): (usize, StepCursor),
     budget: TokenBudget,
     further: &FurtherDetail,
 ) -> Result<Option<Result<String, InvalidCursor>>, RecordError> {
     let step_count = run.len();
     let started = run.started();
-    let Some((source, span)) = run.read_with_span(number)? else {
+    let Some((source, span)) = run.read_step(number)? else {
         return Ok(None);
     };
     let sources = [source];
     let steps = steps::steps(&sources, started);
     Ok(steps.first().map(|step| {
         let outline = StepOutline {
-            run_id,
+            run_id: run.directory.trace_id,
             step,
             span: span.as_ref(),
             step_count,

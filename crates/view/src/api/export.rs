@@ -32,18 +32,18 @@ pub(crate) async fn html(
     let filter = StepFilter::new(&kinds, only_failures, None);
     let read = viewer.read(move |viewer| {
         let directory = viewer.runs().directory(id.0)?;
-        let steps =
-            RunSteps::open(&directory, viewer.runs().prices().clone()).map_err(ApiError::invalid_run)?;
+        let steps = RunSteps::open_readable(&directory, viewer.runs().prices().clone())
+            .map_err(ApiError::invalid_run)?;
         let filter = match wanted {
             Some(wanted) => filter.among(viewer.runs().with(id.0, |run| all_steps(run, &wanted))?),
             None => filter,
         };
         Ok((steps, filter))
     });
-    let (mut steps, filter) = read.await?;
+    let (steps, filter) = read.await?;
     let redaction = tracer_export::process_redaction(viewer.settings());
     let body = streamed_body::body(&viewer, move |writer| {
-        let written = html_file::write_run(&mut steps, &filter, &redaction, |_| {}, writer);
+        let written = html_file::write_run(&steps, &filter, &redaction, |_| {}, writer);
         written.map(drop).map_err(ExportError::into_io)
     });
     let mut response = bytes_response("text/html; charset=utf-8", body);

@@ -12,7 +12,7 @@ use super::request::RunId;
 use crate::inspect::TokensUsed;
 use crate::inspect::loops::{self, LoopReport};
 use tracer_insight::cost::CostReport;
-use tracer_insight::indexed_steps::RowSource;
+use tracer_insight::run_steps::RowSource;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps;
 use tracer_insight::summary;
@@ -117,20 +117,20 @@ pub(crate) async fn overview(State(viewer): State<Viewer>, id: RunId) -> Result<
 /// How a run went.
 pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
     let sources = run.steps.read_key_steps().map_err(ApiError::unreadable)?;
-    let steps = steps::steps(&sources, run.started());
-    let head = run.head()?;
-    let cause = summary::cause(run.status, &steps);
+    let steps = steps::steps(&sources, run.steps.started());
+    let head = run.steps.head();
+    let cause = summary::cause(run.steps.status, &steps);
     Ok(Overview {
         spec_version: SPEC_VERSION,
-        run_id: run.directory.trace_id,
+        run_id: run.steps.directory.trace_id,
         run_name: run.name().map(str::to_owned),
-        run_status: run.status.as_str(),
+        run_status: run.steps.status.as_str(),
         origin: run.origin.clone(),
         sentence: head.sentence(&steps),
         facts: head.facts(),
         tags: head.tag_words(),
         first_cause: cause.map(|step| step.record.event_id.clone()),
-        started_at: run.started().map(|started| started.to_string()),
+        started_at: run.steps.started().map(|started| started.to_string()),
         duration_us: head.duration,
         totals: totals_answer(&head.totals),
         in_flight: in_flight(run),
@@ -141,7 +141,7 @@ pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
         more_problems: head.more_problems,
         cut_tail: head.cut_tail,
         loops: loops::of(run, &steps),
-        run: run.meta.as_ref().ok().cloned(),
+        run: run.steps.meta.as_ref().ok().cloned(),
         environment: environment(run)?,
         log_bytes: run.log_bytes(),
         row_count: run.steps.timeline.rows.len(),

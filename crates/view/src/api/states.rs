@@ -65,7 +65,7 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<States, ApiError> {
         };
         let number = row.number as usize;
         let place = StepAddress {
-            run_id: run.directory.trace_id,
+            run_id: run.steps.directory.trace_id,
             event_id: read.record.event_id.clone(),
         };
         let Some(state) = state(run, number, &read.record.payload, &place)? else {
@@ -77,7 +77,7 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<States, ApiError> {
             number,
             event_id: read.record.event_id,
             offset_us: start
-                .zip(run.started())
+                .zip(run.steps.started())
                 .map(|(start, started)| start.microseconds_since(started)),
             state,
         });

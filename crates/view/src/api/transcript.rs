@@ -118,10 +118,10 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> 
 fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswer {
     let record = &source.record;
     let place = StepAddress {
-        run_id: run.directory.trace_id,
+        run_id: run.steps.directory.trace_id,
         event_id: record.event_id.clone(),
     };
-    let own = steps::steps(std::slice::from_ref(source), run.started());
+    let own = steps::steps(std::slice::from_ref(source), run.steps.started());
     let mut answer = TurnAnswer {
         row: run.steps.timeline.row_of_step(source.number),
         number: source.number,

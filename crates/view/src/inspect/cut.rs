@@ -5,7 +5,7 @@ use serde_json::Value;
 use tracer_insight::conversation::unwrapped;
 use tracer_sdk::format::{Payload, TraceId};
 
-use tracer_insight::indexed_steps::ReadRow;
+use tracer_insight::run_steps::ReadRow;
 use tracer_insight::text;
 
 /// Larger values are cut.

@@ -13,10 +13,10 @@ use super::error::{ErrorDetails, error};
 use super::llm::{self, LlmCallJson};
 use super::loops::{self, LoopReport};
 use super::state::{self, StateDetails};
-use tracer_insight::indexed_steps::RUN_ROW;
-use tracer_insight::indexed_steps::{RowSource, TimelineRow};
 use tracer_insight::key_steps::AROUND_A_LOOP;
 use tracer_insight::run_head::display_name;
+use tracer_insight::run_steps::RUN_ROW;
+use tracer_insight::run_steps::{RowSource, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::{step_detail, step_remarks, step_summary, steps};
 
@@ -75,7 +75,7 @@ pub(crate) struct StepJson {
 /// Everything about the step in a row.
 pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result<StepJson, ApiError> {
     let place = StepAddress {
-        run_id: run.directory.trace_id,
+        run_id: run.steps.directory.trace_id,
         event_id: run.steps.event_id(row).unwrap_or_else(|| RUN_ROW.to_owned()),
     };
     let Some(read) = run.steps.read_row(row).map_err(ApiError::unreadable)? else {
@@ -104,7 +104,7 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         start: Some(record.ts.clone()),
         end: span.and_then(|span| Some(span.end_time.as_ref()?.text().to_owned())),
         offset_us: start
-            .zip(run.started())
+            .zip(run.steps.started())
             .map(|(start, started)| start.microseconds_since(started)),
         duration_us: match row.source {
             RowSource::Span(_) => indexed.and_then(|span| span.duration_us),
@@ -118,7 +118,7 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         state: state::of(run, step_number, &record.payload, &place)?,
         error: error(&record.payload),
         loop_report: loop_report(run, row, &record.event_id)?,
-        run: is_run.then(|| run.meta.as_ref().ok().cloned()).flatten(),
+        run: is_run.then(|| run.steps.meta.as_ref().ok().cloned()).flatten(),
         remarks: step_remarks::remarks(&record.meta)
             .into_iter()
             .chain(step_detail::further_tokens(&record.meta))
@@ -149,7 +149,7 @@ fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
         failed: false,
         in_flight: true,
         outcome: "in flight",
-        start: run.started().map(|started| started.to_string()),
+        start: run.steps.started().map(|started| started.to_string()),
         end: None,
         offset_us: Some(0),
         duration_us: None,
@@ -161,7 +161,7 @@ fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
         state: None,
         error: None,
         loop_report: None,
-        run: run.meta.as_ref().ok().cloned(),
+        run: run.steps.meta.as_ref().ok().cloned(),
         remarks: Vec::new(),
         meta: Map::new(),
         attributes: None,
@@ -196,7 +196,7 @@ fn loop_report(run: &OpenRun, row: &TimelineRow, event_id: &str) -> Result<Optio
     let number = row.number as usize;
     let around = number.saturating_sub(AROUND_A_LOOP).max(1)..=number + AROUND_A_LOOP;
     let sources = run.steps.read_steps(around).map_err(ApiError::unreadable)?;
-    let steps = steps::steps(&sources, run.started());
+    let steps = steps::steps(&sources, run.steps.started());
     Ok(loops::of(run, &steps)
         .into_iter()
         .find(|report| report.event_id() == event_id))

@@ -6,7 +6,7 @@ use super::columns::{Cells, cells_of, parent};
 use super::open_run::OpenRun;
 use super::row::RowText;
 use crate::answer::ApiError;
-use tracer_insight::indexed_steps::{RowSource, TimelineRow};
+use tracer_insight::run_steps::{RowSource, TimelineRow};
 use tracer_insight::step_order::NONE;
 
 /// With more changed rows the page requests the columns again.

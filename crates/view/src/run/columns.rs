@@ -9,8 +9,8 @@ use tracer_sdk::format::{EventType, Timestamp};
 
 use super::open_run::OpenRun;
 use tracer_facts::query::StepColumns;
-use tracer_insight::indexed_steps::{RowSource, TimelineRow};
 use tracer_insight::run_head::display_name;
+use tracer_insight::run_steps::{RowSource, TimelineRow};
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_order::NONE;
@@ -121,7 +121,10 @@ pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
     let rows = &run.steps.timeline.rows;
     // What a row is nested in stands before it: a beginning is a tree of its own.
     let rows = rows.get(..limit).unwrap_or(rows);
-    let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
+    let started = run
+        .steps
+        .started()
+        .unwrap_or(Timestamp::from_unix_microseconds(0));
     let mut names = NameTable::new(run);
     // Every row is reported once, straight to where its cells lie: nothing is as large as the columns but they.
     let mut bytes = vec![0; HEADER_BYTES + bytes_of_all(rows.len())];
@@ -160,7 +163,10 @@ pub(crate) fn parent(row: &TimelineRow) -> i32 {
 
 /// The cells of one row; its name is left out.
 pub(crate) fn cells_of(run: &OpenRun, row: &TimelineRow) -> Cells {
-    let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
+    let started = run
+        .steps
+        .started()
+        .unwrap_or(Timestamp::from_unix_microseconds(0));
     cells(run, row, started, &mut NameTable::default())
 }
 
@@ -181,7 +187,7 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
         RowSource::Run => {
             cells.kind = StepKind::Run;
             cells.name = names.number(display_name(run.name()));
-            cells.duration_us = if run.status.is_open() {
+            cells.duration_us = if run.steps.status.is_open() {
                 IN_FLIGHT_DURATION
             } else {
                 f64::NAN

@@ -3,7 +3,6 @@
 pub(super) mod changes;
 pub(super) mod columns;
 pub(super) mod open_run;
-pub(super) mod problems;
 pub(super) mod row;
 pub(super) mod stamp;
 

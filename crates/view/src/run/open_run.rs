@@ -1,50 +1,31 @@
 //! [`OpenRun`]: a run that is open, and is brought up to date when its files change.
 
 use std::io;
-use std::sync::OnceLock;
 
-use tracer_insight::indexed_steps::{IndexedSteps, RowSource, TimelineRow};
-use tracer_insight::run_head::{RunHead, guess_remark};
-use tracer_insight::status::RunStatus;
-use tracer_sdk::format::{Problem, RunMeta, Timestamp};
+use tracer_insight::run_steps::{RowSource, RunSteps, TimelineRow};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::read::RunDirectory;
 
-use super::super::answer::ApiError;
-use super::super::work;
-use super::problems::RunProblems;
 use super::stamp::RunStamp;
 
 /// An opened run.
 #[derive(Debug)]
 pub(crate) struct OpenRun {
-    pub(crate) directory: RunDirectory,
-    pub(crate) meta: Result<RunMeta, Vec<Problem>>,
-    pub(crate) status: RunStatus,
-    pub(crate) steps: IndexedSteps,
+    pub(crate) steps: RunSteps,
     /// The URL of the bucket that it was read from; `None` of a run of this machine.
     pub(crate) origin: Option<String>,
     stamp: RunStamp,
-    problems: OnceLock<RunProblems>,
 }
 
 impl OpenRun {
     /// Opens the run in a directory. Its calls have the costs of these prices.
-    pub(crate) fn open(directory: RunDirectory, prices: Prices) -> io::Result<Self> {
-        // Stamped before it is read: a change in between is found the next time.
-        let stamp = RunStamp::of(&directory.path);
-        let summary = directory.clone().read_summary();
-        let status = summary.status();
-        let steps = IndexedSteps::open(&directory, status.is_open(), prices)?;
-        Ok(Self {
-            steps,
+    pub(crate) fn open(directory: RunDirectory, prices: Prices) -> Self {
+        Self {
+            // Stamped before it is read: a change in between is found the next time.
+            stamp: RunStamp::of(&directory.path),
+            steps: RunSteps::open(directory, prices),
             origin: None,
-            directory,
-            meta: summary.meta,
-            status,
-            stamp,
-            problems: OnceLock::new(),
-        })
+        }
     }
 
     /// The same of a run that was read from the bucket with this URL, if it is one.
@@ -57,30 +38,20 @@ impl OpenRun {
 
     /// The files are as they were when they were read last, and so is the process.
     pub(crate) fn is_current(&self) -> bool {
-        let stamp = RunStamp::of(&self.directory.path);
-        stamp == self.stamp
-            && (!self.status.is_open() || self.directory.clone().read_summary().status() == self.status)
+        let directory = &self.steps.directory;
+        let status = self.steps.status;
+        RunStamp::of(&directory.path) == self.stamp
+            && (!status.is_open() || directory.clone().read_summary().status() == status)
     }
 
     /// Reads the changes; `false` when the log is another one: the run has to be opened anew.
     pub(crate) fn update(&mut self) -> io::Result<bool> {
-        let stamp = RunStamp::of(&self.directory.path);
-        let summary = self.directory.clone().read_summary();
-        let status = summary.status();
-        if !self.steps.update(&self.directory, status.is_open())? {
-            return Ok(false);
+        let stamp = RunStamp::of(&self.steps.directory.path);
+        let is_same = self.steps.update()?;
+        if is_same {
+            self.stamp = stamp;
         }
-        self.stamp = stamp;
-        self.status = status;
-        self.meta = summary.meta;
-        self.problems = OnceLock::new();
-        Ok(true)
-    }
-
-    /// The start of the run: of its root, else of its metadata.
-    pub(crate) fn started(&self) -> Option<Timestamp> {
-        let recorded = || self.meta.as_ref().ok().map(|meta| meta.started_at.instant());
-        self.steps.root_start().or_else(recorded)
+        Ok(is_same)
     }
 
     /// Where the index has the span that a row comes from; `None` for a row that is not in the log yet.
@@ -94,45 +65,7 @@ impl OpenRun {
 
     /// The run's name.
     pub(crate) fn name(&self) -> Option<&str> {
-        self.meta.as_ref().ok()?.run_name.as_deref()
-    }
-
-    /// The run as a whole.
-    ///
-    /// # Errors
-    ///
-    /// The request was cancelled.
-    pub(crate) fn head(&self) -> Result<RunHead, ApiError> {
-        let problems = self.problems()?;
-        let mut head = RunHead::of_meta(self.meta.as_ref().ok(), self.status);
-        head.remarks
-            .extend(guess_remark(self.steps.index.guessed_places()));
-        Ok(RunHead {
-            started: self.started(),
-            tags: self.steps.read_tags().map_err(ApiError::unreadable)?,
-            totals: self.steps.totals(),
-            cut_tail: problems.cut_tail,
-            problems: problems.listed.clone(),
-            more_problems: problems.more,
-            ..head
-        })
-    }
-
-    /// The problems of the run.
-    ///
-    /// # Errors
-    ///
-    /// The request was cancelled.
-    pub(crate) fn problems(&self) -> Result<&RunProblems, ApiError> {
-        if let Some(problems) = self.problems.get() {
-            return Ok(problems);
-        }
-        let meta = self.meta.as_ref().ok();
-        let problems = RunProblems::find(&self.directory.path, meta, self.status, &self.steps.index);
-        if work::is_cancelled() {
-            return Err(ApiError::internal());
-        }
-        Ok(self.problems.get_or_init(|| problems))
+        self.steps.meta.as_ref().ok()?.run_name.as_deref()
     }
 
     /// Size of the log in bytes.
@@ -143,6 +76,6 @@ impl OpenRun {
     /// A text that changes when the run does.
     pub(crate) fn version(&self) -> String {
         self.stamp
-            .version(&(self.status.as_str(), self.directory.trace_id))
+            .version(&(self.steps.status.as_str(), self.steps.directory.trace_id))
     }
 }

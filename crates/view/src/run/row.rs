@@ -1,8 +1,8 @@
 //! [`RowText`]: the texts of a row, read from the log.
 
 use serde::Serialize;
-use tracer_insight::indexed_steps::{RUN_ROW, TimelineRow};
 use tracer_insight::run_head::display_name;
+use tracer_insight::run_steps::{RUN_ROW, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_summary::StepSummary;
 use tracer_insight::{cost, step_summary, steps, text};
@@ -48,7 +48,7 @@ impl OpenRun {
                 gist: StepSummary::default(),
                 cost: None,
                 failure: None,
-                in_flight: self.status.is_open(),
+                in_flight: self.steps.status.is_open(),
             });
         };
         let payload = &read.record.payload;

@@ -1,19 +1,19 @@
 //! Runs of any shape: numbered as the terminal numbers them, and extended as if they were opened anew.
 
-use std::{fs, io};
+use std::fs;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tracer_sdk::format::{EventType, Record};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::RunDirectory;
+use tracer_sdk::read::{RunDirectory, RunReader, Strictness};
 
 use super::open_run::OpenRun;
-use tracer_insight::indexed_steps::RowSource;
-use tracer_insight::run_steps::RunSteps;
+use tracer_insight::run_steps::RowSource;
 
 const RUN: &str = "10000000000000000000000000000001";
 
-fn open(directory: RunDirectory) -> io::Result<OpenRun> {
+fn open(directory: RunDirectory) -> OpenRun {
     OpenRun::open(directory, Prices::default())
 }
 
@@ -89,21 +89,22 @@ fn tree() -> impl Strategy<Value = Vec<Value>> {
 proptest! {
     // Whatever a log holds: second spans with one ID, spans nested in nothing or in each other, several roots.
     #[test]
-    fn indexed_steps_have_the_numbers_and_totals_of_streamed_ones(log in spans(), status in prop::sample::select(vec!["ok", "error", "running"])) {
+    fn steps_are_the_records_of_the_projection_in_order(log in spans(), status in prop::sample::select(vec!["ok", "error", "running"])) {
         let (_folder, directory) = directory(&log, status);
-        let mut contents = RunSteps::open(&directory, Prices::default()).unwrap();
-        let run = open(directory).unwrap();
-        prop_assert_eq!(run.steps.timeline.step_count(), contents.len());
-        prop_assert_eq!(run.steps.totals(), contents.totals());
-        prop_assert_eq!(run.started(), contents.started());
-        for number in 1..=contents.len() {
-            let expected = contents.read_with_span(number).unwrap().map(|(source, _)| source.record);
+        let records = RunReader::open(&directory.path, Strictness::Lenient).unwrap().records;
+        let records = records.map(Result::unwrap).filter(|record| record.event_type() != EventType::RunEnd);
+        let mut expected: Vec<Record> = records.collect();
+        if let Some(root) = expected.iter().position(|record| record.event_type() == EventType::RunStart) {
+            expected.remove(root);
+        }
+        let run = open(directory);
+        prop_assert_eq!(run.steps.len(), expected.len());
+        for (number, expected) in (1..).zip(expected) {
             let row = run.steps.timeline.row_of_step(number).and_then(|row| run.steps.timeline.get(row)).unwrap();
             let record = run.steps.read_row(row).unwrap().map(|read| read.record);
-            prop_assert_eq!(&record, &expected);
-            let event_id = record.unwrap().event_id;
-            prop_assert_eq!(run.steps.event_id(row), Some(event_id.clone()));
-            prop_assert_eq!(run.steps.row_of(&event_id), run.steps.timeline.row_of_step(number));
+            prop_assert_eq!(run.steps.event_id(row), Some(expected.event_id.clone()));
+            prop_assert_eq!(run.steps.row_of(&expected.event_id), run.steps.timeline.row_of_step(number));
+            prop_assert_eq!(record, Some(expected));
         }
         // Parents come before what is nested in them, one level above.
         for (place, row) in run.steps.timeline.rows.iter().enumerate() {
@@ -125,11 +126,11 @@ proptest! {
 /// A log that grows is arranged as if it had been read at once, and every change is sent.
 fn check_growth(log: &[Value], first: usize) -> Result<(), TestCaseError> {
     let (_folder, directory) = directory(&log[..first], "running");
-    let mut run = open(directory.clone()).unwrap();
+    let mut run = open(directory.clone());
     let (offset, before) = (run.steps.index.bytes_read(), run.steps.timeline.rows.clone());
     fs::write(directory.path.join("spans.jsonl"), lines(log)).unwrap();
     prop_assert!(run.update().unwrap());
-    let anew = open(directory).unwrap();
+    let anew = open(directory);
     prop_assert_eq!(&run.steps.timeline.rows, &anew.steps.timeline.rows);
     let changes = run
         .changes(offset)
@@ -174,13 +175,13 @@ fn a_call_in_flight_is_a_row_and_a_run_without_a_root_has_one() {
         json!({"span_id": id(5), "parent_span_id": id(1), "name": "gpt-5", "type": "LLM_CALL", "start_time": "2026-01-01T00:00:04Z"}),
     );
     fs::write(directory.path.join(".live"), live).unwrap();
-    let run = open(directory).unwrap();
+    let run = open(directory);
     let sources: Vec<RowSource> = run.steps.timeline.rows.iter().map(|row| row.source).collect();
     assert_eq!(
         sources,
         [RowSource::Run, RowSource::Span(0), RowSource::InFlight(0)]
     );
-    assert_eq!(run.status.as_str(), "interrupted");
+    assert_eq!(run.steps.status.as_str(), "interrupted");
     assert_eq!(run.steps.row_of("run"), Some(0));
     assert_eq!(run.steps.row_of(&id(5)), Some(2));
 }

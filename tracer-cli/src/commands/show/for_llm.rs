@@ -1,7 +1,6 @@
 //! `tracer show --for-llm`: a run, or one of its steps, as a text for a model, within a budget of tokens.
 
 use tracer_insight::outline::{self, FurtherDetail, StepCursor, TokenBudget};
-use tracer_sdk::format::TraceId;
 
 use super::OpenedRun;
 use crate::error::CliError;
@@ -10,7 +9,6 @@ use crate::session::Session;
 /// Prints the outline of the run, or the step.
 pub(super) fn write(
     shown: &mut OpenedRun,
-    run_id: TraceId,
     step: Option<usize>,
     budget: TokenBudget,
     session: &mut Session,
@@ -18,10 +16,10 @@ pub(super) fn write(
     let command = session.command(&format!("show {}", shown.short_id));
     let further = FurtherDetail::by_command(&command, &shown.short_id);
     let text = match step {
-        None => outline::of_run(&mut shown.contents, run_id, budget, &further)?,
+        None => outline::of_run(&shown.contents, budget, &further)?,
         Some(number) => {
             let place = (number, StepCursor::default());
-            let found = outline::of_step(&mut shown.contents, run_id, place, budget, &further)?;
+            let found = outline::of_step(&shown.contents, place, budget, &further)?;
             match found {
                 Some(Ok(text)) => text,
                 // The beginning of a step is a place in every step.

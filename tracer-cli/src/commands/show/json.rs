@@ -6,12 +6,13 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use tracer_sdk::format::{Record, RecordedStatus};
-use tracer_sdk::read::{RecordError, StartedSpan};
+use tracer_sdk::read::{RecordError, RunReader, StartedSpan, Strictness};
 
 use super::OpenedRun;
 use crate::error::CliError;
 use crate::session::Session;
 use tracer_insight::json;
+use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
 
@@ -28,19 +29,27 @@ fn call_in_flight(started: &StartedSpan) -> Value {
 
 /// Writes the run; with a step or a filter, `events` has only the records that match.
 pub(super) fn write(
-    shown: &mut OpenedRun,
+    shown: &OpenedRun,
     step: Option<usize>,
     filter: &StepFilter,
     session: &mut Session,
 ) -> Result<(), CliError> {
     let mut only = None;
     if let Some(number) = step {
-        let found = shown.contents.read_with_span(number)?;
+        let found = shown.contents.read_step(number)?;
         let (source, _) = found.ok_or_else(|| super::views::no_such_step(shown, number, session))?;
         only = Some(source.record);
     }
     let failed: RefCell<Option<RecordError>> = RefCell::new(None);
-    let written = write_document(shown, only.as_ref(), filter, &failed, session.ui.output());
+    let mut run = RunReader::open(&shown.contents.directory.path, Strictness::Lenient)
+        .map_err(|invalid| super::not_shown(&shown.short_id, &invalid, session))?;
+    let written = write_document(
+        (&shown.contents, &mut run),
+        only.as_ref(),
+        filter,
+        &failed,
+        session.ui.output(),
+    );
     if let Some(error) = failed.take() {
         return Err(error.into());
     }
@@ -48,15 +57,14 @@ pub(super) fn write(
 }
 
 fn write_document(
-    shown: &mut OpenedRun,
+    (steps, run): (&RunSteps, &mut RunReader),
     only: Option<&Record>,
     filter: &StepFilter,
     failed: &RefCell<Option<RecordError>>,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let status = shown.contents.status;
-    let tags: BTreeMap<&str, &str> = shown.contents.tags.iter().collect();
-    let run = &mut shown.contents.run;
+    let status = steps.status;
+    let tags: BTreeMap<&str, &str> = steps.tags.iter().collect();
     let mut document = json::Document::begin(output)?;
     // The three words of the format, and one that the files do not hold.
     let recorded = match status {
@@ -70,7 +78,6 @@ fn write_document(
     if let Some(record) = only {
         document.list("events", [record])?;
     } else {
-        run.records.seek(0);
         let records = run
             .records
             .by_ref()
@@ -78,7 +85,7 @@ fn write_document(
             .filter(|record| filter.is_empty() || filter.passes(record));
         document.list("events", records)?;
     }
-    document.list("in_flight", run.in_flight.iter().map(call_in_flight))?;
+    document.list("in_flight", steps.in_flight.iter().map(call_in_flight))?;
     document.list("problems", &run.problems)?;
     document.end()
 }

@@ -91,14 +91,13 @@ impl OpenedRun {
     fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
         let prices = session.prices()?;
         let reading = Progress::begin(&session.ui, "reading", "span", None);
-        let contents = RunSteps::open(directory, prices).map_err(|invalid| {
-            let other = format!("choose another run: {}", session.command("list"));
+        let contents = RunSteps::open_readable(directory, prices).map_err(|invalid| {
             if !directory.path.exists() {
+                let other = format!("choose another run: {}", session.command("list"));
                 return CliError::input(format!("run {short_id} was deleted before it could be read"))
                     .with_hint(other);
             }
-            let what = format!("failed to show run {short_id}");
-            refused(ErrorKind::Input, what, &invalid).with_hint(other)
+            not_shown(short_id, &invalid, session)
         })?;
         reading.end(&mut session.ui);
         Ok(Self {
@@ -109,15 +108,22 @@ impl OpenedRun {
     }
 
     /// Numbers of the steps that match the filter. A text search reads every step.
-    fn passing(&mut self, filter: &StepFilter, session: &mut Session) -> Result<Vec<usize>, CliError> {
+    fn passing(&self, filter: &StepFilter, session: &mut Session) -> Result<Vec<usize>, CliError> {
         if !filter.has_text() {
-            return Ok(self.contents.passing(filter)?);
+            return Ok(self.contents.passing(filter, || {})?);
         }
         let searching = Progress::begin(&session.ui, "searching", "step", Some(self.contents.len() as u64));
-        let numbers = self.contents.passing_with_progress(filter, || searching.step())?;
+        let numbers = self.contents.passing(filter, || searching.step())?;
         searching.end(&mut session.ui);
         Ok(numbers)
     }
+}
+
+/// Error for a run of which there is nothing to show.
+fn not_shown(short_id: &str, invalid: &read::InvalidRun, session: &Session) -> CliError {
+    let what = format!("failed to show run {short_id}");
+    let other = format!("choose another run: {}", session.command("list"));
+    refused(ErrorKind::Input, what, invalid).with_hint(other)
 }
 
 /// Shows a run.
@@ -132,16 +138,16 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let mut shown = OpenedRun::open(&directory, &short_id, session)?;
     if let Some(tokens) = args.for_llm {
         let budget = TokenBudget::new(usize::try_from(tokens).unwrap_or(usize::MAX));
-        for_llm::write(&mut shown, directory.trace_id, args.step, budget, session)?;
+        for_llm::write(&mut shown, args.step, budget, session)?;
         return Ok(CommandOutcome::Done);
     }
     match args.step {
-        _ if session.is_json() => json::write(&mut shown, args.step, &filter, session)?,
+        _ if session.is_json() => json::write(&shown, args.step, &filter, session)?,
         Some(number) => views::step(&mut shown, number, session)?,
         None if args.transcript => views::transcript(&mut shown, &filter, args.all, session)?,
         None => page::show(&mut shown, &filter, args, session)?,
     }
-    if !shown.contents.run.problems.is_empty() {
+    if !shown.contents.problems().0.is_empty() {
         session.ui.hint(&format!(
             "list every problem: tracer validate-trace {}",
             quoted(&directory.path)

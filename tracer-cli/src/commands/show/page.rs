@@ -32,7 +32,7 @@ pub(super) fn show(
     let left_out = numbers.len() - parts.iter().map(|part| part.len()).sum::<usize>();
     let started = shown.contents.started();
     for (index, part) in parts.iter().enumerate() {
-        let sources = shown.contents.read_all(part)?;
+        let sources = shown.contents.read_steps(part.iter().copied())?;
         let steps = steps::steps(&sources, started);
         let lines = if args.waterfall {
             waterfall::lines(&steps, total, width)
@@ -65,7 +65,7 @@ pub(super) fn head(
     session: &mut Session,
 ) -> Result<StepNumbers, CliError> {
     let width = session.ui.width();
-    let sources = shown.contents.read_all(&shown.contents.key_steps())?;
+    let sources = shown.contents.read_key_steps()?;
     let steps = steps::steps(&sources, shown.contents.started());
     let page = RunPage {
         head: &shown.contents.head(),
@@ -103,7 +103,7 @@ fn print_next(shown: &OpenedRun, numbers: &[usize], left_out: usize, session: &m
         let note = format!("  {} of {all} match", numbers.len());
         session.ui.remark(note);
     }
-    if !shown.contents.run.problems.is_empty() {
+    if !shown.contents.problems().0.is_empty() {
         return;
     }
     if let Some(number) = numbers.last() {

@@ -18,7 +18,7 @@ const STEPS_AT_ONCE: usize = 1_000;
 
 /// Shows one step in full.
 pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) -> Result<(), CliError> {
-    let Some((source, span)) = shown.contents.read_with_span(number)? else {
+    let Some((source, span)) = shown.contents.read_step(number)? else {
         return Err(no_such_step(shown, number, session));
     };
     let evidence = evidence(shown, number, &source.record.payload)?;
@@ -77,7 +77,7 @@ fn evidence(shown: &mut OpenedRun, warning: usize, payload: &Payload) -> Result<
         return Ok(found);
     };
     for number in warning.saturating_sub(MAX_STEPS).max(1)..warning {
-        if let Some((source, _)) = shown.contents.read_with_span(number)?
+        if let Some((source, _)) = shown.contents.read_step(number)?
             && evidence_event_ids.contains(&source.record.event_id)
         {
             found.insert(source.record.event_id, number);
@@ -99,7 +99,7 @@ pub(super) fn transcript(
     let laid_out = numbers.get(..most.min(numbers.len())).unwrap_or_default();
     let started = shown.contents.started();
     for (index, part) in laid_out.chunks(STEPS_AT_ONCE).enumerate() {
-        let sources = shown.contents.read_all(part)?;
+        let sources = shown.contents.read_steps(part.iter().copied())?;
         if index > 0 {
             session.ui.lines(&[Line::new()])?;
         }

@@ -23,9 +23,8 @@ pub(crate) struct Expectations {
 /// A parent that is not there, or none.
 const NONE: u32 = u32::MAX;
 
-/// The problems of the spans with each other, and a mark on every span whose ID was shown before. `entries` are in the
-/// order of the file.
-pub(crate) fn structure_problems(entries: &mut [IndexEntry], expected: Expectations) -> Problems {
+/// The problems of the spans with each other. `entries` are in the order of the file.
+pub(crate) fn structure_problems(entries: &[IndexEntry], expected: Expectations) -> Problems {
     let mut table = IdTable::with_room_for(entries.len());
     let mut problems = identities(entries, &mut table);
     let (parents, missing) = parents(entries, &table);
@@ -42,20 +41,18 @@ pub(crate) fn structure_problems(entries: &mut [IndexEntry], expected: Expectati
 }
 
 /// Spans with the ID of another one, and roots behind the first.
-fn identities(entries: &mut [IndexEntry], table: &mut IdTable) -> Problems {
+fn identities(entries: &[IndexEntry], table: &mut IdTable) -> Problems {
     let mut problems = Problems::default();
     let mut root_line = None;
     for position in 0..u32::try_from(entries.len()).unwrap_or(NONE) {
         let first = table
             .insert(entries, position)
             .and_then(|first| entries.get(first as usize));
-        let (first_line, is_first_shown) =
-            first.map_or((None, false), |first| (Some(first.line()), first.is_own()));
-        let Some(entry) = entries.get_mut(position as usize) else {
+        let Some(entry) = entries.get(position as usize) else {
             break;
         };
         let line = entry.line();
-        if let Some(first_line) = first_line {
+        if let Some(first_line) = first.map(IndexEntry::line) {
             problems.push_with(line, || {
                 problem(
                     line,
@@ -64,9 +61,6 @@ fn identities(entries: &mut [IndexEntry], table: &mut IdTable) -> Problems {
                     format!("is also the span_id of line {first_line}; each span has its own"),
                 )
             });
-            if is_first_shown && entry.is_own() {
-                entry.mark_duplicate();
-            }
         }
         if entry.parent_span_id().is_none() {
             if let Some(first) = root_line {

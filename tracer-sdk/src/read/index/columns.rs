@@ -4,21 +4,23 @@ use std::collections::HashMap;
 
 use memchr::memmem::Finder;
 
-use super::TokenShares;
 #[cfg(feature = "prices")]
 use super::price_column::PriceColumn;
-use crate::read::log::SpanVisitor;
+use super::{PromotedRecord, TokenShares};
 #[cfg(feature = "prices")]
-use crate::read::run::is_refused;
-use crate::read::run::{Promoted, is_placed_by_guess, promoted_records, span_header};
-use tracer_format::Computed;
-use tracer_format::names::markers;
+use crate::prices::is_refusal;
+use crate::read::check::{self, RootSpan};
+use crate::read::log::{Problems, SpanVisitor};
+use tracer_format::names::{self, markers, tag_key};
 use tracer_format::parse::{IndexedAttributes, ParsedSpan};
+#[cfg(feature = "prices")]
+use tracer_format::project::error_class;
 use tracer_format::project::{
-    CallReport, SpanView, call_usage, display_name, is_call, is_own_call, service_usage, signature,
+    CallReport, Lookup, SpanView, call_usage, display_name, is_call, is_own_call, outcome, promoted_type,
+    service_usage, signature, span_type, text,
 };
 use tracer_format::project::{LinePlace, RecordHeader};
-use tracer_format::{EventType, Usage};
+use tracer_format::{Computed, EventType, Usage};
 
 /// Texts that lines are searched for, and the mark for each; prepared once, not for each line.
 static MARKERS: Computed<[(Finder<'static>, u8); 2]> = Computed::new(|| {
@@ -32,6 +34,8 @@ const OPEN: u8 = 1;
 const REDACTED: u8 = 2;
 const TRUNCATED: u8 = 4;
 const PLACED_BY_GUESS: u8 = 8;
+const NAMES_SESSION: u8 = 16;
+const HAS_TAGS: u8 = 32;
 /// Stored for an unknown number.
 const UNKNOWN: u32 = u32::MAX;
 const NO_DURATION: u64 = u64::MAX;
@@ -63,6 +67,14 @@ impl SpanColumns {
 
     pub(super) fn is_truncated(&self) -> bool {
         self.marks & TRUNCATED != 0
+    }
+
+    pub(super) fn names_session(&self) -> bool {
+        self.marks & NAMES_SESSION != 0
+    }
+
+    pub(super) fn has_tags(&self) -> bool {
+        self.marks & HAS_TAGS != 0
     }
 
     pub(super) fn is_placed_by_guess(&self) -> bool {
@@ -98,8 +110,19 @@ pub(super) struct Columns {
     calls: Vec<CallReport>,
     /// The marks of the line of the next span.
     marks: u8,
+    /// The first root.
+    pub(super) root: Option<RootSpan>,
+    /// Times of spans that disagree.
+    pub(super) warnings: Problems,
     #[cfg(feature = "prices")]
     prices: PriceColumn,
+}
+
+/// A record that a root gives besides its own, while the place of the root in the index is not known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Promoted {
+    pub(super) place: LinePlace,
+    pub(super) record: PromotedRecord,
 }
 
 #[derive(Debug, Default)]
@@ -163,17 +186,18 @@ impl SpanVisitor for Columns {
             tokens_in: column(tokens.and_then(|tokens| tokens.prompt_tokens)),
             tokens_out: column(tokens.and_then(|tokens| tokens.completion_tokens)),
             tokens_total: column(tokens.and_then(|tokens| tokens.total_tokens)),
-            marks: self.marks
-                | if span.end_time.is_none() { OPEN } else { 0 }
-                | if is_placed_by_guess(&span.attributes) {
-                    PLACED_BY_GUESS
-                } else {
-                    0
-                },
+            marks: self.marks | marks(&span),
         });
         self.lines.push(place.line);
-        if span.parent_span_id.is_none() && !is_foreign {
-            self.promoted.extend(promoted_records(&span, place));
+        if !is_foreign {
+            check::span_times(&span, place.line, &mut self.warnings);
+            if span.parent_span_id.is_none() {
+                self.root.get_or_insert(RootSpan {
+                    start: header.instant,
+                    status_code: span.status_code,
+                });
+                self.promoted.extend(promoted_records(&span, place));
+            }
         }
         header
     }
@@ -236,7 +260,7 @@ impl Columns {
         usage_of(totals.map(|tokens| tokens.map(u64::from)), shares)
     }
 
-    /// What decides the price of a model call, beside its tokens.
+    /// What decides the price of each model call, apart from its tokens.
     #[cfg(feature = "prices")]
     pub(super) fn prices(&self) -> &PriceColumn {
         &self.prices
@@ -288,6 +312,8 @@ impl Columns {
         let mut kept = kept.iter();
         other.spans.retain(|_| kept.next() == Some(&true));
         self.calls.append(&mut other.calls);
+        self.root = self.root.or(other.root);
+        self.warnings.merge(other.warnings);
         if self.spans.is_empty() && self.names.texts.is_empty() {
             // The columns of a whole log are not copied.
             self.spans = other.spans;
@@ -306,6 +332,61 @@ impl Columns {
         }));
         other.promoted
     }
+}
+
+/// The marks of a span, apart from those of its line.
+fn marks(span: &ParsedSpan<'_, IndexedAttributes<'_>>) -> u8 {
+    let mut marks = if span.end_time.is_none() { OPEN } else { 0 };
+    if is_placed_by_guess(&span.attributes) {
+        marks |= PLACED_BY_GUESS;
+    }
+    for key in span.attributes.keys() {
+        if names::SESSION.contains(&key) {
+            marks |= NAMES_SESSION;
+        } else if tag_key(key).is_some() || names::META.is(key) {
+            marks |= HAS_TAGS;
+        }
+    }
+    marks
+}
+
+/// True of a span whose place nothing said: its emitter took the run or the parent that fits.
+fn is_placed_by_guess(attributes: &impl Lookup) -> bool {
+    let says =
+        |name, word| text(name, attributes).is_some_and(|said| said.split(',').any(|said| said == word));
+    says(names::CONTEXT, "inferred") || says(names::INFERRED, "parent")
+}
+
+/// True of a model call that was refused and reports no tokens: it has no price.
+#[cfg(feature = "prices")]
+fn is_refused<A: Lookup>(span: &ParsedSpan<'_, A>, usage: &Usage) -> bool {
+    *usage == Usage::default() && is_refusal(error_class(span, &span.facts()).as_deref(), usage)
+}
+
+fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
+    let facts = span.facts();
+    let event_type = span_type(span, &facts);
+    RecordHeader::new(event_type, span.start_time.1, outcome(span, &facts, event_type))
+}
+
+/// The records that a root gives besides its own: what its events say, and the end of the run.
+fn promoted_records<A>(span: &ParsedSpan<'_, A>, place: LinePlace) -> impl Iterator<Item = Promoted> {
+    let events = span
+        .events
+        .iter()
+        .filter_map(|event| Some((event.timestamp.1, promoted_type(&event.name)?.event_type())));
+    let end = span.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
+    (1..)
+        .zip(events.chain(end))
+        .map(move |(number, (instant, event_type))| Promoted {
+            place,
+            record: PromotedRecord {
+                span: 0,
+                number,
+                instant,
+                event_type,
+            },
+        })
 }
 
 /// Tokens as a column has them.

@@ -8,7 +8,7 @@ mod price_column;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
@@ -17,23 +17,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "prices")]
-use crate::prices::{CallCost, CallPriceKey, Prices};
-use crate::read::check::{Expectations, structure_problems};
+use crate::prices::{CallCost, CallGroups, CallPriceKey, Prices};
+use crate::read::check::{Expectations, RootSpan, structure_problems};
 use crate::read::file::{self, OpenError};
-use crate::read::log::{IdTable, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from};
-use crate::read::run::{Promoted, RecordError};
+use crate::read::log::{
+    IdTable, LineReader, LineStart, Problems, ScanOptions, first_trace_id, read_at, scan_from,
+};
+use crate::read::run::RecordError;
 use columns::{Columns, SpanColumns};
 use tracer_format::parse::parse_span;
 use tracer_format::project::{
-    Ancestor, CallReport, Correlation, RepeatableTypes, ReportedArguments, correlate, fill, project_span,
+    Ancestor, CallReport, Correlation, Rank, RecordHeader, RepeatableTypes, ReportedArguments, correlate,
+    fill, project_span,
 };
 use tracer_format::project::{IndexEntry, LinePlace};
 use tracer_format::{
-    EventType, Outcome, Problem, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId, Usage,
+    EventType, Outcome, Problem, Record, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId,
+    Usage,
 };
-
-/// Unreadable lines that are named; further ones are counted.
-const MAX_UNREADABLE_LINES: usize = 1_000;
 
 /// The spans of a log, in the order of the file. Spans of other runs, duplicates of an ID and lines that cannot be read are
 /// left out.
@@ -44,17 +45,20 @@ const MAX_UNREADABLE_LINES: usize = 1_000;
 /// let folder = tempfile::tempdir()?;
 /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-/// assert_eq!((index.len(), index.unreadable_lines()), (2, 0));
+/// assert_eq!((index.len(), index.line_problems().0.len()), (2, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct LogIndex {
     path: PathBuf,
     file: Option<Arc<File>>,
+    /// The run's ID by its metadata.
+    meta_trace_id: Option<TraceId>,
+    /// The run's ID, by the log where nothing else says it.
     trace_id: Option<TraceId>,
     entries: Vec<IndexEntry>,
     columns: Columns,
-    promoted: Vec<(usize, Promoted)>,
+    promoted: Vec<PromotedRecord>,
     /// The calls of the run of each kind of which one is another emitter's, up to a position.
     calls: Vec<CallReport>,
     repeatable: RepeatableTypes,
@@ -65,10 +69,18 @@ pub struct LogIndex {
     joined: HashMap<u64, usize>,
     table: IdTable,
     room: usize,
-    unreadable: Vec<u64>,
-    unreadable_lines: u64,
-    /// Whether every line that is not blank holds a span of the run without a problem, and each another one.
-    is_clean: bool,
+    /// The spans of other runs, those with the ID of an earlier one, and those of which no more than the identity can be read.
+    left_out: Vec<IndexEntry>,
+    /// The problems of single lines, by line.
+    problems: Problems,
+    /// Whether every line that is not blank holds a span.
+    is_whole: bool,
+    /// Bytes of a last line that is not whole yet.
+    cut_tail: Option<u64>,
+    /// True where there was a log to read.
+    is_read: bool,
+    /// Why the rest of the log could not be read.
+    failure: Option<Problem>,
     end: LineStart,
     /// Hash of the last span's line: distinguishes a log that was overwritten from one that has grown.
     last_line: u64,
@@ -95,11 +107,31 @@ impl LogIndex {
         Ok(index)
     }
 
+    /// The same of a log that may not be readable: that is one of its [problems](Self::problems) then.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// std::fs::create_dir(directory.path().join("spans.jsonl"))?;
+    /// let index = tracer_sdk::read::LogIndex::read_any(directory.path(), None, true);
+    /// assert_eq!(index.problems(None, true).0[0].location, "spans.jsonl");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn read_any(directory: &Path, trace_id: Option<TraceId>, running: bool) -> Self {
+        let mut index = Self::empty(directory, trace_id);
+        index.last_line = index.last_line_now().unwrap_or_default();
+        if let Err(error) = index.try_extend(running) {
+            index.failure = Some(file::problem(SPANS_FILE, &error));
+        }
+        index
+    }
+
     /// The index of a log of which nothing has been read.
-    fn empty(directory: &Path, trace_id: Option<TraceId>) -> Self {
+    pub(crate) fn empty(directory: &Path, trace_id: Option<TraceId>) -> Self {
         Self {
             path: directory.join(SPANS_FILE),
             file: None,
+            meta_trace_id: trace_id,
             trace_id,
             entries: Vec::new(),
             columns: Columns::default(),
@@ -112,9 +144,12 @@ impl LogIndex {
             joined: HashMap::new(),
             table: IdTable::with_room_for(0),
             room: 0,
-            unreadable: Vec::new(),
-            unreadable_lines: 0,
-            is_clean: true,
+            left_out: Vec::new(),
+            problems: Problems::default(),
+            is_whole: true,
+            cut_tail: None,
+            is_read: false,
+            failure: None,
             end: LineStart::FILE,
             last_line: 0,
         }
@@ -138,10 +173,15 @@ impl LogIndex {
     ///
     /// The file cannot be read, or is no regular file.
     pub fn extend(&mut self, running: bool) -> io::Result<bool> {
+        self.try_extend(running).map_err(io::Error::from)
+    }
+
+    /// The same; what was read before an error is kept.
+    fn try_extend(&mut self, running: bool) -> Result<bool, OpenError> {
         let mut file = match file::open(&self.path) {
             Ok(file) => file,
             Err(OpenError::Missing) => return Ok(self.file.is_none()),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         let metadata = file.metadata()?;
         if let Some(before) = &self.file
@@ -154,21 +194,15 @@ impl LogIndex {
         if self.trace_id.is_none() {
             self.trace_id = first_trace_id(&mut file)?;
         }
-        let end = if running {
-            last_line_end(&file, self.end.offset, metadata.len())?
-        } else {
-            metadata.len()
-        };
-        let has_grown = end > self.end.offset;
-        if has_grown {
-            self.read(&mut file, end)?;
-        }
+        let start = self.end.offset;
+        file.seek(SeekFrom::Start(start))?;
+        let read = self.read((&file).take(metadata.len().saturating_sub(start)), running);
         self.file = Some(Arc::new(file));
-        if has_grown {
+        if self.end.offset > start {
             self.find_calls();
             self.last_line = self.last_line_now()?;
         }
-        Ok(true)
+        Ok(read.map(|()| true)?)
     }
 
     fn last_line_now(&self) -> io::Result<u64> {
@@ -178,38 +212,41 @@ impl LogIndex {
         Ok(hasher.finish())
     }
 
-    fn read(&mut self, file: &mut File, end: u64) -> io::Result<()> {
-        file.seek(SeekFrom::Start(self.end.offset))?;
+    /// Adds what a log holds behind the part that was read; of a run that is `running`, without a last line that is cut.
+    fn read(&mut self, log: impl Read, running: bool) -> io::Result<()> {
+        self.is_read = true;
         let options = ScanOptions {
-            meta_trace_id: None,
+            meta_trace_id: self.meta_trace_id,
             own_trace_id: self.trace_id,
-            is_running: false,
+            is_running: running,
         };
-        let mut scanned = scan_from::<Columns>(file.take(end - self.end.offset), self.end, options);
-        if let Some(error) = scanned.failure.take() {
-            return Err(error);
-        }
+        let mut scanned = scan_from::<Columns>(log, self.end, options);
         // Lines that cannot be read give problems and no entry, or an entry without columns.
         let columns = std::mem::take(&mut scanned.visitor);
         let mut lines = columns.lines().peekable();
-        let mut entries = std::mem::take(&mut scanned.entries);
-        self.is_clean &= scanned.is_whole && scanned.problems.is_empty();
-        entries.retain(|entry| lines.next_if_eq(&entry.line()).is_some());
+        let (readable, others) = scanned
+            .entries
+            .into_iter()
+            .partition(|entry| lines.next_if_eq(&entry.line()).is_some());
         drop(lines);
-        let kept = self.add_entries(entries);
-        self.is_clean &= !kept.contains(&false);
-        let (problems, more) = scanned.problems.into_parts();
-        self.add_unreadable(problems.filter_map(|problem| line_of(&problem.location)), more);
+        self.left_out.extend::<Vec<IndexEntry>>(others);
+        let kept = self.add_entries(readable);
+        self.is_whole &= scanned.is_whole;
+        self.problems.merge(scanned.problems);
         for promoted in self.columns.take_over(columns, &kept) {
             let found = self
                 .entries
                 .binary_search_by_key(&promoted.place.line, IndexEntry::line);
-            if let Ok(position) = found {
-                self.promoted.push((position, promoted));
+            if let Ok(span) = found {
+                self.promoted.push(PromotedRecord {
+                    span,
+                    ..promoted.record
+                });
             }
         }
+        self.cut_tail = scanned.cut_tail;
         self.end = scanned.end;
-        Ok(())
+        scanned.failure.map_or(Ok(()), Err)
     }
 
     /// Finds the calls that are recorded more than once, and makes those that repeat them spans of no type.
@@ -313,27 +350,30 @@ impl LogIndex {
         }
     }
 
+    /// The index of a log that is in memory, whose lines cannot be read again.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn of_bytes(log: &[u8], trace_id: Option<TraceId>, running: bool) -> Self {
+        let mut index = Self::empty(Path::new(""), trace_id);
+        let mut cursor = io::Cursor::new(log);
+        // Memory can be read.
+        index.trace_id = trace_id.or_else(|| first_trace_id(&mut cursor).ok().flatten());
+        let _ = index.read(log, running);
+        index
+    }
+
     /// Adds those entries that are the first of their ID and belong to the run; gives one flag per entry.
-    fn add_entries(&mut self, mut entries: Vec<IndexEntry>) -> Vec<bool> {
-        let start = self.entries.len();
-        self.make_room(start + entries.len());
-        if self.entries.is_empty() {
-            // A whole log is not copied.
-            self.entries = entries;
-        } else {
-            self.entries.append(&mut entries);
-        }
-        let mut end = start;
-        let mut kept = Vec::with_capacity(self.entries.len() - start);
-        for place in start..self.entries.len() {
-            self.entries.swap(end, place);
-            let position = u32::try_from(end).unwrap_or(u32::MAX);
-            let is_own = self.entries.get(end).is_some_and(IndexEntry::is_own);
-            let is_new = is_own && self.table.insert(&self.entries, position).is_none();
-            end += usize::from(is_new);
+    fn add_entries(&mut self, entries: Vec<IndexEntry>) -> Vec<bool> {
+        self.make_room(self.entries.len() + entries.len());
+        let mut kept = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let position = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+            self.entries.push(entry);
+            let is_new = entry.is_own() && self.table.insert(&self.entries, position).is_none();
+            if !is_new {
+                self.left_out.extend(self.entries.pop());
+            }
             kept.push(is_new);
         }
-        self.entries.truncate(end);
         kept
     }
 
@@ -347,14 +387,6 @@ impl LogIndex {
         for position in 0..u32::try_from(self.entries.len()).unwrap_or(u32::MAX) {
             self.table.insert(&self.entries, position);
         }
-    }
-
-    fn add_unreadable(&mut self, lines: impl Iterator<Item = u64>, more: u64) {
-        let before = self.unreadable.len();
-        self.unreadable.extend(lines);
-        self.unreadable.dedup();
-        self.unreadable_lines += (self.unreadable.len() - before) as u64 + more;
-        self.unreadable.truncate(MAX_UNREADABLE_LINES);
     }
 
     /// Number of spans.
@@ -423,40 +455,6 @@ impl LogIndex {
         self.entries.iter().enumerate().filter(is_guess).count() as u64
     }
 
-    /// Number of problems of lines without a valid span.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// std::fs::write(directory.join("spans.jsonl"), "no span\n")?;
-    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.unreadable_lines(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn unreadable_lines(&self) -> u64 {
-        self.unreadable_lines
-    }
-
-    /// The first lines that have a problem, at most a thousand.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// std::fs::write(directory.join("spans.jsonl"), "\nno span\n")?;
-    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.first_unreadable_lines(), [2]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn first_unreadable_lines(&self) -> &[u64] {
-        &self.unreadable
-    }
-
     /// The span at a position; `None` behind the last one.
     ///
     /// ```
@@ -480,7 +478,10 @@ impl LogIndex {
             event_type: entry.event_type(),
             outcome: entry.outcome(),
             is_leftover: entry.is_leftover(),
+            is_joined: !self.correlation.repeats_of(entry.line()).is_empty(),
             is_open: columns.is_open(),
+            names_session: columns.names_session(),
+            has_tags: columns.has_tags(),
             is_redacted: columns.is_redacted(),
             is_truncated: columns.is_truncated(),
             name: columns.name,
@@ -694,12 +695,7 @@ impl LogIndex {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn promoted(&self) -> impl Iterator<Item = PromotedRecord> {
-        self.promoted.iter().map(|(position, promoted)| PromotedRecord {
-            span: *position,
-            number: promoted.number,
-            instant: promoted.instant,
-            event_type: promoted.event_type,
-        })
+        self.promoted.iter().copied()
     }
 
     /// The line of a span as it is stored, without its newline; `None` behind the last span.
@@ -743,15 +739,25 @@ impl LogIndex {
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn read_span(&self, position: usize) -> Result<Option<SpanRecord>, RecordError> {
+        self.read_span_by(&mut self.lines(), position)
+    }
+
+    /// The same by a reader that has what follows in memory.
+    pub(crate) fn read_span_by(
+        &self,
+        lines: &mut LineReader,
+        position: usize,
+    ) -> Result<Option<SpanRecord>, RecordError> {
         let Some(entry) = self.entries.get(position) else {
             return Ok(None);
         };
         let line = entry.line();
-        let bytes = self
-            .read_line(position)
-            .map_err(|error| RecordError::failed(line, error))?;
-        parse_span(bytes.as_deref().unwrap_or_default())
-            .filter(|span| span.span_id == entry.span_id())
+        let bytes = lines.read(entry.place()).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => RecordError::changed(line),
+            _ => RecordError::failed(line, error),
+        })?;
+        parse_span(bytes)
+            .filter(|span| span.span_id == entry.span_id() && span.parent_span_id == entry.parent_span_id())
             .map(Some)
             .ok_or_else(|| RecordError::changed(line))
     }
@@ -775,7 +781,17 @@ impl LogIndex {
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn read_record(&self, position: usize) -> Result<Option<(Record, SpanRecord)>, RecordError> {
-        let (Some(span), Some(entry)) = (self.read_span(position)?, self.entries.get(position)) else {
+        self.read_record_by(&mut self.lines(), position)
+    }
+
+    /// The same by a reader that has what follows in memory.
+    pub(crate) fn read_record_by(
+        &self,
+        lines: &mut LineReader,
+        position: usize,
+    ) -> Result<Option<(Record, SpanRecord)>, RecordError> {
+        let (Some(span), Some(entry)) = (self.read_span_by(lines, position)?, self.entries.get(position))
+        else {
             return Ok(None);
         };
         let line = entry.line();
@@ -786,46 +802,204 @@ impl LogIndex {
         let mut record = own.ok_or_else(|| RecordError::changed(line))?;
         for place in self.correlation.shape(&mut record, &span, line) {
             let at = self.entries.binary_search_by_key(&place.line, IndexEntry::line);
-            let other = at.ok().map(|at| self.read_span(at)).transpose()?.flatten();
-            fill(
-                &mut record,
-                &span,
-                &other.ok_or_else(|| RecordError::changed(place.line))?,
-            );
+            let other = at.ok().map(|at| self.read_span_by(lines, at)).transpose()?;
+            let other = other.flatten().ok_or_else(|| RecordError::changed(place.line))?;
+            fill(&mut record, &span, &other);
         }
         Ok(Some((record, span)))
     }
 
-    /// The problems of the spans of a completed run with each other, and the number of further ones: those that
-    /// [`RunReader`](super::RunReader) finds in the log, without reading it again. `None` when a line has a problem or a
-    /// span was left out: they take the whole log.
+    /// A reader of the lines of the log.
+    pub(crate) fn lines(&self) -> LineReader {
+        LineReader::new(self.file.clone())
+    }
+
+    /// The entries of the spans, in the order of the file.
+    pub(crate) fn entries(&self) -> &[IndexEntry] {
+        &self.entries
+    }
+
+    /// The first root, and the times of spans that disagree.
+    pub(crate) fn take_findings(&mut self) -> (Option<RootSpan>, Problems) {
+        (self.columns.root, std::mem::take(&mut self.columns.warnings))
+    }
+
+    /// True where there was a log to read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.is_read
+    }
+
+    /// The ID of the run, by the log where nothing else says it.
+    pub(crate) fn trace_id(&self) -> Option<TraceId> {
+        self.trace_id
+    }
+
+    /// Number of spans that can be read, whoever they belong to.
+    pub(crate) fn readable_spans(&self) -> usize {
+        let others = self.left_out.iter().filter(|entry| entry.is_readable());
+        self.entries.len() + others.count()
+    }
+
+    /// Bytes of a last line that is not whole yet.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;
     /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.completed_run_problems(), Some((vec![], 0)));
-    ///
-    /// std::fs::write(directory.join("spans.jsonl"), "no span\n")?;
-    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.completed_run_problems(), None);
+    /// std::fs::write(directory.join("spans.jsonl"), "{\"trace")?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, true)?;
+    /// assert_eq!(index.cut_tail(), Some(7));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn completed_run_problems(&self) -> Option<(Vec<Problem>, u64)> {
-        if !self.is_clean || self.file.is_none() {
-            return None;
+    pub fn cut_tail(&self) -> Option<u64> {
+        self.cut_tail
+    }
+
+    /// The model calls by what decides their price; feature `prices`.
+    #[cfg(feature = "prices")]
+    pub(crate) fn call_groups(&self) -> CallGroups {
+        let mut groups = CallGroups::default();
+        for (position, key) in self.columns.prices().keys() {
+            groups.add_call(key, &self.columns.usage(position));
         }
+        groups
+    }
+
+    /// Number of records of each type.
+    pub(crate) fn records_by_type(&self) -> BTreeMap<EventType, u64> {
+        let mut counted = BTreeMap::new();
+        let own = self.entries.iter().map(IndexEntry::event_type);
+        for event_type in own.chain(self.promoted.iter().map(|promoted| promoted.event_type)) {
+            *counted.entry(event_type).or_default() += 1;
+        }
+        counted
+    }
+
+    /// The tokens of all model calls, and of what else was asked of models.
+    pub(crate) fn tokens(&self) -> Usage {
+        let mut sum = Usage::default();
+        for position in 0..self.entries.len() {
+            sum.add(&self.columns.usage(position));
+        }
+        sum
+    }
+
+    /// What is wrong with the log, its lines and its spans together, by line, and how many problems there are besides. What has
+    /// to be there depends on the recorded status of the run; `has_all_spans` is false where other processes may still record spans
+    /// that others are nested in.
+    ///
+    /// ```
+    /// use tracer_sdk::format::RecordedStatus;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.problems(Some(RecordedStatus::Ok), true), (vec![], 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn problems(&self, status: Option<RecordedStatus>, has_all_spans: bool) -> (Vec<Problem>, u64) {
+        let is_missing = !self.is_read && status != Some(RecordedStatus::Running);
+        let missing = || file::problem(SPANS_FILE, &OpenError::Missing);
+        let failure = self.failure.clone().or_else(|| is_missing.then(missing));
         let expected = Expectations {
-            is_completed: true,
-            needs_parents: true,
-            is_whole: true,
+            is_completed: failure.is_none() && status.is_some_and(RecordedStatus::is_completed),
+            needs_parents: has_all_spans,
+            is_whole: self.is_whole,
         };
-        // The check marks spans that others have the ID of: here there are none.
-        let (kept, more) = structure_problems(&mut self.entries.clone(), expected).into_parts();
-        Some((kept.collect(), more))
+        let mut problems = self.problems.clone();
+        if self.left_out.is_empty() {
+            problems.merge(structure_problems(&self.entries, expected));
+        } else {
+            let mut all = [&*self.entries, &*self.left_out].concat();
+            all.sort_unstable_by_key(IndexEntry::line);
+            problems.merge(structure_problems(&all, expected));
+        }
+        let (kept, more) = problems.into_parts();
+        (failure.into_iter().chain(kept).collect(), more)
+    }
+
+    /// What is wrong with the lines of the log alone, by line, and how many problems there are besides.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// std::fs::write(directory.join("spans.jsonl"), "{\n")?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.line_problems().0[0].location, "spans.jsonl:1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn line_problems(&self) -> (Vec<Problem>, u64) {
+        let (kept, more) = self.problems.clone().into_parts();
+        (kept.collect(), more)
+    }
+
+    /// The source of each record in the order of the projection.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RecordSource;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// // The run, which is the last line; its call; its end.
+    /// let expected = [RecordSource::Span(1), RecordSource::Span(0), RecordSource::Promoted(0)];
+    /// assert_eq!(index.in_order(), expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn in_order(&self) -> Vec<RecordSource> {
+        type SortKey = (Timestamp, Rank, u64, u32);
+        let spans = (0..).zip(&self.entries).map(|(position, entry)| {
+            let rank = Rank::from_event_type(entry.event_type());
+            let key: SortKey = (entry.start(), rank, entry.place().offset, 0);
+            (key, RecordSource::Span(position))
+        });
+        let promoted = (0..).zip(&self.promoted).map(|(number, record)| {
+            let rank = Rank::from_event_type(record.event_type);
+            let offset = self
+                .entries
+                .get(record.span)
+                .map_or(0, |root| root.place().offset);
+            let key: SortKey = (record.instant, rank, offset, record.number);
+            (key, RecordSource::Promoted(number))
+        });
+        let mut keyed: Vec<(SortKey, RecordSource)> = spans.chain(promoted).collect();
+        // The stable sort finds what is in order already: nearly all of a log that was written as it happened.
+        keyed.sort_by_key(|(key, _)| *key);
+        keyed.into_iter().map(|(_, source)| source).collect()
+    }
+
+    /// The type of a record, its instant and its outcome.
+    ///
+    /// ```
+    /// use tracer_sdk::format::EventType;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// let types = index.in_order().into_iter().filter_map(|source| Some(index.header(source)?.event_type));
+    /// assert!(types.eq([EventType::RunStart, EventType::ToolCall, EventType::RunEnd]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn header(&self, source: RecordSource) -> Option<RecordHeader> {
+        match source {
+            RecordSource::Span(position) => self.entries.get(position as usize).map(IndexEntry::header),
+            RecordSource::Promoted(number) => self.promoted.get(number as usize).map(|promoted| {
+                let is_error = promoted.event_type == EventType::Error;
+                let outcome = if is_error { Outcome::Failed } else { Outcome::Ok };
+                RecordHeader::new(promoted.event_type, promoted.instant, outcome)
+            }),
+        }
     }
 }
 
@@ -835,13 +1009,6 @@ fn entry_of_call(entries: &[IndexEntry], call: &CallReport) -> Option<usize> {
         .binary_search_by_key(&call.place.line, IndexEntry::line)
         .ok()?;
     (entries.get(at)?.span_id() == call.span_id).then_some(at)
-}
-
-/// The line that a location names: `spans.jsonl:12` or `spans.jsonl:12.name`.
-fn line_of(location: &str) -> Option<u64> {
-    let rest = location.strip_prefix(SPANS_FILE)?.strip_prefix(':')?;
-    let digits = rest.split('.').next()?;
-    digits.parse().ok()
 }
 
 /// What is known of the tokens of a model call: shares of its input and output, never beside them.
@@ -909,8 +1076,14 @@ pub struct IndexedSpan {
     pub outcome: Outcome,
     /// Whether it is no step, see [`Record::is_leftover`].
     pub is_leftover: bool,
+    /// True where other spans report the same call: its record has what they say.
+    pub is_joined: bool,
     /// Whether it has no end.
     pub is_open: bool,
+    /// True where it has an attribute that names a [session](tracer_format::names::SESSION).
+    pub names_session: bool,
+    /// True where it has tags, or another run's metadata.
+    pub has_tags: bool,
     /// Whether a value in it was redacted.
     pub is_redacted: bool,
     /// Whether a value in it was truncated.
@@ -931,6 +1104,26 @@ pub struct IndexedSpan {
     pub line: u64,
     /// The offset of its line, in bytes.
     pub offset: u64,
+}
+
+/// The source of a record.
+///
+/// ```
+/// use tracer_sdk::read::RecordSource;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+/// assert_eq!(index.in_order()[1], RecordSource::Span(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordSource {
+    /// The span at a place of the index.
+    Span(u32),
+    /// The promoted record with a number, from 0: see [`LogIndex::promoted`].
+    Promoted(u32),
 }
 
 /// A record that a root gives besides its own, and the end of the run.

@@ -1,11 +1,10 @@
-//! [`PriceColumn`]: what decides the price of each model call of a log, beside its tokens; feature `prices`.
+//! [`PriceColumn`]: what decides the price of each model call of a log, apart from its tokens; feature `prices`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::prices::{CallPriceKey, NoPrice, Price, Prices};
-use crate::read::run::price_key;
-use tracer_format::project::SpanView;
+use tracer_format::project::{SpanView, is_replayed, model, provider, response_model};
 
 /// The keys of the calls, each key once: a run has few models.
 #[derive(Debug, Default)]
@@ -21,7 +20,15 @@ pub(super) struct PriceColumn {
 impl PriceColumn {
     /// Sets the key of the call of a span.
     pub(super) fn set_of_span(&mut self, position: usize, span: &impl SpanView) {
-        self.set(position, &price_key(span));
+        let facts = span.facts();
+        let key = CallPriceKey::new(
+            &provider(span.name(), &facts),
+            &model(span.name(), &facts),
+            response_model(&facts).as_deref(),
+            Some(span.times().0),
+            is_replayed(span.attributes()),
+        );
+        self.set(position, &key);
     }
 
     fn set(&mut self, position: usize, key: &CallPriceKey) {
@@ -69,6 +76,12 @@ impl PriceColumn {
         }
     }
 
+    /// The key of each call, by the position of its span.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (usize, &CallPriceKey)> {
+        let calls = self.numbers().into_iter();
+        calls.filter_map(|(position, number)| Some((position, &**self.keys.get(number as usize)?)))
+    }
+
     /// The price of each call, and whether a recorded answer answered it, by the position of its span.
     pub(super) fn priced<'a>(
         &'a self,
@@ -79,6 +92,14 @@ impl PriceColumn {
             .iter()
             .map(|key| (key.price(prices), key.is_replayed()))
             .collect();
+        self.numbers().into_iter().filter_map(move |(position, number)| {
+            let (price, is_replayed) = known.get(number as usize)?;
+            Some((position, price.clone(), *is_replayed))
+        })
+    }
+
+    /// The number of the key of each call, by the position of its span.
+    fn numbers(&self) -> Vec<(usize, u32)> {
         let own = self.calls.iter().map(|(position, number)| (*position, *number));
         let own = own.filter(|(position, _)| !self.joined.contains_key(position));
         let joined = self
@@ -87,9 +108,6 @@ impl PriceColumn {
             .filter_map(|(position, number)| Some((*position, (*number)?)));
         let mut all: Vec<(usize, u32)> = own.chain(joined).collect();
         all.sort_unstable();
-        all.into_iter().filter_map(move |(position, number)| {
-            let (price, is_replayed) = known.get(number as usize)?;
-            Some((position, price.clone(), *is_replayed))
-        })
+        all
     }
 }

@@ -21,7 +21,7 @@ fn a_growing_log_is_extended_by_whole_lines_only() {
     let whole = text(&[first.clone(), second.clone()]);
     let directory = directory(&meta("running"), &whole[..whole.len() - 9]);
     let mut index = LogIndex::open(directory.path(), None, true).unwrap();
-    assert_eq!((index.len(), index.unreadable_lines()), (1, 0));
+    assert_eq!((index.len(), index.line_problems()), (1, (vec![], 0)));
 
     std::fs::write(directory.path().join(SPANS_FILE), &whole).unwrap();
     assert!(index.extend(true).unwrap());
@@ -43,8 +43,8 @@ fn broken_lines_and_duplicate_spans_are_left_out_and_listed() {
         .map(|position| index.span(position).unwrap().line)
         .collect();
     assert_eq!(
-        (lines, index.first_unreadable_lines()),
-        (vec![1, 5], [2].as_slice())
+        (lines, &*index.line_problems().0[0].location),
+        (vec![1, 5], "spans.jsonl:2")
     );
     for position in 0..2 {
         let span = index.span(position).unwrap();
@@ -89,46 +89,6 @@ fn a_log_that_was_written_over_is_another_one() {
     )
     .unwrap();
     assert!(!index.extend(false).unwrap());
-}
-
-#[test]
-fn the_index_of_a_completed_run_agrees_with_its_records() {
-    let root = span(1, None);
-    for spans in [
-        vec![span(2, Some(1)), root.clone()],
-        vec![span(2, Some(9)), span(3, Some(4)), span(4, Some(3)), root.clone()],
-        vec![span(2, Some(1))],
-        vec![root.clone(), span(2, None)],
-    ] {
-        let directory = directory(&meta("ok"), text(&spans));
-        let outlined =
-            crate::read::RunReader::open(directory.path(), crate::read::Strictness::Lenient).unwrap();
-        let index = LogIndex::open(directory.path(), None, false).unwrap();
-        let (problems, more) = index.completed_run_problems().unwrap();
-        assert_eq!((problems, more), (outlined.problems, outlined.more_problems));
-    }
-}
-
-#[test]
-fn the_index_of_a_damaged_log_has_no_totals() {
-    let (call, root) = (span(2, Some(1)), span(1, None));
-    let mut foreign = span(3, Some(1));
-    foreign["trace_id"] = "90000000000000000000000000000009".into();
-    let mut faulty = span(3, Some(1));
-    faulty["kind"] = 7.into();
-    for (odd, is_told) in [
-        (call.clone(), false),
-        (foreign, false),
-        (faulty, false),
-        (span(3, Some(1)), true),
-    ] {
-        let directory = directory(&meta("ok"), text(&[call.clone(), odd, root.clone()]));
-        let index = LogIndex::open(directory.path(), None, false).unwrap();
-        assert_eq!(index.completed_run_problems().is_some(), is_told);
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let index = LogIndex::open(directory.path(), None, false).unwrap();
-    assert_eq!(index.completed_run_problems(), None);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use super::blocks::MAX_LINE_BYTES;
 use crate::read::cancel;
 use tracer_format::project::LinePlace;
 
@@ -26,23 +25,11 @@ pub(crate) struct LineReader {
 }
 
 impl LineReader {
-    pub(crate) fn new(file: File) -> Self {
+    pub(crate) fn new(file: Option<Arc<File>>) -> Self {
         Self {
-            file: Some(Arc::new(file)),
+            file,
             window_offset: 0,
             window: Vec::new(),
-            aside: Vec::new(),
-            aside_end: 0,
-        }
-    }
-
-    /// A log that is in memory already.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn in_memory(window: Vec<u8>) -> Self {
-        Self {
-            file: None,
-            window_offset: 0,
-            window,
             aside: Vec::new(),
             aside_end: 0,
         }
@@ -111,25 +98,6 @@ fn whole(buffer: &[u8], start: u64, place: LinePlace) -> io::Result<&[u8]> {
         .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
 }
 
-/// The end of the last whole line, at or behind `start`, of a file that is written while it is read.
-pub(crate) fn last_line_end(file: &File, start: u64, length: u64) -> io::Result<u64> {
-    const STEP_BYTES: u64 = 64 * 1024;
-    let mut end = length;
-    let mut bytes = Vec::new();
-    while end > start {
-        if length - end > MAX_LINE_BYTES as u64 {
-            return Err(io::Error::other("its last line is longer than any that is read"));
-        }
-        let from = end.saturating_sub(STEP_BYTES).max(start);
-        read_at(file, from, end - from, &mut bytes)?;
-        if let Some(newline) = memchr::memrchr(b'\n', &bytes) {
-            return Ok(from + newline as u64 + 1);
-        }
-        end = from;
-    }
-    Ok(start)
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -153,7 +121,7 @@ mod tests {
                     place
                 })
                 .collect();
-            let mut reader = LineReader::new(file);
+            let mut reader = LineReader::new(Some(Arc::new(file)));
             for number in order {
                 prop_assert_eq!(reader.read(places[number]).unwrap(), lines[number].as_bytes());
             }

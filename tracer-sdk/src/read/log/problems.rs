@@ -6,7 +6,7 @@ use tracer_format::Problem;
 const MAX_PROBLEMS: usize = 10_000;
 
 /// Problems with the numbers of their lines; 0 for what concerns the whole file.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Problems {
     kept: Vec<(u64, Problem)>,
     more: u64,
@@ -34,11 +34,6 @@ impl Problems {
         self.kept.sort_by_key(|(line, _)| *line);
         self.more += self.kept.len().saturating_sub(MAX_PROBLEMS) as u64;
         self.kept.truncate(MAX_PROBLEMS);
-    }
-
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.more == 0
     }
 
     /// The problems that are kept, and how many there are besides.

@@ -45,16 +45,12 @@ pub(crate) struct ScanResult<V> {
     pub(crate) problems: Problems,
     /// The visitor of the spans that can be read.
     pub(crate) visitor: V,
-    /// Number of spans that can be read.
-    pub(crate) span_count: u64,
     /// Bytes of a last line that were left out, because a run that is still written was cut there.
     pub(crate) cut_tail: Option<u64>,
+    /// Where that line begins.
+    cut_at: Option<LineStart>,
     /// Whether the place among the others could be read of every span.
     pub(crate) is_whole: bool,
-    /// The ID that the spans of the run have, when it is known.
-    pub(crate) own_trace_id: Option<TraceId>,
-    /// Whether there was a log to read.
-    pub(crate) is_read: bool,
     /// Where the next line would begin.
     pub(crate) end: LineStart,
     /// The error that ended reading before the end of the file.
@@ -67,20 +63,13 @@ impl<V: Default> Default for ScanResult<V> {
             entries: Vec::new(),
             problems: Problems::default(),
             visitor: V::default(),
-            span_count: 0,
             cut_tail: None,
+            cut_at: None,
             is_whole: true,
-            own_trace_id: None,
-            is_read: false,
             end: LineStart::FILE,
             failure: None,
         }
     }
-}
-
-/// Reads a log from its beginning to its end.
-pub(crate) fn scan<V: SpanVisitor>(log: impl Read, options: ScanOptions) -> ScanResult<V> {
-    scan_from(log, LineStart::FILE, options)
 }
 
 /// Reads the rest of a log, whose reader has been put to `start`, the beginning of a line.
@@ -103,7 +92,8 @@ pub(crate) fn scan_from<V: SpanVisitor>(
             }
         }
     }
-    scanned.end = blocks.position();
+    // What was cut is read again when the rest of it is there.
+    scanned.end = scanned.cut_at.unwrap_or_else(|| blocks.position());
     scanned
 }
 
@@ -120,29 +110,6 @@ pub(crate) fn first_trace_id(log: &mut (impl Read + Seek)) -> io::Result<Option<
     }
     log.rewind()?;
     Ok(found)
-}
-
-impl<V> ScanResult<V> {
-    /// The same with a part of what the visitor holds, and the rest of that.
-    pub(crate) fn divided<Part, Rest>(
-        self,
-        divide: impl FnOnce(V) -> (Part, Rest),
-    ) -> (ScanResult<Part>, Rest) {
-        let (visitor, rest) = divide(self.visitor);
-        let result = ScanResult {
-            entries: self.entries,
-            problems: self.problems,
-            visitor,
-            span_count: self.span_count,
-            cut_tail: self.cut_tail,
-            is_whole: self.is_whole,
-            own_trace_id: self.own_trace_id,
-            is_read: self.is_read,
-            end: self.end,
-            failure: self.failure,
-        };
-        (result, rest)
-    }
 }
 
 impl<V: SpanVisitor> ScanResult<V> {
@@ -181,7 +148,6 @@ impl<V: SpanVisitor> ScanResult<V> {
                 }
                 let is_foreign = identity.trace_id != options.own_trace_id;
                 let header = reading.span.map(|span| {
-                    self.span_count += 1;
                     self.visitor.visit_line(bytes);
                     self.visitor.visit(span, place, is_foreign)
                 });
@@ -189,7 +155,13 @@ impl<V: SpanVisitor> ScanResult<V> {
                     .push(IndexEntry::new(identity, place, header, is_foreign));
             }
             // The writer was stopped within its last line, or is within it now.
-            Err(_) if options.is_running && !line.is_ended => self.cut_tail = Some(bytes.len() as u64),
+            Err(_) if options.is_running && !line.is_ended => {
+                self.cut_tail = Some(bytes.len() as u64);
+                self.cut_at = Some(LineStart {
+                    offset: line.offset,
+                    line: number,
+                });
+            }
             Err(error) => {
                 self.is_whole = false;
                 let problem = Location::Line(number).problem(ProblemCode::MalformedJson, error.to_string());

@@ -1,14 +1,11 @@
 //! One run: its directory scanned, validated and opened for reading, and whether it is still being recorded.
 
-mod correlated;
 mod live_file;
 mod liveness;
 mod process;
 mod reader;
 mod records;
 mod scan;
-mod sums;
-mod tally;
 mod validate;
 
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
@@ -16,8 +13,4 @@ pub use liveness::{Liveness, probe_liveness};
 pub use reader::{InvalidRun, LoadedRun, RunReader, Strictness};
 pub use records::{RecordError, RecordStream, SpanStream};
 pub(crate) use scan::read_meta_file;
-pub use sums::{SpanOutline, SpanSums, SummedSpans};
-pub(crate) use tally::{Promoted, is_placed_by_guess, promoted_records, span_header};
-#[cfg(feature = "prices")]
-pub(crate) use tally::{is_refused, price_key};
 pub use validate::{ValidationReport, validate};

@@ -1,22 +1,23 @@
 //! [`RunReader`]: one scan of a run of any size, then its records and spans on demand; [`LoadedRun`] holds all of them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::correlated::correlate_entries;
 use super::live_file::{StartedSpan, read_live_file};
-use super::records::{RecordError, RecordOrder, RecordStream};
+use super::records::{RecordError, RecordStream};
 use super::scan::{RunScan, locate};
-use super::sums::{SpanSums, SummedSpans};
 #[cfg(feature = "prices")]
-use crate::prices::{CallGroups, CallPriceKey};
-use tracer_format::project::IndexEntry;
-use tracer_format::project::{SpanView, call_usage, count_records, spans_to_events};
+use crate::prices::CallGroups;
+#[cfg(any(test, feature = "testing"))]
+use tracer_format::parse::parse_span;
+#[cfg(any(test, feature = "testing"))]
+use tracer_format::project::{IndexEntry, LinePlace};
+use tracer_format::project::{count_records, spans_to_events};
 use tracer_format::{
-    Counts, EventType, Outcome, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord,
-    Tags, TraceId, Usage,
+    Counts, EventType, Outcome, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanRecord, Tags,
+    TraceId, Usage,
 };
 
 /// Whether a run with a problem is refused or read as far as possible.
@@ -92,11 +93,8 @@ pub struct RunReader {
     pub more_problems: u64,
     /// The records, in the order of the projection.
     pub records: RecordStream,
-    first_call: Option<usize>,
     /// What `.live` says of a run whose root is not in its log.
     live_tags: Tags,
-    /// Whether no call was recorded by several spans, and no ID is that of two.
-    has_a_record_for_each_span: bool,
 }
 
 impl RunReader {
@@ -128,48 +126,6 @@ impl RunReader {
         Self::from_scan(directory, scan, strictness)
     }
 
-    /// The same with sums over the spans, made in the same pass. There are none where the records are not one for each span: of
-    /// a call that several instrumentations recorded, or of an ID that two spans have.
-    ///
-    /// ```
-    /// use tracer_sdk::read::{RunReader, SpanOutline, SpanSums, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// #[derive(Default)]
-    /// struct Microseconds(u64);
-    ///
-    /// impl SpanSums for Microseconds {
-    ///     fn add(&mut self, span: &SpanOutline<'_>) -> bool {
-    ///         self.0 += span.duration_us().unwrap_or(0);
-    ///         true
-    ///     }
-    /// }
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let (run, summed) = RunReader::open_summed::<Microseconds>(&directory, Strictness::Lenient)?;
-    /// assert_eq!(run.records.record_count(), 3);
-    /// assert!(summed.is_some());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`RunReader::open`].
-    pub fn open_summed<Sums: SpanSums>(
-        path: &Path,
-        strictness: Strictness,
-    ) -> Result<(Self, Option<SummedSpans<Sums>>), InvalidRun> {
-        let directory = locate(path).map_err(InvalidRun::at_path)?;
-        let (scan, summed) = RunScan::read_summed::<Sums>(&directory);
-        let run = Self::from_scan(directory, scan, strictness)?;
-        let summed = run.has_a_record_for_each_span.then(|| SummedSpans {
-            sums: summed.sums,
-            left_out: run.records.left_out(&summed.left_out),
-        });
-        Ok((run, summed))
-    }
-
     fn from_scan(directory: PathBuf, mut scan: RunScan, strictness: Strictness) -> Result<Self, InvalidRun> {
         let mut meta = scan.meta.meta.take();
         if strictness == Strictness::Strict && (meta.is_none() || !scan.problems.is_empty()) {
@@ -188,92 +144,45 @@ impl RunReader {
                 scan.problems.clear();
             }
         }
-        if meta.is_none() && scan.log.span_count == 0 {
+        if meta.is_none() && scan.index.readable_spans() == 0 {
             return Err(InvalidRun::from_scan(scan));
         }
-        let trace_id = scan
-            .own_trace_id()
-            .or_else(|| meta.as_ref().map(|meta| meta.trace_id));
-        let (mut entries, mut tally) = (scan.log.entries, scan.log.visitor);
-        let correlation = correlate_entries(&mut entries, &mut tally, scan.lines.as_mut());
-        let has_repeats = !correlation.is_empty();
-        // What another report of the same call says of its place is no guess.
-        let is_guess = |line: &&u64| correlation.is_reported_once(**line);
-        let guessed_places = tally.guessed.iter().filter(is_guess).count() as u64;
+        let index = scan.index;
         let (mut in_flight, live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
-        let ended = ended_spans(&in_flight, &entries);
-        in_flight.retain(|started| !ended.contains(&started.span_id));
-
-        let duplicates: Vec<IndexEntry> = entries.iter().copied().filter(IndexEntry::is_duplicate).collect();
-        tally.promoted.retain(|promoted| {
-            duplicates
-                .binary_search_by_key(&promoted.place.line, IndexEntry::line)
-                .is_err()
-        });
-        let order = RecordOrder::new(entries, tally.promoted);
-        let mut records_by_type = BTreeMap::new();
-        for event_type in order.types() {
-            *records_by_type.entry(event_type).or_default() += 1;
-        }
+        in_flight.retain(|started| index.find(started.span_id).is_none());
         let is_call = |event_type| matches!(event_type, EventType::LlmCall | EventType::ToolCall);
         let calls_with = |is_it: fn(Outcome) -> bool| {
-            let calls = order.spans().iter().filter(|entry| is_call(entry.event_type()));
+            let calls = index.entries().iter().filter(|entry| is_call(entry.event_type()));
             calls.filter(|entry| is_it(entry.outcome())).count() as u64
         };
-        let failed_calls = calls_with(Outcome::is_failure);
-        let unknown_calls = calls_with(|outcome| outcome == Outcome::Unknown);
-        let span_count = order.spans().len();
-        let has_a_record_for_each_span = !has_repeats && duplicates.is_empty();
-        let mut records = RecordStream::new(order, correlation, scan.lines);
-        let first = |event_type| {
-            (0..records.record_count()).find(|&number| {
-                records
-                    .header(number)
-                    .is_some_and(|header| header.event_type == event_type)
-            })
-        };
-        let first_call = first(EventType::LlmCall).or_else(|| first(EventType::ToolCall));
-        #[cfg(feature = "prices")]
-        let model_calls = if has_a_record_for_each_span {
-            tally.model_calls
-        } else {
-            calls_of_records(&mut records)
-        };
+        let records_by_type = index.records_by_type();
         if let Some(meta) = &mut meta
             && meta.status.is_completed()
             && !meta.has_exact_counts()
         {
-            meta.counts = counts_of(&records_by_type);
-        }
-        for duplicate in duplicates {
-            // One that can no longer be read stays in the sum; the next reading reports it.
-            if duplicate.event_type() == EventType::LlmCall
-                && let Ok(span) = records.span(duplicate)
-            {
-                tally.tokens = tally.tokens.without(call_usage(&span, &span.facts()).into());
-            }
+            meta.counts = Counts::of_types(&records_by_type);
         }
         Ok(Self {
             directory,
+            trace_id: index
+                .trace_id()
+                .or_else(|| meta.as_ref().map(|meta| meta.trace_id)),
             meta,
-            trace_id,
             status: scan.meta.status,
-            span_count,
+            span_count: index.len(),
             records_by_type,
-            failed_calls,
-            unknown_calls,
-            guessed_places,
-            tokens: tally.tokens.usage(),
+            failed_calls: calls_with(Outcome::is_failure),
+            unknown_calls: calls_with(|outcome| outcome == Outcome::Unknown),
+            guessed_places: index.guessed_places(),
+            tokens: index.tokens(),
             #[cfg(feature = "prices")]
-            model_calls,
-            cut_tail: scan.log.cut_tail,
+            model_calls: index.call_groups(),
+            cut_tail: index.cut_tail(),
             in_flight,
             problems: scan.problems,
             more_problems: scan.more_problems,
-            records,
-            first_call,
+            records: RecordStream::new(index),
             live_tags,
-            has_a_record_for_each_span,
         })
     }
 
@@ -319,17 +228,21 @@ impl RunReader {
     pub fn read_unfinished(&mut self) -> Vec<StartedSpan> {
         let root = self.read_root();
         let mut unfinished = root.map_or_else(Vec::new, |root| StartedSpan::unfinished(&root.attributes));
-        let ended = ended_spans(&unfinished, self.records.spans());
-        unfinished.retain(|started| !ended.contains(&started.span_id));
+        let index = self.records.index();
+        unfinished.retain(|started| index.find(started.span_id).is_none());
         unfinished
     }
 
-    fn read_root(&mut self) -> Option<SpanRecord> {
-        let is_root = |number: &usize| {
+    fn first(&self, event_type: EventType) -> Option<usize> {
+        let is_one = |number: &usize| {
             let header = self.records.header(*number);
-            header.is_some_and(|header| header.event_type == EventType::RunStart)
+            header.is_some_and(|header| header.event_type == event_type)
         };
-        let root = (0..self.records.record_count()).find(is_root)?;
+        (0..self.records.record_count()).find(is_one)
+    }
+
+    fn read_root(&mut self) -> Option<SpanRecord> {
+        let root = self.first(EventType::RunStart)?;
         self.records.read_span_of(root).ok()?
     }
 
@@ -373,7 +286,7 @@ impl RunReader {
     /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
-        counts_of(&self.records_by_type)
+        Counts::of_types(&self.records_by_type)
     }
 
     /// Reads the record that holds the first input of the run: its first model call, or else its first tool call.
@@ -393,62 +306,17 @@ impl RunReader {
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn read_first_call(&mut self) -> Result<Option<Record>, RecordError> {
-        match self.first_call {
+        let first = self.first(EventType::LlmCall);
+        match first.or_else(|| self.first(EventType::ToolCall)) {
             Some(number) => self.records.read_record(number),
             None => Ok(None),
         }
     }
 }
 
-/// The model calls of a run in which spans repeat others: of its records, which know what belongs together.
-#[cfg(feature = "prices")]
-fn calls_of_records(records: &mut RecordStream) -> CallGroups {
-    let mut calls = CallGroups::default();
-    for number in 0..records.record_count() {
-        let event_type = records
-            .header(number)
-            // What was asked of a model that is no model call has no type.
-            .map(|header| header.event_type)
-            .filter(|event_type| matches!(event_type, EventType::LlmCall | EventType::Unknown));
-        let Some(event_type) = event_type else { continue };
-        match records.read_record(number) {
-            Ok(Some(record)) => calls.add(&record),
-            // One that can no longer be read is reported by the next reading; until then nobody knows what it cost.
-            _ if event_type == EventType::LlmCall => {
-                calls.add_call(&CallPriceKey::default(), &Usage::default());
-            }
-            _ => {}
-        }
-    }
-    calls
-}
-
 /// The run that a directory is named after.
 fn directory_id(directory: &Path) -> Option<TraceId> {
     directory.file_name()?.to_str()?.parse().ok()
-}
-
-/// Those of the started spans that have ended: there are few, and many entries.
-fn ended_spans(started: &[StartedSpan], entries: &[IndexEntry]) -> HashSet<SpanId> {
-    let started: HashSet<SpanId> = started.iter().map(|started| started.span_id).collect();
-    if started.is_empty() {
-        return started;
-    }
-    let shown = entries.iter().filter(|entry| entry.is_shown());
-    shown
-        .map(IndexEntry::span_id)
-        .filter(|span_id| started.contains(span_id))
-        .collect()
-}
-
-fn counts_of(records_by_type: &BTreeMap<EventType, u64>) -> Counts {
-    let count = |event_type| records_by_type.get(&event_type).copied().unwrap_or(0);
-    Counts {
-        llm_calls: count(EventType::LlmCall),
-        tool_calls: count(EventType::ToolCall),
-        errors: count(EventType::Error),
-        loop_warnings: count(EventType::LoopWarning),
-    }
 }
 
 /// A run without problems, all of it in memory.
@@ -514,11 +382,29 @@ impl LoadedRun {
     #[cfg(any(test, feature = "testing"))]
     pub fn from_bytes(meta: &[u8], spans: &[u8]) -> Result<Self, InvalidRun> {
         let scan = RunScan::from_bytes(meta, spans);
-        Self::from_reader(RunReader::from_scan(PathBuf::new(), scan, Strictness::Strict)?)
+        let places: Vec<LinePlace> = scan.index.entries().iter().map(IndexEntry::place).collect();
+        let run = RunReader::from_scan(PathBuf::new(), scan, Strictness::Strict)?;
+        let line = |place: LinePlace| {
+            let start = usize::try_from(place.offset).ok()?;
+            spans.get(start..)?.get(..place.length as usize)
+        };
+        Ok(Self {
+            meta: run.require_meta()?.clone(),
+            directory: run.directory,
+            spans: places
+                .into_iter()
+                .filter_map(|place| parse_span(line(place)?))
+                .collect(),
+            cut_tail: run.cut_tail,
+        })
     }
 
-    fn from_reader(mut run: RunReader) -> Result<Self, InvalidRun> {
-        let spans = run.records.spans_in_file_order().map_err(|error| {
+    fn from_reader(run: RunReader) -> Result<Self, InvalidRun> {
+        let index = run.records.index();
+        let mut lines = index.lines();
+        let spans =
+            (0..index.len()).filter_map(|position| index.read_span_by(&mut lines, position).transpose());
+        let spans = spans.collect::<Result<_, RecordError>>().map_err(|error| {
             let mut invalid = InvalidRun::at_path(error.into_problem());
             (invalid.trace_id, invalid.status) = (run.trace_id, run.status);
             invalid
@@ -636,7 +522,7 @@ impl InvalidRun {
 
     pub(super) fn from_scan(scan: RunScan) -> Self {
         Self {
-            span_count: scan.span_count().and_then(|count| usize::try_from(count).ok()),
+            span_count: scan.span_count(),
             problems: scan.problems,
             more_problems: scan.more_problems,
             trace_id: scan.meta.trace_id,

@@ -6,13 +6,12 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::tally::Promoted;
+use crate::read::index::{LogIndex, RecordSource};
 use crate::read::log::LineReader;
 use tracer_format::loops::is_attempt;
-use tracer_format::parse::parse_span;
-use tracer_format::project::{Correlation, Rank, fill, is_watched, mark_attempt, project_span};
-use tracer_format::project::{IndexEntry, LinePlace, RecordHeader};
-use tracer_format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp};
+use tracer_format::project::RecordHeader;
+use tracer_format::project::{is_watched, mark_attempt, project_span};
+use tracer_format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId, SpanRecord};
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](crate::read::spans_to_events): as many as
 /// the run has, in memory none.
@@ -34,27 +33,61 @@ use tracer_format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId,
 /// ```
 #[derive(Debug, Clone)]
 pub struct RecordStream {
-    order: Arc<RecordOrder>,
-    correlation: Arc<Correlation>,
-    /// `None` when the run has no log.
-    lines: Option<LineReader>,
+    index: Arc<LogIndex>,
+    /// The source of each record.
+    order: Arc<Vec<RecordSource>>,
+    lines: LineReader,
     next: usize,
-    /// The records of the root that was read last, for those that follow.
-    root: Option<(LinePlace, Vec<Option<Record>>)>,
-    /// The numbers of the attempts that were found last, and the call that they are at.
+    /// The records of the root that was read last, by its place in the index, as far as they were not given yet.
+    root: Option<(usize, Vec<Option<Record>>)>,
+    /// The records of the attempts at a call that were found last, and the ID of the call.
     attempts: Option<(Range<usize>, String)>,
 }
 
 impl RecordStream {
-    pub(super) fn new(order: RecordOrder, correlation: Correlation, lines: Option<LineReader>) -> Self {
+    pub(super) fn new(index: LogIndex) -> Self {
         Self {
-            order: Arc::new(order),
-            correlation: Arc::new(correlation),
-            lines,
+            order: Arc::new(index.in_order()),
+            lines: index.lines(),
+            index: Arc::new(index),
             next: 0,
             root: None,
             attempts: None,
         }
+    }
+
+    /// The index of the log.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// assert_eq!(records.index().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn index(&self) -> &LogIndex {
+        &self.index
+    }
+
+    /// The source of the record with a number, from 0.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RecordSource, RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// assert_eq!(records.source(1), Some(RecordSource::Span(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn source(&self, number: usize) -> Option<RecordSource> {
+        self.order.get(number).copied()
     }
 
     /// How many records the run has.
@@ -91,21 +124,6 @@ impl RecordStream {
         SpanStream::new(self)
     }
 
-    /// The numbers of the records that a span has beside its own, and of those whose spans are on these lines, the first line
-    /// first.
-    pub(super) fn left_out(&self, lines: &[u64]) -> Vec<usize> {
-        let is_left_out = |number: &usize| match self.order.get(*number) {
-            Some(RecordSource::Span(entry)) => lines.binary_search(&entry.line()).is_ok(),
-            Some(RecordSource::Promoted(_)) => true,
-            None => false,
-        };
-        (0..self.order.len()).filter(is_left_out).collect()
-    }
-
-    pub(super) fn spans(&self) -> &[IndexEntry] {
-        self.order.spans()
-    }
-
     /// What is known of the record with a number, from 0, without reading it; `None` behind the last one.
     ///
     /// ```
@@ -123,10 +141,7 @@ impl RecordStream {
     /// ```
     #[must_use]
     pub fn header(&self, number: usize) -> Option<RecordHeader> {
-        self.order.get(number).map(|source| match source {
-            RecordSource::Span(entry) => entry.header(),
-            RecordSource::Promoted(promoted) => promoted.header(),
-        })
+        self.index.header(self.source(number)?)
     }
 
     /// The span whose own record has a number, from 0; `None` for a record that is promoted from a root, and behind the
@@ -149,11 +164,8 @@ impl RecordStream {
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn read_span_of(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
-        match self.order.get(number) {
-            Some(RecordSource::Span(entry)) => {
-                let entry = *entry;
-                self.span(entry).map(Some)
-            }
+        match self.source(number) {
+            Some(RecordSource::Span(position)) => self.index.read_span_by(&mut self.lines, position as usize),
             Some(RecordSource::Promoted(_)) | None => Ok(None),
         }
     }
@@ -193,11 +205,7 @@ impl RecordStream {
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn read_record(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
-        let mut record = self.unmarked(number)?;
-        if let Some(record) = &mut record {
-            self.mark(number, record)?;
-        }
-        Ok(record)
+        Ok(self.read_record_with_span(number)?.map(|(record, _)| record))
     }
 
     /// The record with a number, from 0, and its span where it is a span's own record; `None` behind the last one.
@@ -221,38 +229,19 @@ impl RecordStream {
         &mut self,
         number: usize,
     ) -> Result<Option<(Record, Option<SpanRecord>)>, RecordError> {
-        let span = self.read_span_of(number)?;
-        let mut record = match &span {
-            Some(span) if !span.is_root() => {
-                let mut own = None;
-                project_span(span, |_, record| own = Some(record));
-                if let (Some(record), Some(RecordSource::Span(entry))) = (&mut own, self.order.get(number)) {
-                    let line = entry.line();
-                    self.join(record, span, line)?;
-                }
-                own
+        let read = match self.source(number) {
+            Some(RecordSource::Span(position)) => {
+                let read = self.index.read_record_by(&mut self.lines, position as usize)?;
+                read.map(|(record, span)| (record, Some(span)))
             }
-            _ => self.unmarked(number)?,
+            Some(RecordSource::Promoted(promoted)) => Some((self.promoted(promoted)?, None)),
+            None => None,
         };
-        if let Some(record) = &mut record {
-            self.mark(number, record)?;
-        }
-        Ok(record.map(|record| (record, span)))
-    }
-
-    /// The record with a number, which does not say yet whether it is an attempt.
-    fn unmarked(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
-        match self.order.get(number) {
-            None => Ok(None),
-            Some(RecordSource::Span(entry)) => {
-                let entry = *entry;
-                self.own_record(entry).map(Some)
-            }
-            Some(RecordSource::Promoted(promoted)) => {
-                let (place, number) = (promoted.place, promoted.number as usize);
-                self.promoted(place, number).map(Some)
-            }
-        }
+        let Some((mut record, span)) = read else {
+            return Ok(None);
+        };
+        self.mark(number, &mut record)?;
+        Ok(Some((record, span)))
     }
 
     /// Says of an attempt at a call which call that is: the last of the calls that try again.
@@ -265,7 +254,11 @@ impl RecordStream {
             let mut end = number;
             let mut call: Option<Record> = None;
             while let Some(next) = self.next_of_the_kind(end) {
-                let Some(tried) = self.unmarked(next)? else { break };
+                let Some(RecordSource::Span(position)) = self.source(next) else {
+                    break;
+                };
+                let read = self.index.read_record_by(&mut self.lines, position as usize)?;
+                let Some((tried, _)) = read else { break };
                 if !is_attempt(call.as_ref().unwrap_or(record), &tried) {
                     break;
                 }
@@ -288,74 +281,24 @@ impl RecordStream {
         (header.event_type == failed.event_type).then_some(next)
     }
 
-    /// A span's own record.
-    fn own_record(&mut self, entry: IndexEntry) -> Result<Record, RecordError> {
-        let span = self.span(entry)?;
-        let mut own = None;
-        if span.is_root() {
-            let records = self.root.insert((entry.place(), all_records(&span)));
-            own = records.1.first_mut().and_then(Option::take);
-        } else {
-            project_span(&span, |_, record| own = Some(record));
-            if let Some(record) = &mut own {
-                self.join(record, &span, entry.line())?;
-            }
-        }
-        own.ok_or_else(|| RecordError::changed(entry.line()))
-    }
-
-    /// Makes the record of a line what it is where several spans recorded one call.
-    fn join(&mut self, record: &mut Record, span: &SpanRecord, line: u64) -> Result<(), RecordError> {
-        let correlation = Arc::clone(&self.correlation);
-        for place in correlation.shape(record, span, line) {
-            fill(record, span, &self.read(*place)?);
-        }
-        Ok(())
-    }
-
-    fn promoted(&mut self, place: LinePlace, number: usize) -> Result<Record, RecordError> {
+    fn promoted(&mut self, promoted: u32) -> Result<Record, RecordError> {
+        let Some(promoted) = self.index.promoted().nth(promoted as usize) else {
+            return Err(RecordError::changed(0));
+        };
+        let line = self.index.span(promoted.span).map_or(0, |root| root.line);
         for _ in 0..2 {
             if let Some((read, records)) = &mut self.root
-                && *read == place
-                && let Some(record) = records.get_mut(number).and_then(Option::take)
+                && *read == promoted.span
+                && let Some(record) = records.get_mut(promoted.number as usize).and_then(Option::take)
             {
                 return Ok(record);
             }
             // Not read yet, or given already.
-            let span = self.read(place)?;
-            self.root = Some((place, all_records(&span)));
+            let root = self.index.read_span_by(&mut self.lines, promoted.span)?;
+            let records = root.as_ref().map(all_records).unwrap_or_default();
+            self.root = Some((promoted.span, records));
         }
-        Err(RecordError::changed(place.line))
-    }
-
-    /// The span of an entry, which is still the one that the index was made from.
-    pub(super) fn span(&mut self, entry: IndexEntry) -> Result<SpanRecord, RecordError> {
-        let span = self.read(entry.place())?;
-        if span.span_id == entry.span_id() && span.parent_span_id == entry.parent_span_id() {
-            Ok(span)
-        } else {
-            Err(RecordError::changed(entry.line()))
-        }
-    }
-
-    fn read(&mut self, place: LinePlace) -> Result<SpanRecord, RecordError> {
-        let changed = || RecordError::changed(place.line);
-        let lines = self.lines.as_mut().ok_or_else(changed)?;
-        let bytes = lines.read(place).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => changed(),
-            _ => RecordError {
-                line: place.line,
-                cause: Some(error),
-            },
-        })?;
-        parse_span(bytes).ok_or_else(changed)
-    }
-
-    /// Reads all spans that are shown.
-    pub(super) fn spans_in_file_order(&mut self) -> Result<Vec<SpanRecord>, RecordError> {
-        let mut entries = self.order.spans().to_vec();
-        entries.sort_unstable_by_key(IndexEntry::line);
-        entries.into_iter().map(|entry| self.span(entry)).collect()
+        Err(RecordError::changed(line))
     }
 }
 
@@ -399,12 +342,22 @@ fn all_records(span: &SpanRecord) -> Vec<Option<Record>> {
 #[derive(Debug, Clone)]
 pub struct SpanStream {
     records: RecordStream,
+    /// The place of each span in the index.
+    positions: Arc<Vec<usize>>,
     next: usize,
 }
 
 impl SpanStream {
     pub(super) fn new(records: RecordStream) -> Self {
-        Self { records, next: 0 }
+        let position = |source: &RecordSource| match source {
+            RecordSource::Span(position) => Some(*position as usize),
+            RecordSource::Promoted(_) => None,
+        };
+        Self {
+            positions: Arc::new(records.order.iter().filter_map(position).collect()),
+            records,
+            next: 0,
+        }
     }
 
     /// The spans from a number on, counted from 0 in the order in which they started.
@@ -439,7 +392,7 @@ impl SpanStream {
     /// ```
     #[must_use]
     pub fn span_count(&self) -> usize {
-        self.records.spans().len()
+        self.positions.len()
     }
 
     /// The span that has the tokens of a call, of each other span that recorded the same call; `None` for any other span. Sent
@@ -460,7 +413,7 @@ impl SpanStream {
     /// ```
     #[must_use]
     pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
-        self.records.correlation.counted_in(span_id)
+        self.records.index.counted_in(span_id)
     }
 
     /// The span with a number, from 0; `None` behind the last one.
@@ -481,8 +434,12 @@ impl SpanStream {
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn read_span(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
-        let entry = self.records.spans().get(number).copied();
-        entry.map(|entry| self.records.span(entry)).transpose()
+        let Some(position) = self.positions.get(number) else {
+            return Ok(None);
+        };
+        self.records
+            .index
+            .read_span_by(&mut self.records.lines, *position)
     }
 }
 
@@ -505,8 +462,14 @@ impl SpanStream {
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn read_record(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
-        let entry = self.records.spans().get(number).copied();
-        entry.map(|entry| self.records.own_record(entry)).transpose()
+        let Some(position) = self.positions.get(number) else {
+            return Ok(None);
+        };
+        let read = self
+            .records
+            .index
+            .read_record_by(&mut self.records.lines, *position)?;
+        Ok(read.map(|(record, _)| record))
     }
 }
 
@@ -523,101 +486,6 @@ impl Iterator for SpanStream {
         let left = self.span_count().saturating_sub(self.next);
         (left, Some(left))
     }
-}
-
-/// The records of a run, without their contents.
-#[derive(Debug, Default)]
-pub(super) struct RecordOrder {
-    /// The spans that are shown, by when their own records come.
-    spans: Vec<IndexEntry>,
-    /// What roots give besides, by when it comes.
-    promoted: Vec<Promoted>,
-    /// The number of each of these among all records.
-    numbers: Vec<usize>,
-}
-
-/// Where a record comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RecordSource<'a> {
-    /// A span's own record.
-    Span(&'a IndexEntry),
-    /// Another record of a root.
-    Promoted(&'a Promoted),
-}
-
-/// What orders records: the instant, the rank among equals, the place in the file, the number within the span.
-type SortKey = (Timestamp, Rank, u64, u32);
-
-fn span_key(entry: &IndexEntry) -> SortKey {
-    (
-        entry.start(),
-        Rank::from_event_type(entry.event_type()),
-        entry.place().offset,
-        0,
-    )
-}
-
-fn promoted_key(promoted: &Promoted) -> SortKey {
-    (
-        promoted.instant,
-        Rank::from_event_type(promoted.event_type),
-        promoted.place.offset,
-        promoted.number,
-    )
-}
-
-impl RecordOrder {
-    /// Orders spans and what roots give besides; spans that are not shown are left out.
-    pub(super) fn new(mut spans: Vec<IndexEntry>, mut promoted: Vec<Promoted>) -> Self {
-        spans.retain(IndexEntry::is_shown);
-        spans.sort_unstable_by_key(span_key);
-        promoted.sort_unstable_by_key(promoted_key);
-        let numbers = promoted
-            .iter()
-            .enumerate()
-            .map(|(before, promoted)| {
-                let key = promoted_key(promoted);
-                before + spans.partition_point(|span| span_key(span) < key)
-            })
-            .collect();
-        Self {
-            spans,
-            promoted,
-            numbers,
-        }
-    }
-
-    /// How many records there are.
-    pub(super) fn len(&self) -> usize {
-        self.spans.len() + self.promoted.len()
-    }
-
-    /// Where a record comes from.
-    pub(super) fn get(&self, number: usize) -> Option<RecordSource<'_>> {
-        match self.numbers.binary_search(&number) {
-            Ok(promoted) => self.promoted.get(promoted).map(RecordSource::Promoted),
-            Err(before) => self.spans.get(number - before).map(RecordSource::Span),
-        }
-    }
-
-    /// The spans that are shown, in the order of their records.
-    pub(super) fn spans(&self) -> &[IndexEntry] {
-        &self.spans
-    }
-
-    /// The types of all records, in no order.
-    pub(super) fn types(&self) -> impl Iterator<Item = EventType> {
-        record_types(&self.spans, &self.promoted)
-    }
-}
-
-/// The types of the records that spans give, in no order.
-pub(super) fn record_types(spans: &[IndexEntry], promoted: &[Promoted]) -> impl Iterator<Item = EventType> {
-    let own = spans
-        .iter()
-        .filter(|span| span.is_shown())
-        .map(IndexEntry::event_type);
-    own.chain(promoted.iter().map(|promoted| promoted.event_type))
 }
 
 /// A record cannot be read again: the file fails, or it is no longer what it was when the run was opened.

@@ -1,111 +1,67 @@
 //! [`RunScan`]: both files of a run directory read, with their problems, before anybody decides what a problem means.
 
-use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::sums::{LogSums, NoSums, SpanSums, SummingTally};
-use super::tally::Tally;
-use crate::read::check::{Expectations, structure_problems};
-use crate::read::file::{self, OpenError};
-use crate::read::log::{LineReader, Problems, ScanOptions, ScanResult, SpanVisitor, first_trace_id, scan};
+use crate::read::file;
+use crate::read::index::LogIndex;
 use tracer_format::parse::{Location, MAX_META_BYTES, MetaReading, read_meta};
 use tracer_format::{META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, SPANS_FILE, TraceId};
 
 /// The files of the `0.1` format.
 const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];
 
-/// A run directory, scanned.
+/// Both files of a run directory, with all their problems.
 #[derive(Debug)]
 pub(super) struct RunScan {
+    /// The metadata.
     pub(super) meta: MetaReading,
-    /// The content of the log, its problems moved to the list below.
-    pub(super) log: ScanResult<Tally>,
-    /// The log itself; `None` when it could not be opened.
-    pub(super) lines: Option<LineReader>,
-    /// The problems of both files: `meta.json` first, then by line.
+    /// The log, as far as it can be read.
+    pub(super) index: LogIndex,
+    /// All problems: those of `meta.json` first, then by line.
     pub(super) problems: Vec<Problem>,
-    /// Number of further problems: of a log with very many, only the first are kept.
+    /// Number of further problems.
     pub(super) more_problems: u64,
 }
 
-type LogScan<Sums> = (ScanResult<SummingTally<Sums>>, Option<LineReader>);
-
 impl RunScan {
-    /// Scans both files. A version that is not supported ends the scan: the spans of another version cannot be judged.
+    /// Reads both files.
     pub(super) fn read(directory: &Path) -> Self {
-        Self::read_summed::<NoSums>(directory).0
+        Self::new(read_meta_file(directory), |trace_id, running| {
+            LogIndex::read_any(directory, trace_id, running)
+        })
     }
 
-    /// The same with sums over the spans.
-    pub(super) fn read_summed<Sums: SpanSums>(directory: &Path) -> (Self, LogSums<Sums>) {
-        Self::new(read_meta_file(directory), |meta| read_log(directory, meta))
-    }
-
-    /// Scans the contents of both files.
+    /// The same of files that are in memory.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn from_bytes(meta: &[u8], log: &[u8]) -> Self {
-        let (scan, _) = Self::new::<NoSums>(read_meta(meta), |meta| {
-            let scan = scan_log(&mut io::Cursor::new(log), meta)?;
-            Ok((scan, Some(LineReader::in_memory(log.to_vec()))))
-        });
-        scan
+        Self::new(read_meta(meta), |trace_id, running| {
+            LogIndex::of_bytes(log, trace_id, running)
+        })
     }
 
-    fn new<Sums: SpanSums>(
-        mut meta: MetaReading,
-        scan_log: impl FnOnce(&MetaReading) -> Result<LogScan<Sums>, OpenError>,
-    ) -> (Self, LogSums<Sums>) {
-        let mut summed = LogSums::default();
-        let mut scan = Self {
-            problems: std::mem::take(&mut meta.problems),
-            log: ScanResult::default(),
-            lines: None,
-            more_problems: 0,
+    fn new(mut meta: MetaReading, read_log: impl FnOnce(Option<TraceId>, bool) -> LogIndex) -> Self {
+        let is_unsupported = meta.is_unsupported();
+        let mut problems = std::mem::take(&mut meta.problems);
+        let (mut index, mut more_problems) = (LogIndex::empty(Path::new(""), None), 0);
+        if !is_unsupported {
+            index = read_log(meta.trace_id, meta.status == Some(RecordedStatus::Running));
+            let has_all_spans = meta.meta.as_ref().is_none_or(RunMeta::has_exact_counts);
+            let (of_log, more) = index.problems(meta.status, has_all_spans);
+            problems.extend(of_log);
+            more_problems = more;
+        }
+        Self {
             meta,
-        };
-        let is_unsupported = |problem: &Problem| problem.code == ProblemCode::UnsupportedVersion;
-        if scan.problems.iter().any(is_unsupported) {
-            return (scan, summed);
+            index,
+            problems,
+            more_problems,
         }
-        let failure = match scan_log(&scan.meta) {
-            Ok((log, lines)) => {
-                (scan.log, summed) = log.divided(|scanned| (scanned.tally, scanned.summed));
-                scan.lines = lines;
-                scan.log.failure.take().map(OpenError::Io)
-            }
-            Err(error) => {
-                scan.log.is_whole = false;
-                Some(error)
-            }
-        };
-        let mut problems = std::mem::take(&mut scan.log.problems);
-        if let Some(error) = failure {
-            let mut of_file = Problems::default();
-            of_file.push(0, file::problem(SPANS_FILE, &error));
-            problems.merge(of_file);
-        }
-        let counted_all = scan.meta.meta.as_ref().is_none_or(RunMeta::has_exact_counts);
-        let expected = Expectations {
-            needs_parents: counted_all,
-            is_completed: scan.meta.status.is_some_and(RecordedStatus::is_completed),
-            is_whole: scan.log.is_whole,
-        };
-        problems.merge(structure_problems(&mut scan.log.entries, expected));
-        let (kept, more) = problems.into_parts();
-        scan.problems.extend(kept);
-        scan.more_problems = more;
-        (scan, summed)
     }
 
-    /// Number of spans that can be read; `None` when there was no log to read.
-    pub(super) fn span_count(&self) -> Option<u64> {
-        self.log.is_read.then_some(self.log.span_count)
-    }
-
-    /// The ID that the spans of the run have: that of `meta.json`, or else of the first span.
-    pub(super) fn own_trace_id(&self) -> Option<TraceId> {
-        self.meta.trace_id.or(self.log.own_trace_id)
+    /// Number of spans that can be read; `None` where there is no log to read.
+    pub(super) fn span_count(&self) -> Option<usize> {
+        self.index.is_read().then(|| self.index.readable_spans())
     }
 }
 
@@ -189,33 +145,4 @@ pub(crate) fn read_meta_file(directory: &Path) -> MetaReading {
         ));
     }
     reading
-}
-
-/// Scans the `spans.jsonl` of a run directory. A run that is running may not have one yet.
-fn read_log<Sums: SpanSums>(directory: &Path, meta: &MetaReading) -> Result<LogScan<Sums>, OpenError> {
-    let mut file: File = match file::open(&directory.join(SPANS_FILE)) {
-        Err(OpenError::Missing) if meta.status == Some(RecordedStatus::Running) => {
-            return Ok(LogScan::default());
-        }
-        opened => opened?,
-    };
-    let scan = scan_log(&mut file, meta)?;
-    Ok((scan, Some(LineReader::new(file))))
-}
-
-fn scan_log<V: SpanVisitor>(log: &mut (impl Read + Seek), meta: &MetaReading) -> io::Result<ScanResult<V>> {
-    let own_trace_id = match meta.trace_id {
-        Some(trace_id) => Some(trace_id),
-        None => first_trace_id(log)?,
-    };
-    let options = ScanOptions {
-        meta_trace_id: meta.trace_id,
-        own_trace_id,
-        is_running: meta.status == Some(RecordedStatus::Running),
-    };
-    Ok(ScanResult {
-        own_trace_id,
-        is_read: true,
-        ..scan(log, options)
-    })
 }

@@ -2,14 +2,11 @@
 
 use std::path::Path;
 
-use super::correlated::correlate_entries;
 use super::reader::InvalidRun;
-use super::records::record_types;
 use super::scan::{RunScan, locate};
 use crate::read::check::meta_against_spans;
 use crate::read::log::Problems;
-use tracer_format::project::count_types;
-use tracer_format::{Problem, RecordedStatus, TraceId};
+use tracer_format::{Counts, Problem, RecordedStatus, TraceId};
 
 /// The problems and warnings of a run.
 ///
@@ -155,20 +152,18 @@ pub fn validate(path: &Path) -> ValidationReport {
         Err(problem) => return ValidationReport::from_invalid(InvalidRun::at_path(problem)),
     };
     let mut scan = RunScan::read(&directory);
-    let mut tally = std::mem::take(&mut scan.log.visitor);
-    let mut entries = std::mem::take(&mut scan.log.entries);
-    let mut lines = scan.lines.take();
+    let (root, mut warnings) = scan.index.take_findings();
     let meta = scan.meta.meta.take();
+    // Counts are compared only when every span could be read.
+    let counts = scan
+        .problems
+        .is_empty()
+        .then(|| Counts::of_types(&scan.index.records_by_type()));
     let mut report = ValidationReport::from_invalid(InvalidRun::from_scan(scan));
-    let mut warnings = std::mem::take(&mut tally.warnings);
     if let Some(meta) = meta {
-        // Counts are compared only when every span could be read.
-        let counts = (report.is_valid() && meta.has_exact_counts()).then(|| {
-            correlate_entries(&mut entries, &mut tally, lines.as_mut());
-            count_types(record_types(&entries, &tally.promoted))
-        });
         let mut of_meta = Problems::default();
-        meta_against_spans(&meta, counts, tally.root, &mut of_meta);
+        let counts = counts.filter(|_| meta.has_exact_counts());
+        meta_against_spans(&meta, counts, root, &mut of_meta);
         warnings.merge(of_meta);
     }
     let (kept, more) = warnings.into_parts();

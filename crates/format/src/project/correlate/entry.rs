@@ -1,6 +1,5 @@
 //! [`IndexEntry`]: the 48 bytes that are kept of every span while a log of any size is read.
 
-use super::packed_bytes::{PackedBytes, PackedCursor};
 use crate::parse::Identity;
 use crate::{EventType, Outcome, SpanId, Timestamp};
 
@@ -25,8 +24,6 @@ const UNSETTLED: u64 = 1 << 8;
 const READABLE: u64 = 1 << 7;
 /// The span belongs to another run.
 const FOREIGN: u64 = 1 << 6;
-/// A span with the same ID comes before this one and is shown.
-const DUPLICATE: u64 = 1 << 5;
 /// The span failed.
 const FAILED: u64 = 1 << 4;
 /// Its span repeats a call that another span is, or held calls that are elsewhere.
@@ -43,47 +40,6 @@ const TYPES: [EventType; 6] = [
     EventType::LoopWarning,
     EventType::Error,
 ];
-
-/// How an entry is packed: what of it follows from the one before.
-mod packed {
-    /// It has no parent.
-    pub(super) const ROOT: u8 = 1;
-    /// It has the parent of the one before.
-    pub(super) const SAME_PARENT: u8 = 2;
-    /// Its line begins where that of the one before ends.
-    pub(super) const NEXT_OFFSET: u8 = 4;
-    /// Its line is the next one.
-    pub(super) const NEXT_LINE: u8 = 8;
-    /// Its start is a whole number of microseconds.
-    pub(super) const MICROSECONDS: u8 = 16;
-    /// [`UNSETTLED`](super::UNSETTLED), which has no room beside the other flags.
-    pub(super) const UNSETTLED: u8 = 32;
-    /// [`STEP`](super::STEP), the same.
-    pub(super) const STEP: u8 = 64;
-}
-
-/// What an entry is packed relative to: the entry before it, or the beginning of the file.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct EntryBefore {
-    parent: Option<SpanId>,
-    start_seconds: i64,
-    next_offset: u64,
-    line: u64,
-}
-
-impl From<&IndexEntry> for EntryBefore {
-    fn from(entry: &IndexEntry) -> Self {
-        Self {
-            parent: entry.parent_span_id,
-            start_seconds: entry.start_seconds,
-            next_offset: entry
-                .offset
-                .saturating_add(u64::from(entry.length))
-                .saturating_add(1),
-            line: entry.line(),
-        }
-    }
-}
 
 /// The place of a line in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -229,19 +185,14 @@ impl IndexEntry {
         }
     }
 
-    /// Whether the span is shown: it can be read, belongs to the run, and is the first of its ID.
-    pub fn is_shown(&self) -> bool {
-        self.line_and_flags & (READABLE | FOREIGN | DUPLICATE) == READABLE
+    /// True where all of the span can be read.
+    pub fn is_readable(&self) -> bool {
+        self.line_and_flags & READABLE != 0
     }
 
-    /// Whether the span would be shown if it were the first of its ID.
+    /// True where it can be read and belongs to the run.
     pub fn is_own(&self) -> bool {
         self.line_and_flags & (READABLE | FOREIGN) == READABLE
-    }
-
-    /// True where a span with the same ID comes before it.
-    pub fn is_duplicate(&self) -> bool {
-        self.line_and_flags & DUPLICATE != 0
     }
 
     /// Says whether the span repeats a call, or held calls that are elsewhere, so that its record has no type and is no step.
@@ -265,87 +216,6 @@ impl IndexEntry {
     /// Whether the span repeats a call, or held calls that are elsewhere.
     pub fn is_leftover(&self) -> bool {
         self.line_and_flags & LEFTOVER != 0
-    }
-
-    /// Marks that a span with the same ID comes before it.
-    pub fn mark_duplicate(&mut self) {
-        self.line_and_flags |= DUPLICATE;
-    }
-
-    /// Writes it, as far as it does not follow from the entry before.
-    pub(crate) fn pack(&self, before: &EntryBefore, bytes: &mut PackedBytes) {
-        let mut hints = 0;
-        let mut hint = |holds: bool, bit: u8| {
-            hints |= if holds { bit } else { 0 };
-            holds
-        };
-        let is_root = hint(self.parent_span_id.is_none(), packed::ROOT);
-        let is_same_parent = hint(
-            !is_root && self.parent_span_id == before.parent,
-            packed::SAME_PARENT,
-        );
-        let is_next_offset = hint(self.offset == before.next_offset, packed::NEXT_OFFSET);
-        let is_next_line = hint(self.line() == before.line + 1, packed::NEXT_LINE);
-        let in_microseconds = hint(self.start_nanoseconds.is_multiple_of(1_000), packed::MICROSECONDS);
-        hint(self.line_and_flags & UNSETTLED != 0, packed::UNSETTLED);
-        hint(self.line_and_flags & STEP != 0, packed::STEP);
-        bytes.push_byte(hints);
-        // The lowest byte: the other flags.
-        bytes.push_byte((self.line_and_flags & 0xff) as u8);
-        bytes.push_span_id(self.span_id);
-        if let Some(parent) = self.parent_span_id.filter(|_| !is_same_parent) {
-            bytes.push_span_id(parent);
-        }
-        bytes.push_signed(self.start_seconds.wrapping_sub(before.start_seconds));
-        let unit = if in_microseconds { 1_000 } else { 1 };
-        bytes.push_number(u64::from(self.start_nanoseconds / unit));
-        bytes.push_number(u64::from(self.length));
-        if !is_next_offset {
-            bytes.push_number(self.offset);
-        }
-        if !is_next_line {
-            bytes.push_number(self.line());
-        }
-    }
-
-    /// The entry that was written behind another one; `None` of what is none, or lies before that.
-    pub(crate) fn unpack(before: &EntryBefore, cursor: &mut PackedCursor<'_>) -> Option<Self> {
-        let hints = cursor.byte()?;
-        let has = |bit: u8| hints & bit != 0;
-        let flags = cursor.byte()?;
-        let span_id = cursor.span_id()?;
-        let parent_span_id = match (has(packed::ROOT), has(packed::SAME_PARENT)) {
-            (true, _) => None,
-            (false, true) => before.parent,
-            (false, false) => Some(cursor.span_id()?),
-        };
-        let start_seconds = before.start_seconds.checked_add(cursor.signed()?)?;
-        let unit = if has(packed::MICROSECONDS) { 1_000 } else { 1 };
-        let start_nanoseconds = cursor.small_number()?.checked_mul(unit)?;
-        let length = cursor.small_number()?;
-        let offset = if has(packed::NEXT_OFFSET) {
-            before.next_offset
-        } else {
-            cursor.number()?
-        };
-        let line = if has(packed::NEXT_LINE) {
-            before.line + 1
-        } else {
-            cursor.number()?
-        };
-        let is_behind = line > before.line && (line >> 48 == 0) && offset >= before.next_offset;
-        let is_instant = start_nanoseconds < 1_000_000_000;
-        let unsettled = if has(packed::UNSETTLED) { UNSETTLED } else { 0 };
-        let step = if has(packed::STEP) { STEP } else { 0 };
-        (is_behind && is_instant).then_some(Self {
-            span_id,
-            parent_span_id,
-            start_seconds,
-            start_nanoseconds,
-            length,
-            offset,
-            line_and_flags: line << 16 | step | unsettled | u64::from(flags),
-        })
     }
 }
 
@@ -383,14 +253,12 @@ mod tests {
                     outcome,
                     is_leftover: false,
                 };
-                let mut entry = IndexEntry::new(identity, place, Some(header), false);
+                let entry = IndexEntry::new(identity, place, Some(header), false);
                 assert_eq!(
                     (entry.place(), entry.event_type(), entry.outcome()),
                     (place, event_type, outcome)
                 );
-                assert!(entry.is_shown() && entry.is_own());
-                entry.mark_duplicate();
-                assert!(!entry.is_shown() && entry.is_own() && entry.is_duplicate());
+                assert!(entry.is_readable() && entry.is_own());
                 assert!(!IndexEntry::new(identity, place, Some(header), true).is_own());
             }
         }

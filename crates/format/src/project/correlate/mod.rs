@@ -12,18 +12,13 @@ mod entry;
 mod folds;
 mod groups;
 mod joins;
-mod packed;
-mod packed_bytes;
 mod places;
 mod report;
 
 pub use arguments::ReportedArguments;
-pub(crate) use entry::EntryBefore;
 pub use entry::{IndexEntry, LinePlace, RecordHeader};
-pub use packed::PackedReports;
-pub(crate) use packed_bytes::{PackedBytes, PackedCursor};
+pub(crate) use report::PROXY;
 pub use report::{CallReport, is_own_call};
-pub(crate) use report::{PROXY, PackedNames};
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

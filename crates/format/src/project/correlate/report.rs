@@ -1,7 +1,5 @@
 //! [`CallReport`]: what is known of a span that tells of a call, without its content.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::super::classify::{
@@ -13,7 +11,7 @@ use super::super::tokens::call_usage;
 use super::super::values::Lookup;
 use super::super::view::SpanView;
 use crate::names;
-use crate::project::correlate::{IndexEntry, LinePlace, PackedBytes, PackedCursor};
+use crate::project::correlate::LinePlace;
 use crate::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
 use crate::{EventType, Outcome, SpanId, Timestamp, Usage};
 
@@ -163,157 +161,6 @@ impl CallReport {
             is_derived,
             is_fetch: event_type == EventType::LlmCall && is_fetch(&facts),
             richness: richness + u8::from(is_own),
-        })
-    }
-}
-
-/// Bits of a packed call.
-mod packed {
-    /// The ID of its request is known.
-    pub(super) const HAS_REQUEST_ID: u8 = 1;
-    pub(super) const OF_PROXY: u8 = 2;
-    pub(super) const OWN: u8 = 4;
-    pub(super) const MCP: u8 = 8;
-    /// A tool call that was derived, a model call that asked again for an answer.
-    pub(super) const DERIVED_OR_FETCH: u8 = 16;
-    /// Its parent is that of its entry.
-    pub(super) const SAME_PARENT: u8 = 32;
-    /// It has another parent than its entry.
-    pub(super) const OTHER_PARENT: u8 = 64;
-    /// Its ID is known.
-    pub(super) const HAS_ID: u8 = 128;
-    /// Beside the outcomes: it tries a failed request again.
-    pub(super) const RETRY: u8 = 128;
-}
-
-/// The hashes of names, each packed once: a run has few models and tools.
-#[derive(Debug, Default)]
-pub(crate) struct PackedNames {
-    numbers: HashMap<u64, u64>,
-    hashes: Vec<u64>,
-}
-
-impl PackedNames {
-    /// Writes a hash: 0 and the hash where it is a new one, else its number from 1.
-    fn write(&mut self, hash: u64, bytes: &mut PackedBytes) {
-        let next = self.numbers.len() as u64 + 1;
-        match self.numbers.entry(hash) {
-            Entry::Occupied(known) => bytes.push_number(*known.get()),
-            Entry::Vacant(new) => {
-                new.insert(next);
-                bytes.push_number(0);
-                bytes.push_hash(hash);
-            }
-        }
-    }
-
-    fn read(&mut self, cursor: &mut PackedCursor<'_>) -> Option<u64> {
-        match cursor.count()? {
-            0 => {
-                let hash = cursor.hash()?;
-                self.hashes.push(hash);
-                Some(hash)
-            }
-            number => self.hashes.get(number - 1).copied(),
-        }
-    }
-}
-
-impl CallReport {
-    /// Writes them, as far as they do not follow from the entry of their span.
-    pub(crate) fn pack(&self, entry: &IndexEntry, names: &mut PackedNames, bytes: &mut PackedBytes) {
-        let is_same_parent = self.parent == entry.parent_span_id();
-        let other_parent = self.parent.filter(|_| !is_same_parent);
-        let flags = [
-            (self.request_id != 0, packed::HAS_REQUEST_ID),
-            // No recorder's own call is the proxy's: both bits are a call of the proxy whose place was inferred.
-            (self.is_of_proxy, packed::OF_PROXY),
-            (
-                self.is_own || self.is_of_proxy && !self.is_on_the_wire,
-                packed::OWN,
-            ),
-            (self.is_mcp, packed::MCP),
-            (self.is_derived || self.is_fetch, packed::DERIVED_OR_FETCH),
-            (is_same_parent, packed::SAME_PARENT),
-            (other_parent.is_some(), packed::OTHER_PARENT),
-            (self.id != 0, packed::HAS_ID),
-        ];
-        bytes.push_byte(
-            flags
-                .into_iter()
-                .filter(|(holds, _)| *holds)
-                .fold(0, |flags, (_, bit)| flags | bit),
-        );
-        let retry = if self.retry_of.is_some() { packed::RETRY } else { 0 };
-        bytes.push_byte(self.outcome as u8 | (self.span_outcome as u8) << 4 | retry);
-        bytes.push_byte(self.richness);
-        bytes.push_usage(&self.usage);
-        for span in other_parent.into_iter().chain(self.retry_of) {
-            bytes.push_span_id(span);
-        }
-        bytes.push_signed(self.start.wrapping_sub(entry.start().unix_microseconds()));
-        bytes.push_signed(self.end.wrapping_sub(self.start));
-        for hash in [self.name, self.answered_by, self.source] {
-            names.write(hash, bytes);
-        }
-        for id in [self.id, self.request_id].into_iter().filter(|id| *id != 0) {
-            bytes.push_hash(id);
-        }
-    }
-
-    /// The facts that were written of the call of an entry.
-    pub(crate) fn unpack(
-        entry: &IndexEntry,
-        names: &mut PackedNames,
-        cursor: &mut PackedCursor<'_>,
-    ) -> Option<Self> {
-        let flags = cursor.byte()?;
-        let has = |bit: u8| flags & bit != 0;
-        let outcomes = cursor.byte()?;
-        let outcome = |number: u8| Outcome::ALL.get(usize::from(number)).copied();
-        let (outcome, span_outcome) = (outcome(outcomes & 0xf)?, outcome(outcomes >> 4 & 7)?);
-        let richness = cursor.byte()?;
-        let usage = cursor.usage()?;
-        let parent = match (has(packed::SAME_PARENT), has(packed::OTHER_PARENT)) {
-            (true, _) => entry.parent_span_id(),
-            (false, true) => Some(cursor.span_id()?),
-            (false, false) => None,
-        };
-        let is_retry = outcomes & packed::RETRY != 0;
-        let retry_of = if is_retry { Some(cursor.span_id()?) } else { None };
-        let start = entry.start().unix_microseconds().checked_add(cursor.signed()?)?;
-        let end = start.checked_add(cursor.signed()?)?;
-        let [mut name, mut answered_by, mut source] = [0; 3];
-        for hash in [&mut name, &mut answered_by, &mut source] {
-            *hash = names.read(cursor)?;
-        }
-        Some(Self {
-            place: entry.place(),
-            span_id: entry.span_id(),
-            event_type: entry.stored_type(),
-            usage,
-            outcome,
-            span_outcome,
-            parent,
-            start,
-            end,
-            name,
-            answered_by,
-            id: if has(packed::HAS_ID) { cursor.hash()? } else { 0 },
-            request_id: if has(packed::HAS_REQUEST_ID) {
-                cursor.hash()?
-            } else {
-                0
-            },
-            retry_of,
-            source,
-            is_own: has(packed::OWN) && !has(packed::OF_PROXY),
-            is_of_proxy: has(packed::OF_PROXY),
-            is_on_the_wire: has(packed::OF_PROXY) && !has(packed::OWN),
-            is_mcp: has(packed::MCP),
-            is_derived: has(packed::DERIVED_OR_FETCH) && entry.stored_type() == EventType::ToolCall,
-            is_fetch: has(packed::DERIVED_OR_FETCH) && entry.stored_type() == EventType::LlmCall,
-            richness,
         })
     }
 }

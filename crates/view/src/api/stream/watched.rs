@@ -108,11 +108,11 @@ impl WatchedRun {
             };
             changes.push(Change::new("in_flight", None, &now)?);
         }
-        let run_status = run.status.as_str();
+        let run_status = run.steps.status.as_str();
         let is_due = self
             .overview_sent
             .is_none_or(|sent| sent.elapsed() >= OVERVIEW_INTERVAL);
-        if run_status != self.run_status || is_due || !run.status.is_open() {
+        if run_status != self.run_status || is_due || !run.steps.status.is_open() {
             changes.push(Change::new("run", Some(end), &overview::of(run)?)?);
             self.overview_sent = Some(Instant::now());
             self.is_behind = false;

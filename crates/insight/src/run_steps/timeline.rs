@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use tracer_sdk::format::{EventType, SpanId, Timestamp};
-use tracer_sdk::read::{LogIndex, PromotedRecord, StartedSpan};
+use tracer_sdk::format::SpanId;
+use tracer_sdk::read::{LogIndex, PromotedRecord, RecordSource, StartedSpan};
 
 use crate::step_order::{NONE, for_each_nested, numbered};
 
@@ -58,7 +58,7 @@ impl Timeline {
     /// root, a row takes the place of the run then.
     pub(super) fn new(index: &LogIndex, in_flight: &[StartedSpan], is_open: bool) -> Self {
         let promoted: Vec<PromotedRecord> = index.promoted().collect();
-        let mut items = in_time(index, &promoted, in_flight);
+        let mut items = in_time(index, in_flight);
         let has_root = items.first().is_some_and(|item| item.number == 0);
         let is_run_missing = is_open && !items.iter().any(|item| is_root(index, item.source));
         if is_run_missing && !has_root {
@@ -147,40 +147,16 @@ fn is_root(index: &LogIndex, source: RowSource) -> bool {
         if index.span(position as usize).is_some_and(|span| span.parent_span_id.is_none()))
 }
 
-/// When a record happened; among equals a root comes first, then the order of the file.
-type TimelineKey = (Timestamp, u8, u64, u32);
-
 /// The rows in the order of the projection, each with its number.
-fn in_time(index: &LogIndex, promoted: &[PromotedRecord], in_flight: &[StartedSpan]) -> Vec<Item> {
-    let mut keyed: Vec<(TimelineKey, EventType, RowSource)> =
-        Vec::with_capacity(index.len() + promoted.len());
-    for position in 0..index.len() {
-        if let (Some(span), Ok(place)) = (index.span(position), u32::try_from(position))
-            && !span.is_leftover
-        {
-            let rank = u8::from(span.event_type != EventType::RunStart);
-            keyed.push((
-                (span.start, rank, span.offset, 0),
-                span.event_type,
-                RowSource::Span(place),
-            ));
-        }
-    }
-    for (place, record) in (0..).zip(promoted) {
-        if record.event_type != EventType::RunEnd {
-            let offset = index.span(record.span).map_or(0, |root| root.offset);
-            keyed.push((
-                (record.instant, 1, offset, record.number),
-                record.event_type,
-                RowSource::Promoted(place),
-            ));
-        }
-    }
-    // The stable sort finds what is in order already: nearly all of a log that was written as it happened.
-    keyed.sort_by_key(|(key, ..)| *key);
-    let records = keyed
-        .into_iter()
-        .map(|((instant, ..), event_type, source)| (instant, event_type, source));
+fn in_time(index: &LogIndex, in_flight: &[StartedSpan]) -> Vec<Item> {
+    let records = index.in_order().into_iter().filter_map(|source| {
+        let header = index.header(source).filter(|header| !header.is_leftover)?;
+        let source = match source {
+            RecordSource::Span(position) => RowSource::Span(position),
+            RecordSource::Promoted(number) => RowSource::Promoted(number),
+        };
+        Some((header.instant, header.event_type, source))
+    });
     let in_flight = (0..)
         .zip(in_flight)
         .map(|(place, started)| (started.start_time.instant(), RowSource::InFlight(place)));

@@ -3,7 +3,7 @@
 use tracer_sdk::format::EventType;
 use tracer_sdk::read::IndexedSpan;
 
-use super::IndexedSteps;
+use super::RunSteps;
 use super::timeline::{RowSource, TimelineRow};
 
 /// The part of a row among attempts.
@@ -15,7 +15,7 @@ pub(super) enum Attempts {
     Call(usize),
 }
 
-impl IndexedSteps {
+impl RunSteps {
     /// The part of the row among attempts; `None` for a call that was made once.
     pub(super) fn attempts(&self, row: &TimelineRow) -> Option<Attempts> {
         let number = row.number as usize;
@@ -147,7 +147,7 @@ mod tests {
         let lines: Vec<String> = spans.iter().map(|span| format!("{span}\n")).collect();
         fs::write(path.join("spans.jsonl"), lines.concat()).unwrap();
         let trace_id = "000000000000000000000000000000b1".parse().unwrap();
-        let steps = IndexedSteps::open(&RunDirectory { trace_id, path }, false, Prices::default()).unwrap();
+        let steps = RunSteps::open(RunDirectory { trace_id, path }, Prices::default());
         let stored = (0..steps.index.len()).map(|at| steps.index.read_span(at).unwrap().unwrap());
         let spans: Vec<_> = stored.collect();
         let records = spans_to_events(&spans);

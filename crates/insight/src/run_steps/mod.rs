@@ -1,20 +1,28 @@
-//! [`IndexedSteps`]: the steps of a run over the index of its log, for a surface that shows any of them at any time while
-//! the log grows. [`RunSteps`](crate::run_steps::RunSteps) reads them once, one after the other.
+//! [`RunSteps`]: a run and its steps over the index of its log, any of them read on demand, while the log may grow.
 
 mod attempts;
+#[cfg(test)]
+mod tests;
 mod timeline;
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::OnceLock;
 
 use serde_json::Value;
-use tracer_sdk::format::{EventType, Outcome, Payload, Record, SpanId, SpanRecord, Tags, Timestamp, TraceId};
+use tracer_sdk::format::{
+    EventType, Outcome, Payload, Problem, Record, RunMeta, SpanId, SpanRecord, Tags, Timestamp,
+};
 use tracer_sdk::prices::{CallCost, Prices};
 use tracer_sdk::read::{
-    LogIndex, PromotedRecord, RecordError, RunDirectory, StartedSpan, read_live_file, spans_to_events,
+    InvalidRun, LogIndex, PromotedRecord, RecordError, RecordSource, RunDirectory, RunReader, StartedSpan,
+    Strictness, read_live_file, spans_to_events,
 };
 
 use crate::not_run::{NotRun, NotRunReader};
+use crate::run_head::{RunHead, guess_remark};
+use crate::status::RunStatus;
+use crate::step_filter::StepFilter;
 use crate::steps::StepSource;
 use crate::totals::Totals;
 use crate::{in_flight, key_steps, not_run, steps};
@@ -31,9 +39,17 @@ fn promoted_id(root: &str, number: u32) -> String {
     format!("{root}.{}", number.saturating_sub(1))
 }
 
-/// The steps of a run, known by the index of its log and read on demand.
+/// A run and its steps, known by the index of its log and read on demand.
 #[derive(Debug)]
-pub struct IndexedSteps {
+pub struct RunSteps {
+    /// Its directory.
+    pub directory: RunDirectory,
+    /// Its metadata, or the problems of a run that has none.
+    pub meta: Result<RunMeta, Vec<Problem>>,
+    /// Its status.
+    pub status: RunStatus,
+    /// Its tags: of its root, or while that has not ended, of its `.live`.
+    pub tags: Tags,
     /// The index of the log.
     pub index: LogIndex,
     /// The records that are promoted from roots.
@@ -42,15 +58,14 @@ pub struct IndexedSteps {
     pub in_flight: Vec<StartedSpan>,
     /// The rows.
     pub timeline: Timeline,
-    /// What `.live` says of a run whose root has not ended.
-    live_tags: Tags,
-    run_id: TraceId,
     /// What model calls cost.
     prices: Prices,
     /// The calls that were asked for and never ran, of a run that has ended and is short enough to know.
     not_run: Vec<NotRun>,
     /// The spans, and the IDs of other records, that loop warnings rest on.
     evidence: (HashSet<SpanId>, HashSet<String>),
+    /// What is wrong with the run, found when it is first asked for, and how many problems there are besides.
+    problems: OnceLock<(Vec<Problem>, u64)>,
 }
 
 /// A record with its span, when it has one of its own.
@@ -64,54 +79,186 @@ pub struct ReadRow {
     pub in_flight: bool,
 }
 
-impl IndexedSteps {
-    /// Indexes the log of a run, which is open while it has not ended. Its calls have the costs of these prices.
-    ///
-    /// # Errors
-    ///
-    /// The log cannot be read.
-    pub fn open(directory: &RunDirectory, is_open: bool, prices: Prices) -> io::Result<Self> {
+impl RunSteps {
+    /// Indexes the log of a run, whatever its problems. Its calls have the costs of these prices.
+    #[must_use]
+    pub fn open(directory: RunDirectory, prices: Prices) -> Self {
+        // The status comes first: what ends a run is written before the run says that it has ended.
+        let summary = directory.clone().read_summary();
+        let status = summary.status();
+        let trace_id = Some(directory.trace_id);
         let mut steps = Self {
-            index: LogIndex::open(&directory.path, Some(directory.trace_id), is_open)?,
+            index: LogIndex::read_any(&directory.path, trace_id, status.is_open()),
+            directory,
+            meta: summary.meta,
+            status,
+            tags: Tags::default(),
             promoted: Vec::new(),
             in_flight: Vec::new(),
             timeline: Timeline::default(),
-            live_tags: Tags::default(),
-            run_id: directory.trace_id,
             prices,
             not_run: Vec::new(),
             evidence: (HashSet::new(), HashSet::new()),
+            problems: OnceLock::new(),
         };
-        steps.arrange(directory, is_open);
-        Ok(steps)
+        steps.arrange();
+        steps
     }
 
-    /// Reads what was added to the log; `false` when it is another one, which has to be opened anew.
+    /// The same of a run of which there is something to show.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRun`]: neither metadata nor a span can be read.
+    pub fn open_readable(directory: &RunDirectory, prices: Prices) -> Result<Self, InvalidRun> {
+        let steps = Self::open(directory.clone(), prices.clone());
+        if steps.meta.is_ok() || !steps.index.is_empty() {
+            return Ok(steps);
+        }
+        RunReader::open(&directory.path, Strictness::Lenient)?;
+        // It came to be just now.
+        Ok(Self::open(directory.clone(), prices))
+    }
+
+    /// Reads what was added to the files; `false` when the log is another one: the run has to be opened anew.
     ///
     /// # Errors
     ///
     /// The log cannot be read.
-    pub fn update(&mut self, directory: &RunDirectory, is_open: bool) -> io::Result<bool> {
-        if !self.index.extend(is_open)? {
+    pub fn update(&mut self) -> io::Result<bool> {
+        let summary = self.directory.clone().read_summary();
+        let status = summary.status();
+        if !self.index.extend(status.is_open())? {
             return Ok(false);
         }
-        self.arrange(directory, is_open);
+        (self.meta, self.status, self.problems) = (summary.meta, status, OnceLock::new());
+        self.arrange();
         Ok(true)
     }
 
-    fn arrange(&mut self, directory: &RunDirectory, is_open: bool) {
+    fn arrange(&mut self) {
+        let is_open = self.status.is_open();
         self.promoted = self.index.promoted().collect();
+        let root = self.read_root();
         // A stale `.live` says nothing about a run that has ended; its root says what it was in.
-        let live = is_open.then(|| read_live_file(&directory.path)).flatten();
-        (self.in_flight, self.live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
-        if !is_open {
-            self.in_flight = self.read_unfinished();
-        }
+        let live = is_open.then(|| read_live_file(&self.directory.path)).flatten();
+        let (started, live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
+        (self.in_flight, self.tags) = match &root {
+            Some(root) => {
+                let unfinished = StartedSpan::unfinished(&root.attributes);
+                let started = if is_open { started } else { unfinished };
+                (started, Tags::of_attributes(&root.attributes))
+            }
+            None => (started, live_tags),
+        };
         self.in_flight
             .retain(|started| self.index.find(started.span_id).is_none());
         self.timeline = Timeline::new(&self.index, &self.in_flight, is_open);
         self.evidence = self.find_evidence();
         self.not_run = if is_open { Vec::new() } else { self.find_not_run() };
+    }
+
+    fn read_root(&self) -> Option<SpanRecord> {
+        let is_root = |position: &usize| {
+            let span = self.index.span(*position);
+            span.is_some_and(|span| span.parent_span_id.is_none())
+        };
+        // It was written last, as a rule.
+        let root = (0..self.index.len()).rev().find(is_root)?;
+        self.index.read_span(root).ok()?
+    }
+
+    /// The run as a whole.
+    pub fn head(&self) -> RunHead {
+        let (problems, more_problems) = self.problems();
+        let mut head = RunHead::of_meta(self.meta.as_ref().ok(), self.status);
+        head.remarks.extend(guess_remark(self.index.guessed_places()));
+        RunHead {
+            started: self.started(),
+            tags: self.tags.clone(),
+            totals: self.totals(),
+            cut_tail: self.index.cut_tail(),
+            problems: problems.clone(),
+            more_problems: *more_problems,
+            ..head
+        }
+    }
+
+    /// What is wrong with the run: with its metadata, then by line; and how many problems there are besides. Of a run that
+    /// goes on, only its lines are checked.
+    pub fn problems(&self) -> &(Vec<Problem>, u64) {
+        self.problems.get_or_init(|| {
+            let (of_log, more) = if self.status == RunStatus::Running {
+                self.index.line_problems()
+            } else {
+                let meta = self.meta.as_ref().ok();
+                let has_all_spans = meta.is_none_or(RunMeta::has_exact_counts);
+                self.index.problems(meta.map(|meta| meta.status), has_all_spans)
+            };
+            let of_meta = self.meta.as_ref().err().cloned().unwrap_or_default();
+            (of_meta.into_iter().chain(of_log).collect(), more)
+        })
+    }
+
+    /// Number of steps.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.timeline.step_count()
+    }
+
+    /// True while there is no step.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The start of the run: of its root, else of its metadata.
+    pub fn started(&self) -> Option<Timestamp> {
+        let recorded = || self.meta.as_ref().ok().map(|meta| meta.started_at.instant());
+        self.root_start().or_else(recorded)
+    }
+
+    /// The record of the run's start, with the arguments of the program; a running run has none yet.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub fn start(&self) -> Result<Option<Record>, RecordError> {
+        match self.timeline.get(0).filter(|row| row.number == 0) {
+            Some(row) => Ok(self.read_row(row)?.map(|read| read.record)),
+            None => Ok(None),
+        }
+    }
+
+    /// The numbers of the steps of some type, failed or not, in the order of time.
+    pub fn numbers(&self, wanted: impl Fn(EventType, bool) -> bool) -> Vec<usize> {
+        let rows = self.rows_of(wanted);
+        let mut numbers: Vec<usize> = rows.into_iter().map(|row| row.number as usize).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// The numbers of the steps that pass. Calls `on_read` for each step that has to be read for it.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub fn passing(&self, filter: &StepFilter, mut on_read: impl FnMut()) -> Result<Vec<usize>, RecordError> {
+        let mut numbers = self.numbers(|event_type, failed| filter.passes_header(event_type, failed));
+        numbers.retain(|number| filter.passes_number(*number));
+        if filter.has_text() {
+            let mut found = Vec::new();
+            for number in numbers {
+                on_read();
+                if let Some((source, _)) = self.read_step(number)?
+                    && filter.passes(&source.record)
+                {
+                    found.push(number);
+                }
+            }
+            numbers = found;
+        }
+        Ok(numbers)
     }
 
     fn find_not_run(&self) -> Vec<NotRun> {
@@ -126,36 +273,6 @@ impl IndexedSteps {
         asked.finish(self.in_flight.is_empty()).unwrap_or_default()
     }
 
-    fn read_unfinished(&self) -> Vec<StartedSpan> {
-        let is_root = |position: &usize| {
-            let span = self.index.span(*position);
-            span.is_some_and(|span| span.parent_span_id.is_none())
-        };
-        // It was written last, as a rule.
-        let root = (0..self.index.len()).rev().find(is_root);
-        let root = root.and_then(|position| self.index.read_span(position).ok()?);
-        root.map_or_else(Vec::new, |root| StartedSpan::unfinished(&root.attributes))
-    }
-
-    /// The tags of the run: of its root, or while that has not ended, of its `.live`.
-    ///
-    /// # Errors
-    ///
-    /// The log cannot be read.
-    pub fn read_tags(&self) -> Result<Tags, RecordError> {
-        let root = self.timeline.get(0).and_then(|row| match row.source {
-            RowSource::Span(position) if row.number == 0 => Some(position),
-            _ => None,
-        });
-        let Some(root) = root else {
-            return Ok(self.live_tags.clone());
-        };
-        let span = self.index.read_span(root as usize)?;
-        Ok(span
-            .map(|span| Tags::of_attributes(&span.attributes))
-            .unwrap_or_default())
-    }
-
     /// The start of the root; `None` while it has not ended.
     pub fn root_start(&self) -> Option<Timestamp> {
         match self.timeline.get(0)? {
@@ -168,22 +285,15 @@ impl IndexedSteps {
         }
     }
 
-    /// The [key steps](key_steps), in the order of time; see [`read_steps`](Self::read_steps).
+    /// The [key steps](key_steps), in the order of time.
     ///
     /// # Errors
     ///
     /// The log cannot be read.
     pub fn read_key_steps(&self) -> Result<Vec<StepSource>, RecordError> {
-        let numbers = key_steps::key_step_numbers(self.timeline.step_count(), |wanted| {
-            let mut numbers: Vec<usize> = self
-                .rows_of(wanted)
-                .iter()
-                .map(|row| row.number as usize)
-                .collect();
-            numbers.sort_unstable();
-            numbers
-        });
-        self.read_steps(numbers)
+        self.read_steps(key_steps::key_step_numbers(self.len(), |wanted| {
+            self.numbers(wanted)
+        }))
     }
 
     /// Reads the steps with these numbers.
@@ -195,22 +305,32 @@ impl IndexedSteps {
         &self,
         numbers: impl IntoIterator<Item = usize>,
     ) -> Result<Vec<StepSource>, RecordError> {
-        let mut sources = Vec::new();
-        for number in numbers {
-            let Some(row) = self
-                .timeline
-                .row_of_step(number)
-                .and_then(|row| self.timeline.get(row))
-            else {
-                continue;
-            };
-            let Some(read) = self.read_row(row)? else { continue };
-            sources.push(match &read.span {
-                None if read.in_flight => StepSource::in_flight(number, read.record),
-                span => StepSource::read(number, read.record, span.as_ref()).priced(&self.prices),
-            });
-        }
-        Ok(sources)
+        let read = numbers
+            .into_iter()
+            .filter_map(|number| self.read_step(number).transpose());
+        read.map(|read| read.map(|(source, _)| source)).collect()
+    }
+
+    /// Reads a step, and the span that it is the record of; there is none for what is surfaced from the root, nor for
+    /// what has not ended. `None` when there is no step with this number.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub fn read_step(&self, number: usize) -> Result<Option<(StepSource, Option<SpanRecord>)>, RecordError> {
+        let row = self
+            .timeline
+            .row_of_step(number)
+            .and_then(|row| self.timeline.get(row))
+            .filter(|row| row.number > 0);
+        let read = row.map(|row| self.read_row(row)).transpose()?.flatten();
+        Ok(read.map(|read| match read.span {
+            None if read.in_flight => (StepSource::in_flight(number, read.record), None),
+            span => {
+                let source = StepSource::read(number, read.record, span.as_ref()).priced(&self.prices);
+                (source, span)
+            }
+        }))
     }
 
     /// Reads the record of a row; `None` for the run itself while its root is not there.
@@ -250,7 +370,7 @@ impl IndexedSteps {
                 }))
             }
             RowSource::InFlight(number) => Ok(self.in_flight.get(number as usize).map(|started| ReadRow {
-                record: in_flight::record(self.run_id, started),
+                record: in_flight::record(self.directory.trace_id, started),
                 span: None,
                 in_flight: true,
             })),
@@ -371,22 +491,16 @@ impl IndexedSteps {
 
     /// The type of a row, and how it ended, without reading it.
     pub fn header(&self, row: &TimelineRow) -> Option<(EventType, Outcome)> {
-        match row.source {
-            RowSource::Run => Some((EventType::RunStart, Outcome::Ok)),
-            RowSource::Span(position) => {
-                let span = self.index.span(position as usize)?;
-                Some((span.event_type, span.outcome))
-            }
-            RowSource::Promoted(number) => {
-                let promoted = self.promoted.get(number as usize)?;
-                let is_error = promoted.event_type == EventType::Error;
-                let outcome = if is_error { Outcome::Failed } else { Outcome::Ok };
-                Some((promoted.event_type, outcome))
-            }
+        let source = match row.source {
+            RowSource::Run => return Some((EventType::RunStart, Outcome::Ok)),
+            RowSource::Span(position) => RecordSource::Span(position),
+            RowSource::Promoted(number) => RecordSource::Promoted(number),
             RowSource::InFlight(number) => {
-                Some((self.in_flight.get(number as usize)?.event_type, Outcome::Ok))
+                return Some((self.in_flight.get(number as usize)?.event_type, Outcome::Ok));
             }
-        }
+        };
+        let header = self.index.header(source)?;
+        Some((header.event_type, header.outcome))
     }
 
     /// The rows of steps of some type, failed or not.

@@ -1,0 +1,94 @@
+//! Steps of a run that several reporters tell of.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tracer_sdk::read::{LogIndex, spans_to_events};
+
+use super::*;
+use crate::calls::CallList;
+use crate::run_preview::PreviewReading;
+use crate::testing::run_with;
+
+/// A run in which a library and the proxy report one call, with a span nested in the library's report.
+fn reported_twice(folder: &std::path::Path) -> RunDirectory {
+    let (mut meta, mut spans) = run_with(&[]);
+    meta["counts"]["llm_calls"] = json!(1);
+    let mut add = |number: u64, parent: u64, name: &str, attributes: Value| {
+        let mut span = spans[0].clone();
+        span["span_id"] = json!(format!("{number:016x}"));
+        span["parent_span_id"] = json!(format!("{parent:016x}"));
+        span["name"] = json!(name);
+        span["start_time"] = json!(format!("2026-01-01T00:00:00.{number:06}Z"));
+        span["status_code"] = json!("UNSET");
+        span["attributes"] = attributes;
+        spans.push(span);
+    };
+    let chat = |more: Value| {
+        let mut chat = json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5",
+            "gen_ai.response.id": "r", "gen_ai.usage.output_tokens": 7});
+        chat.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        chat
+    };
+    add(2, 1, "agent", json!({"gen_ai.operation.name": "invoke_agent"}));
+    add(
+        3,
+        2,
+        "chat gpt-5",
+        chat(json!({"otel.scope.name": "library", "error.type": "Odd"})),
+    );
+    add(4, 3, "POST", json!({"http.request.method": "POST"}));
+    add(
+        6,
+        1,
+        "chat gpt-5",
+        chat(json!({"tracer.source": "proxy", "tracer.inferred": "parent"})),
+    );
+    let root = spans.remove(0);
+    spans.push(root);
+    let directory = folder.join("000000000000000000000000000000b1");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("meta.json"), meta.to_string()).unwrap();
+    let lines: Vec<String> = spans.iter().map(|span| format!("{span}\n")).collect();
+    fs::write(directory.join("spans.jsonl"), lines.concat()).unwrap();
+    RunDirectory {
+        trace_id: "000000000000000000000000000000b1".parse().unwrap(),
+        path: directory,
+    }
+}
+
+#[test]
+fn a_report_of_a_call_is_no_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = reported_twice(folder.path());
+    let run = RunSteps::open(directory.clone(), Prices::default());
+    let sources = run.read_steps(1..=run.len()).unwrap();
+    let steps: Vec<(String, usize)> = crate::steps::steps(&sources, None)
+        .iter()
+        .map(|step| (step.name(), step.depth))
+        .collect();
+    let expected = [("agent", 0), ("gpt-5", 1), ("POST", 2)].map(|(name, depth)| (name.to_owned(), depth));
+    assert_eq!(steps, expected);
+
+    let row = |id: &str| run.row_of(id).and_then(|row| run.timeline.get(row)).unwrap();
+    let (call, repeat) = (row("0000000000000006"), row("0000000000000003"));
+    assert_eq!(call, repeat, "whoever asks for the report is given the call");
+
+    let spans: Vec<SpanRecord> = {
+        let index = LogIndex::open(&directory.path, None, false).unwrap();
+        (0..index.len())
+            .map(|at| index.read_span(at).unwrap().unwrap())
+            .collect()
+    };
+    let records = spans_to_events(&spans);
+    assert_eq!(records.len(), 6, "the envelope has every span");
+    let mut preview = PreviewReading::of(RunStatus::Failed);
+    for record in &records {
+        preview.add(record);
+    }
+    let preview = preview.finish();
+    assert_eq!((preview.steps, preview.subtitle), (3, None));
+    assert_eq!(CallList::of(&records).len(), 1);
+}
