@@ -68,7 +68,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The counts of a run with so many records of each type.
+    /// The counts of a run by its number of records of each type.
     #[must_use]
     pub fn of_types(records: &BTreeMap<EventType, u64>) -> Self {
         let count = |event_type| records.get(&event_type).copied().unwrap_or(0);

@@ -38,7 +38,7 @@ fn problems(entries: &[IndexEntry], is_completed: bool) -> Vec<String> {
         needs_parents: true,
         is_whole: true,
     };
-    let (problems, _) = structure_problems(&mut entries.to_vec(), expected).into_parts();
+    let (problems, _) = structure_problems(entries, expected).into_parts();
     problems
         .map(|problem| format!("{} {}", problem.code, problem.location))
         .collect()
