@@ -1,12 +1,10 @@
 //! `meta.json`: what a run is, when it ran, how it ended and what it counted (specification, *meta.json*).
 
-use std::collections::BTreeMap;
-
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{EventType, StoredTime, TraceId};
+use super::{StoredTime, TraceId};
 
 words! {
     /// How a run stands on disk (specification, *States and transitions*).
@@ -68,18 +66,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The counts of a run by its number of records of each type.
-    #[must_use]
-    pub fn of_types(records: &BTreeMap<EventType, u64>) -> Self {
-        let count = |event_type| records.get(&event_type).copied().unwrap_or(0);
-        Self {
-            llm_calls: count(EventType::LlmCall),
-            tool_calls: count(EventType::ToolCall),
-            errors: count(EventType::Error),
-            loop_warnings: count(EventType::LoopWarning),
-        }
-    }
-
     /// Adds as many records as `more`.
     pub fn add(&mut self, more: Self) {
         self.llm_calls += more.llm_calls;

@@ -1,6 +1,8 @@
 //! Projected records: the flat, typed view of a run that lists, exports, gates and pages are made from
 //! (specification, *Projected event record* and *Payloads*; decisions, section 3).
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
@@ -42,6 +44,18 @@ words! {
 }
 
 impl Counts {
+    /// The counts of a run by its number of records of each type.
+    #[must_use]
+    pub fn of_types(records: &BTreeMap<EventType, u64>) -> Self {
+        let count = |event_type| records.get(&event_type).copied().unwrap_or(0);
+        Self {
+            llm_calls: count(EventType::LlmCall),
+            tool_calls: count(EventType::ToolCall),
+            errors: count(EventType::Error),
+            loop_warnings: count(EventType::LoopWarning),
+        }
+    }
+
     /// Counts a record of this type, if its type is counted.
     pub fn count(&mut self, event_type: EventType) {
         match event_type {

@@ -11,6 +11,7 @@ mod index;
 mod log;
 #[cfg(feature = "prices")]
 mod model_call;
+mod record_error;
 mod run;
 mod store;
 
@@ -26,9 +27,10 @@ pub use index::{IndexedSpan, LogIndex, PromotedRecord, RecordSource, TokenShares
 pub use log::{LogPart, read_log_part};
 #[cfg(feature = "prices")]
 pub(crate) use model_call::CallToPrice;
+pub use record_error::RecordError;
 pub use run::{
-    InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordError, RecordStream, RunReader,
-    SpanStream, StartedSpan, Strictness, ValidationReport, probe_liveness, read_live_file, validate,
+    InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordStream, RunReader, SpanStream,
+    StartedSpan, Strictness, ValidationReport, probe_liveness, read_live_file, validate,
 };
 // For the runs of a bucket, which are selected by the same words; no promise to anybody else.
 #[doc(hidden)]

@@ -23,7 +23,7 @@ use crate::read::file::{self, OpenError};
 use crate::read::log::{
     IdTable, LineReader, LineStart, Problems, ScanOptions, first_trace_id, read_at, scan_from,
 };
-use crate::read::run::RecordError;
+use crate::read::record_error::RecordError;
 use columns::{Columns, SpanColumns};
 use tracer_format::parse::parse_span;
 use tracer_format::project::{

@@ -11,6 +11,6 @@ mod validate;
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
 pub use liveness::{Liveness, probe_liveness};
 pub use reader::{InvalidRun, LoadedRun, RunReader, Strictness};
-pub use records::{RecordError, RecordStream, SpanStream};
+pub use records::{RecordStream, SpanStream};
 pub(crate) use scan::read_meta_file;
 pub use validate::{ValidationReport, validate};

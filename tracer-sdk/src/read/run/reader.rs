@@ -6,10 +6,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::live_file::{StartedSpan, read_live_file};
-use super::records::{RecordError, RecordStream};
+use super::records::RecordStream;
 use super::scan::{RunScan, locate};
 #[cfg(feature = "prices")]
 use crate::prices::CallGroups;
+use crate::read::record_error::RecordError;
 #[cfg(any(test, feature = "testing"))]
 use tracer_format::parse::parse_span;
 #[cfg(any(test, feature = "testing"))]

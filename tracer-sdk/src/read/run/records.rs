@@ -1,17 +1,15 @@
 //! The records and spans of a run of any size, each read from the file on demand: [`RecordStream`], [`SpanStream`].
 
-use std::error::Error;
-use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::read::index::{LogIndex, RecordSource};
 use crate::read::log::LineReader;
+use crate::read::record_error::RecordError;
 use tracer_format::loops::is_attempt;
 use tracer_format::project::RecordHeader;
 use tracer_format::project::{is_watched, mark_attempt, project_span};
-use tracer_format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId, SpanRecord};
+use tracer_format::{EventType, Record, SpanId, SpanRecord};
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](crate::read::spans_to_events): as many as
 /// the run has, in memory none.
@@ -488,95 +486,12 @@ impl Iterator for SpanStream {
     }
 }
 
-/// A record cannot be read again: the file fails, or it is no longer what it was when the run was opened.
-///
-/// ```
-/// use tracer_sdk::read::{RunReader, Strictness};
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let mut run = RunReader::open(&directory, Strictness::Strict)?;
-/// std::fs::write(directory.join("spans.jsonl"), "")?; // somebody else has written to it
-/// assert!(run.records.read_record(1).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-pub struct RecordError {
-    line: u64,
-    /// What the system says; `None` when the file has changed.
-    cause: Option<io::Error>,
-}
-
-impl RecordError {
-    pub(crate) fn changed(line: u64) -> Self {
-        Self { line, cause: None }
-    }
-
-    /// The same as a problem of the run.
-    pub(super) fn into_problem(self) -> Problem {
-        let message = self.cause.map_or_else(
-            || "has changed while it was read; try again".to_owned(),
-            |cause| format!("cannot be read: {cause}"),
-        );
-        Problem::new(
-            ProblemCode::UnreadableFile,
-            format!("{SPANS_FILE}:{}", self.line),
-            message,
-        )
-    }
-
-    pub(crate) fn failed(line: u64, cause: io::Error) -> Self {
-        Self {
-            line,
-            cause: Some(cause),
-        }
-    }
-
-    /// The line of the span log that holds the record.
-    ///
-    /// ```
-    /// use tracer_sdk::read::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut run = RunReader::open(&directory, Strictness::Strict)?;
-    /// std::fs::write(directory.join("spans.jsonl"), "")?;
-    /// let error = run.records.read_record(1).unwrap_err(); // the call, which was the first line
-    /// assert_eq!(error.line(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn line(&self) -> u64 {
-        self.line
-    }
-}
-
-impl fmt::Display for RecordError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.cause {
-            Some(cause) => write!(formatter, "{SPANS_FILE}:{} cannot be read: {cause}", self.line),
-            None => write!(
-                formatter,
-                "{SPANS_FILE}:{} has changed while it was read; try again",
-                self.line
-            ),
-        }
-    }
-}
-
-impl Error for RecordError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.as_ref().map(|cause| cause as &(dyn Error + 'static))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::read::tests::{directory, meta, span};
     use crate::read::{RunReader, Strictness};
+    use tracer_format::SPANS_FILE;
 
     fn records(directory: &std::path::Path) -> RecordStream {
         RunReader::open(directory, Strictness::Lenient).unwrap().records
