@@ -84,6 +84,18 @@ impl RunColumn {
         Self::ToolCalls,
         Self::Errors,
     ];
+    /// The columns of the viewer's table.
+    pub const OF_PAGE: [Self; 9] = [
+        Self::Status,
+        Self::Name,
+        Self::Started,
+        Self::Duration,
+        Self::Steps,
+        Self::Tokens,
+        Self::Cost,
+        Self::Model,
+        Self::Tool,
+    ];
     /// The fields of a line for programs.
     pub const OF_LINE: [Self; 9] = [
         Self::Status,
@@ -101,23 +113,23 @@ impl RunColumn {
     #[must_use]
     pub const fn heading(self) -> &'static str {
         match self {
-            Self::Started => "STARTED",
-            Self::Duration => "DURATION",
-            Self::Steps => "STEPS",
-            Self::Tokens => "TOKENS",
-            Self::Cost => "COST",
-            Self::LlmCalls => "LLM CALLS",
-            Self::ToolCalls => "TOOL CALLS",
-            Self::Errors => "ERRORS",
-            Self::LoopWarnings => "LOOPS",
-            Self::Failures => "FAILED",
-            Self::Retries => "RETRIES",
-            Self::Name => "RUN",
-            Self::Model => "MODEL",
-            Self::Tool => "TOOL",
-            Self::Status => "STATUS",
+            Self::Started => "Started",
+            Self::Duration => "Duration",
+            Self::Steps => "Steps",
+            Self::Tokens => "Tokens",
+            Self::Cost => "Cost",
+            Self::LlmCalls => "LLM calls",
+            Self::ToolCalls => "Tool calls",
+            Self::Errors => "Errors",
+            Self::LoopWarnings => "Loops",
+            Self::Failures => "Failed",
+            Self::Retries => "Retries",
+            Self::Name => "Run",
+            Self::Model => "Model",
+            Self::Tool => "Tools",
+            Self::Status => "Status",
             Self::Id => "ID",
-            Self::Origin => "FROM",
+            Self::Origin => "From",
         }
     }
 
@@ -220,6 +232,15 @@ impl RunColumn {
             Self::Cost => shown_cost(run).and_then(cost::words),
             column => Some(column.field(run)).filter(|words| !words.is_empty()),
         }
+    }
+
+    /// True of a column that is sorted from its first word to its last; numbers come from the largest to the smallest.
+    #[must_use]
+    pub const fn is_ascending(self) -> bool {
+        matches!(
+            self,
+            Self::Status | Self::Name | Self::Model | Self::Tool | Self::Id | Self::Origin
+        )
     }
 
     /// True of a column that needs the details of runs to sort them.

@@ -5,7 +5,7 @@ import { getJson } from "./api.js";
 import { showComparison } from "./comparison.js";
 import { fill, make } from "./dom.js";
 import { Latest } from "./latest.js";
-import { runName } from "./run-about.js";
+import { runName } from "./runs-row.js";
 import { ago } from "./units.js";
 
 /** @import { TableRow } from "./answers" */

@@ -5,7 +5,7 @@ import { fill, glyph, make, table } from "./dom.js";
 import { showError } from "./frame.js";
 import { Latest } from "./latest.js";
 import { policySection } from "./policy-checks.js";
-import { runName, statusBadge } from "./run-about.js";
+import { runName, statusBadge } from "./runs-row.js";
 import { counted } from "./units.js";
 import { valueView } from "./values.js";
 

@@ -77,6 +77,16 @@ export function fill(element, ...children) {
   add(element, children);
 }
 
+/** The word for a kind of step. @param {string} kind */
+export function kindWord(kind) {
+  return kind === "llm" ? "LLM" : capital(kind);
+}
+
+/** @param {string} word */
+export function capital(word) {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
 /**
  * Sets a text only when it changes: an unchanged text needs no layout, and is not announced again.
  * @param {Node} node
@@ -99,7 +109,7 @@ export function find(parent, selector) {
   return found;
 }
 
-/** The signs of kinds, statuses and actions, drawn on a grid of 16: Unicode's own look different in every font. */
+/** The signs of kinds, statuses and actions, drawn on a grid of 16: Unicode's own look different in every font. @type {Record<string, string>} */
 const GLYPHS = {
   run: "M5 3l7 5-7 5z",
   llm: "M8 1.5l1.7 4.8 4.8 1.7-4.8 1.7L8 14.5l-1.7-4.8L1.5 8l4.8-1.7z",
@@ -124,12 +134,10 @@ const GLYPHS = {
   more: "M2 6.8h2.4v2.4H2zm4.8 0h2.4v2.4H6.8zm4.8 0H14v2.4h-2.4z",
 };
 
-/** @typedef {keyof typeof GLYPHS} Glyph */
-
 /**
  * A sign; decoration, because a word is always beside it. Its shape is inline: a reference to one shape for all costs the browser a
  * copy of that shape for each use.
- * @param {Glyph} name
+ * @param {string} name
  * @returns {SVGSVGElement}
  */
 export function glyph(name) {
@@ -144,9 +152,10 @@ export function glyph(name) {
 
 /**
  * @param {SVGSVGElement} svg
- * @param {Glyph} name
+ * @param {string} name a kind, a status or an action
  */
 export function setGlyph(svg, name) {
   const path = svg.firstElementChild;
-  if (path && path.getAttribute("d") !== GLYPHS[name]) path.setAttribute("d", GLYPHS[name]);
+  const shape = GLYPHS[name === "failed" ? "error" : name] ?? GLYPHS.damaged;
+  if (path && path.getAttribute("d") !== shape) path.setAttribute("d", shape);
 }

@@ -2,10 +2,10 @@
 
 import { runPath } from "./api.js";
 import { detailsPanel, mainPanel, rawPanel } from "./details.js";
-import { fill, glyph, make } from "./dom.js";
+import { fill, glyph, kindWord, make } from "./dom.js";
 import { copy } from "./frame.js";
 import { Latest } from "./latest.js";
-import { KIND } from "./step-row.js";
+import { Tabs } from "./tabs.js";
 import { duration } from "./units.js";
 
 /** @import { StepKind, StepJson } from "./answers" */
@@ -45,44 +45,25 @@ export class Inspector {
     const { step, page } = this;
     if (!step) return;
     const focused = this.element.contains(document.activeElement) ? document.activeElement?.id : "";
-    const tabs = [
-      ["", MAIN_TAB[step.kind]],
-      ["details", "Details"],
-      ["raw", "Raw"],
-    ];
-    const open = tabs.some(([tab]) => tab === page.route.tab) ? page.route.tab : "";
-    const list = make(
-      "div.tabs",
-      { role: "tablist", "aria-label": "About the step" },
-      tabs.map(([tab, label]) =>
-        make(
-          "button",
-          {
-            role: "tab",
-            id: `step-tab-${tab || "main"}`,
-            "aria-selected": String(tab === open),
-            "aria-controls": "step-panel",
-            tabindex: tab === open ? 0 : -1,
-            onclick: () => this.openTab(tab),
-          },
-          label,
-        ),
-      ),
+    const tabs = new Tabs(
+      "About the step",
+      "step-panel",
+      [
+        ["main", MAIN_TAB[step.kind]],
+        ["details", "Details"],
+        ["raw", "Raw"],
+      ],
+      (tab) => this.openTab(tab === "main" ? "" : tab),
     );
-    list.addEventListener("keydown", (event) => {
-      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (by === undefined) return;
-      event.preventDefault();
-      const next = tabs[(tabs.findIndex(([tab]) => tab === open) + by + tabs.length) % tabs.length][0];
-      this.openTab(next);
-      document.getElementById(`step-tab-${next || "main"}`)?.focus();
-    });
+    const { tab } = page.route;
+    const open = tab === "details" || tab === "raw" ? tab : "main";
+    tabs.show(open);
     const panel = make(
       "div.step-panel",
-      { role: "tabpanel", id: "step-panel", "aria-labelledby": `step-tab-${open || "main"}`, tabindex: 0 },
+      { role: "tabpanel", id: "step-panel", "aria-labelledby": `step-panel-tab-${open}`, tabindex: 0 },
       open === "raw" ? rawPanel(step) : open === "details" ? detailsPanel(step, page) : mainPanel(step, page, this),
     );
-    fill(this.element, this.#head(step), list, panel);
+    fill(this.element, this.#head(step), tabs.element, panel);
     this.element.setAttribute("aria-label", `Step ${step.number}, ${step.name}`);
     if (focused) document.getElementById(focused)?.focus();
   }
@@ -108,7 +89,7 @@ export class Inspector {
         make(
           "h2",
           null,
-          make("span.kind", null, glyph(KIND[step.kind].glyph), KIND[step.kind].word),
+          make("span.kind", null, glyph(step.kind), kindWord(step.kind)),
           " ",
           make("span.step-name", null, step.name),
           step.number > 0 && make("span.muted.mono", null, ` #${step.number}`),

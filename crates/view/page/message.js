@@ -3,7 +3,7 @@
 import { initialData } from "./api.js";
 import { make } from "./dom.js";
 import { startFrame } from "./frame.js";
-import { runName } from "./run-about.js";
+import { runName } from "./runs-row.js";
 import { ago } from "./units.js";
 
 const { message = "There is nothing here.", wanted = "", candidates = [] } = initialData();

@@ -3,7 +3,7 @@
 
 import { EVIDENCE, KINDS } from "./columns.js";
 import { make } from "./dom.js";
-import { counted, duration, Timescale } from "./units.js";
+import { duration, Timescale } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
 
@@ -34,6 +34,7 @@ export class Minimap {
       make("div.minimap-strip", null, this.canvas, this.window, this.position, this.startSlider, this.endSlider),
       make("div.minimap-times", { "aria-hidden": "true" }, this.startLabel, this.endLabel),
     );
+    this.words = "";
     /** @type {Columns | null} */
     this.columns = null;
     /** @type {number[]} */
@@ -105,8 +106,18 @@ export class Minimap {
     this.columns = columns;
     this.scale = new Timescale(0, columns.end);
     this.endLabel.textContent = duration(columns.end);
-    this.canvas.setAttribute("aria-label", summary(columns));
+    this.#label();
     this.draw();
+  }
+
+  /** @param {string} words what the run counted */
+  setWords(words) {
+    this.words = words;
+    if (this.columns) this.#label();
+  }
+
+  #label() {
+    this.canvas.setAttribute("aria-label", this.words || "The run over time");
   }
 
   /**
@@ -236,20 +247,4 @@ function measure(columns, scale, width) {
     for (let pixel = 1; pixel <= width; pixel += 1) changes[pixel] = changes[pixel] + changes[pixel - 1];
   }
   return { busy, worst };
-}
-
-/**
- * The strip in words, `11 steps in 120 ms, 1 loop, no errors`.
- * @param {Columns} columns
- */
-function summary(columns) {
-  let errors = 0;
-  let loops = 0;
-  for (let row = 0; row < columns.length; row += 1) {
-    if (!columns.isRun(row) && columns.isFailed(row)) errors += 1;
-    if (columns.isLoop(row)) loops += 1;
-  }
-  const steps = counted(Math.max(0, columns.length - 1), "step");
-  const findings = [errors ? counted(errors, "error") : "no errors", loops ? counted(loops, "loop warning") : "no loops"];
-  return `${steps} in ${duration(columns.end)}, ${findings.join(", ")}`;
 }

@@ -5,20 +5,11 @@ import { getJson, runPath } from "./api.js";
 import { commandLine } from "./commands.js";
 import { glyph, make } from "./dom.js";
 import { banner, copy } from "./frame.js";
+import { runName, statusBadge } from "./runs-row.js";
 import { ago, bytes, count, counted, duration, exactly } from "./units.js";
 
 /** @import { LoopReport, Overview, Problem } from "./answers" */
 /** @import { RunPage } from "./run.js" */
-
-/** The word and the sign of each status. @type {Record<string, { word: string, glyph: import("./dom.js").Glyph }>} */
-export const STATUS = {
-  ok: { word: "ok", glyph: "ok" },
-  failed: { word: "failed", glyph: "error" },
-  loop: { word: "loop", glyph: "loop" },
-  running: { word: "running", glyph: "running" },
-  interrupted: { word: "interrupted", glyph: "interrupted" },
-  damaged: { word: "damaged", glyph: "damaged" },
-};
 
 /** A running process that writes nothing for longer may hang. */
 const SILENCE_NOTICE_DELAY_MS = 30_000;
@@ -26,21 +17,6 @@ const SILENCE_NOTICE_DELAY_MS = 30_000;
 const MAX_HEAD_TAGS = 4;
 /** Further problems are counted. */
 const MAX_PROBLEMS = 5;
-
-/**
- * The name of a run, or what `run_head.rs` shows for one that has none.
- * @param {string | null | undefined} name
- */
-export const runName = (name) => name ?? "(unnamed)";
-
-/**
- * @param {string} status
- * @returns {HTMLElement}
- */
-export function statusBadge(status) {
-  const { word, glyph: sign } = STATUS[status] ?? STATUS.damaged;
-  return make("span.run-status", { data: { runStatus: status } }, glyph(sign), word);
-}
 
 /**
  * @typedef {object} Deeds
@@ -152,17 +128,7 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
     make("button.quiet", { onclick: () => jump(id) }, `${name} (for ${duration((Date.now() - Date.parse(start)) * 1_000)})`),
   );
   const silent = Date.now() - lastChange;
-  if (status === "interrupted") {
-    banner(
-      "status",
-      [
-        make("strong", null, "Interrupted. "),
-        "The process is gone and never finished this run; nothing more will come.",
-        ...(overview.in_flight.length > 0 ? [" It was in ", overview.in_flight.map(({ name }) => name).join(", "), "."] : []),
-      ],
-      "warning",
-    );
-  } else if (status === "running" && silent > SILENCE_NOTICE_DELAY_MS) {
+  if (status === "running" && silent > SILENCE_NOTICE_DELAY_MS) {
     banner(
       "status",
       [

@@ -2,18 +2,17 @@
 // does in the log while the page walks the hits.
 
 import { runPath } from "./api.js";
-import { fill, glyph, make, say } from "./dom.js";
+import { capital, fill, glyph, kindWord, make, say } from "./dom.js";
+import { searchBox } from "./filters.js";
 import { Latest } from "./latest.js";
-import { KIND } from "./step-row.js";
 import { count, duration } from "./units.js";
+import { Tabs } from "./tabs.js";
 import { VIEWS } from "./workspace.js";
 
 /** @import { StepKind } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 /** @import { View } from "./workspace.js" */
 
-/** @type {Record<View, string>} */
-const VIEW_NAMES = { steps: "Steps", transcript: "Transcript", state: "State", compare: "Compare", raw: "Raw" };
 /** @type {StepKind[]} */
 const FILTERS = ["llm", "tool", "state", "error", "loop", "span"];
 
@@ -39,22 +38,12 @@ export class RunTools {
         if (document.activeElement === this.search.input) page.workspace.focusView();
       },
     });
-    this.tabs = make("div.tabs", { role: "tablist", "aria-label": "Views" });
-    this.tabList = VIEWS.map((view, index) =>
-      make(
-        "button",
-        {
-          role: "tab",
-          id: `tab-${view}`,
-          "aria-controls": "view",
-          title: `${VIEW_NAMES[view]} (${index + 1})`,
-          onclick: () => page.setView(view),
-        },
-        VIEW_NAMES[view],
-      ),
+    this.tabs = new Tabs(
+      "Views",
+      "view",
+      VIEWS.map((view, index) => [view, capital(view), `${capital(view)} (${index + 1})`]),
+      (view) => page.setView(/** @type {View} */ (view)),
     );
-    this.tabs.append(...this.tabList);
-    this.tabs.addEventListener("keydown", (event) => this.#walkTabs(event));
     this.kinds = make("div.chips", { role: "group", "aria-label": "Kinds of steps" });
     this.chips = FILTERS.map((kind) =>
       make(
@@ -62,11 +51,11 @@ export class RunTools {
         {
           "aria-pressed": "false",
           data: { kind },
-          title: KIND[kind].word,
+          title: kindWord(kind),
           onclick: () => this.#toggleKind(kind),
         },
-        glyph(KIND[kind].glyph),
-        make("span", null, KIND[kind].word),
+        glyph(kind),
+        make("span", null, kindWord(kind)),
       ),
     );
     this.fold = make(
@@ -86,20 +75,10 @@ export class RunTools {
     this.element = make(
       "div",
       { id: "tools" },
-      make("div.tools", null, this.tabs, this.kinds, this.search.element),
+      make("div.tools", null, this.tabs.element, this.kinds, this.search.element),
       this.problem,
       this.note,
     );
-  }
-
-  /** @param {KeyboardEvent} event */
-  #walkTabs(event) {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (step === 0) return;
-    event.preventDefault();
-    const next = VIEWS[(VIEWS.indexOf(this.page.route.view) + step + VIEWS.length) % VIEWS.length];
-    this.page.setView(next);
-    document.getElementById(`tab-${next}`)?.focus();
   }
 
   /** @param {StepKind} kind */
@@ -121,11 +100,7 @@ export class RunTools {
   /** Shows which view is open, what is filtered and how much that leaves out. */
   showFilters() {
     const { outline, columns, route, overview, following } = this.page;
-    this.tabList.forEach((tab, index) => {
-      const isOpen = VIEWS[index] === route.view;
-      tab.setAttribute("aria-selected", String(isOpen));
-      tab.tabIndex = isOpen ? 0 : -1;
-    });
+    this.tabs.show(route.view);
     this.kinds.hidden = route.view !== "steps";
     this.follow.hidden = overview?.run_status !== "running";
     this.follow.setAttribute("aria-pressed", String(following));
@@ -137,7 +112,7 @@ export class RunTools {
     this.fold.hidden = !columns.hasRepeats;
     this.note.hidden = !outline.isFiltered || route.view !== "steps";
     if (this.note.hidden) return;
-    const words = [...outline.kinds].map((kind) => KIND[/** @type {StepKind} */ (kind)]?.word ?? kind);
+    const words = [...outline.kinds].map(kindWord);
     const range = outline.range ? `from +${duration(outline.range[0])} to +${duration(outline.range[1])}` : "";
     fill(
       this.note,
@@ -178,20 +153,21 @@ export class Search {
   /** @param {Options} options */
   constructor(options) {
     this.options = options;
-    this.input = make("input", {
-      type: "search",
-      placeholder: "Find in run",
-      "aria-label": "Find in run, for example: refund, kind:tool, name~search, status:failed, duration>1s",
-      title: "Text, or kind:tool name~search status:failed duration>1s",
-      spellcheck: "false",
-      autocomplete: "off",
-      id: "find",
-    });
+    const { input, element } = searchBox(
+      {
+        placeholder: "Find in run",
+        "aria-label": "Find in run, for example: refund, kind:tool, name~search, status:failed, duration>1s",
+        title: "Text, or kind:tool name~search status:failed duration>1s",
+        id: "find",
+      },
+      (query) => this.find(query),
+    );
+    this.input = input;
     this.output = make("output", { for: "find", "aria-live": "polite" });
     this.element = make(
       "div.find",
       { role: "search" },
-      make("label.search", null, glyph("search"), this.input),
+      element,
       this.output,
       make("button.icon", { "aria-label": "Previous hit (N)", title: "Previous hit (N)", onclick: () => this.walk(-1) }, glyph("up")),
       make("button.icon", { "aria-label": "Next hit (n)", title: "Next hit (n)", onclick: () => this.walk(1) }, glyph("down")),
@@ -204,16 +180,9 @@ export class Search {
     /** Whether to go to the first hit as soon as there is one. */
     this.walking = false;
     this.latest = new Latest();
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    let timer;
-    this.input.addEventListener("input", () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => this.find(this.input.value.trim()), 150);
-    });
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter") {
         event.preventDefault();
-        clearTimeout(timer);
         if (this.input.value.trim() !== this.asked) this.find(this.input.value.trim());
         if (this.hits.length === 0) this.walking = !this.done;
         else this.walk(event.shiftKey ? -1 : 1);

@@ -172,6 +172,7 @@ export class RunPage {
     if (!this.overview) return;
     this.steps.isOver = this.overview.run_status !== "running";
     document.title = `${this.overview.run_status}: ${this.overview.run_name ?? this.id.slice(0, 8)} · tracer`;
+    this.minimap.setWords(this.overview.facts.join(", "));
     const deeds = {
       jump: (/** @type {string} */ event) => this.goTo(event),
       menu: (/** @type {HTMLElement} */ button) => this.openMenu(button),

@@ -124,6 +124,19 @@ export class RunsData {
     }
   }
 
+  /**
+   * Requests rows again: their times go on.
+   * @param {number} first
+   * @param {number} last
+   */
+  refresh(first, last) {
+    if (this.table.reading || last < 0) return;
+    for (let part = Math.floor(first / PART_RUNS); part <= Math.floor(last / PART_RUNS); part++) {
+      // That the server cannot be reached is shown already.
+      this.#load(part).catch(() => {});
+    }
+  }
+
   /** @param {number} part */
   async #load(part) {
     const { question } = this;

@@ -1,6 +1,6 @@
 // The page of all runs: a table that the server searches, filters and sorts, and that fills by itself while runs are recorded.
 
-import { listen } from "./api.js";
+import { initialData, listen } from "./api.js";
 import { commandLine } from "./commands.js";
 import { fill, make } from "./dom.js";
 import { bind, copy, showConnection, showError, startFrame } from "./frame.js";
@@ -11,26 +11,13 @@ import { RunsFilters } from "./runs-filters.js";
 import { keep, kept } from "./storage.js";
 import { count } from "./units.js";
 
-/** @import { TableRow } from "./answers" */
+/** @import { TableColumn, TableRow } from "./answers" */
 
-/** How often relative times are refreshed. */
-const RELATIVE_TIME_INTERVAL_MS = 10_000;
+/** How often times and durations that go on are refreshed. */
+const REFRESH_INTERVAL_MS = 10_000;
 
 /** Storage key of the run that was opened last. */
 const LAST_RUN_KEY = "tracer-last-run";
-
-/** @type {[string, string, string][]} field, label, class */
-const COLUMNS = [
-  ["status", "Status", "status-cell"],
-  ["name", "Run", "run-cell"],
-  ["started", "Started", "started"],
-  ["duration", "Duration", "duration"],
-  ["steps", "Steps", "count"],
-  ["tokens", "Tokens", "tokens"],
-  ["cost", "Cost", "cost"],
-  ["model", "Model", "called model-cell"],
-  ["tool", "Tools", "called tool-cell"],
-];
 
 class RunsPage {
   constructor() {
@@ -41,14 +28,16 @@ class RunsPage {
     this.isShown = false;
     /** The run that has the focus, wherever it is in another list. @type {string | null} */
     this.focused = null;
-    this.filters = new RunsFilters(() => this.ask());
-    this.heads = COLUMNS.map(([field, label, name]) => {
+    const columns = /** @type {TableColumn[]} */ (initialData().columns);
+    this.filters = new RunsFilters(columns, () => this.ask());
+    this.heads = columns.map((column) => {
+      const { key, heading } = column;
       const head = make(
-        "div.cell",
-        { role: "columnheader", class: `cell ${name}` },
-        make("button.sort", { onclick: () => this.filters.sortBy(field) }, label),
+        "div",
+        { role: "columnheader", class: `cell ${key}-cell` },
+        make("button.sort", { onclick: () => this.filters.sortBy(column) }, heading),
       );
-      return { field, head };
+      return { key, head };
     });
     const head = make(
       "div.run-row.head",
@@ -63,7 +52,7 @@ class RunsPage {
       name: "runs",
       label: "Runs",
       head: [head],
-      createRow: createRunRow,
+      createRow: () => createRunRow(columns),
       renderRow: (element, index) => {
         const run = this.data.at(index);
         const isMarked = run !== undefined && this.marked.has(run.trace_id);
@@ -146,9 +135,8 @@ class RunsPage {
       event.preventDefault();
       this.focus(this.list.kept);
     });
-    addEventListener("popstate", () => this.filters.read());
     addEventListener("pagehide", () => keep(() => sessionStorage, LAST_RUN_KEY, now()?.trace_id ?? ""));
-    setInterval(() => !document.hidden && this.list.render(true), RELATIVE_TIME_INTERVAL_MS);
+    setInterval(() => !document.hidden && this.data.refresh(this.list.first, this.list.last), REFRESH_INTERVAL_MS);
     // Whatever was recorded since the table was made comes first.
     const path = () => `/api/stream?table=${encodeURIComponent(this.data.table.version)}`;
     // Runs that cannot be listed send no updates; the page shows that already.
@@ -168,8 +156,8 @@ class RunsPage {
     const focused = this.focused;
     const place = focused ? this.data.placeOf(focused) : -1;
     const current = Math.max(0, Math.min(place >= 0 ? place : this.list.kept, table.matching - 1));
-    for (const { field, head } of this.heads) {
-      const order = this.filters.order(field);
+    for (const { key, head } of this.heads) {
+      const order = this.filters.order(key);
       if (order) head.setAttribute("aria-sort", order);
       else head.removeAttribute("aria-sort");
     }

@@ -1,8 +1,9 @@
 // The states of the agent, one after the other, and what changed from one to the next.
 
 import { getJson, runPath } from "./api.js";
-import { glyph, make } from "./dom.js";
+import { make } from "./dom.js";
 import { PartedView } from "./parted-view.js";
+import { turnSection } from "./turn.js";
 import { counted, duration } from "./units.js";
 import { differencesView, shownValue } from "./values.js";
 
@@ -35,30 +36,13 @@ export class States {
   /** @param {StateAnswer} entry */
   #entry({ row, number, offset_us: offset, state: { state, previous, difference } }) {
     const whole = state && make("details", { open: !previous }, make("summary", null, "The whole state"), shownValue(state));
-    return make(
-      "section.turn",
-      { data: { kind: "state", number } },
-      make(
-        "div.turn-head",
-        null,
-        make(
-          "h2",
-          null,
-          make(
-            "button.turn-link",
-            { title: "Show the step", onclick: () => row !== null && this.page.select(row, { open: true }) },
-            glyph("state"),
-            make("span.kind", null, "State"),
-            make("span.mono.muted", null, `#${number}`),
-          ),
-        ),
-        make(
-          "span.muted",
-          null,
-          offset ? `+${duration(offset)}` : "0",
-          previous ? ` · ${counted(previous.differences.length, "change")} since #${previous.number}` : " · the first",
-        ),
-      ),
+    return turnSection(
+      this.page,
+      { row, number, kind: "state" },
+      [
+        offset ? `+${duration(offset)}` : "0",
+        previous ? `${counted(previous.differences.length, "change")} since #${previous.number}` : "the first",
+      ],
       previous && previous.differences.length > 0 && differencesView(previous.differences),
       !previous && difference && make("div", null, make("h3.label", null, "What changed, as recorded"), shownValue(difference)),
       whole,

@@ -1,42 +1,17 @@
 // The page of statistics: all runs as a whole and by group. Every number leads to the runs behind it.
 
 import { initialData, listen } from "./api.js";
-import { fill, glyph, make } from "./dom.js";
+import { capital, fill, make } from "./dom.js";
+import { Filters } from "./filters.js";
 import { bind, showConnection, showError, startFrame } from "./frame.js";
 import { Latest } from "./latest.js";
-import { SINCE } from "./runs-filters.js";
 import { count, counted } from "./units.js";
 
 /** @import { StatsAnswer, StatsCell, StatsRow } from "./answers" */
 
-/** @type {[string, string][]} value, label */
-const GROUPINGS = [
-  ["name", "Name"],
-  ["model", "Model"],
-  ["tool", "Tool"],
-  ["day", "Day"],
-  ["tag", "Tag"],
-  ["commit", "Commit"],
-  ["error", "Error"],
-];
-const FIRST_GROUPING = "name";
-/** @type {Record<string, string>} column, heading */
-const HEADINGS = {
-  runs: "Runs",
-  failed: "Failed",
-  loops: "Loops",
-  errors: "Errors",
-  calls: "Calls",
-  p50: "p50",
-  p95: "p95",
-  tokens: "Tokens",
-  cached: "Cached",
-  cost: "Cost",
-};
+const USUAL = { q: "", since: "", by: "name", sort: "", reverse: "", trials: "" };
 /** Groups that are shown, and that are added when more are wanted. */
 const PART_GROUPS = 60;
-/** A question is asked when nothing was typed for so long. */
-const TYPING_DELAY_MS = 150;
 /** How often to ask again while the runs are read for the first time. */
 const READING_INTERVAL_MS = 1_000;
 /** Measures of a row's bars, in pixels. */
@@ -55,35 +30,21 @@ class StatsPage {
     this.reading = undefined;
     /** The row and the column of the cell that has the focus, or gets it. */
     this.place = { row: 0, column: 0 };
-    this.query = "";
-    this.by = FIRST_GROUPING;
-    this.sort = "";
-    this.isReversed = false;
-    /** Whether the trials of gates are counted, too. */
-    this.hasTrials = false;
-    this.input = make("input", {
-      type: "search",
-      placeholder: "Only runs that match",
-      "aria-label": "Search runs",
-      spellcheck: "false",
-      autocomplete: "off",
+    this.filters = new Filters(USUAL, "Only runs that match", () => {
+      this.limit = PART_GROUPS;
+      this.ask();
     });
-    this.since = make(
-      "select",
-      { "aria-label": "Started" },
-      SINCE.map(([value, label]) => make("option", { value }, label)),
-    );
     this.chips = make("div.chips", { role: "group", "aria-label": "Group by" });
     this.trials = make(
       "button.chip",
-      { "aria-pressed": "false", onclick: () => this.set(() => (this.hasTrials = !this.hasTrials)) },
+      { "aria-pressed": "false", onclick: () => this.filters.set({ trials: this.filters.values.trials ? "" : "true" }) },
       "Count trials",
     );
     this.note = make("div.filter-note", { hidden: true, role: "status" });
     this.table = make("table.stats", { role: "grid", "aria-label": "Statistics" });
     this.scroll = make("div.stats-scroll", null, this.table);
     this.more = make("p.more-below", { hidden: true });
-    const main = startFrame({ search: make("label.search", null, glyph("search"), this.input) });
+    const main = startFrame({ search: this.filters.search });
     main.append(
       make("h1.unseen", null, "Statistics"),
       make(
@@ -93,76 +54,31 @@ class StatsPage {
         this.chips,
         make("span.grow"),
         this.trials,
-        this.since,
+        this.filters.since,
       ),
       this.note,
       this.scroll,
       this.more,
     );
-    this.readAddress();
     this.listen();
     const { stats } = initialData();
     if (stats) this.show(stats);
     else this.ask();
   }
 
-  readAddress() {
-    const query = new URLSearchParams(location.search);
-    this.query = query.get("q") ?? "";
-    this.input.value = this.query;
-    this.since.value = query.get("since") ?? "";
-    const by = query.get("by") ?? "";
-    this.by = GROUPINGS.some(([value]) => value === by) ? by : FIRST_GROUPING;
-    this.sort = query.get("sort") ?? "";
-    this.isReversed = query.get("reverse") === "true";
-    this.hasTrials = query.get("trials") === "true";
-  }
-
-  /** What is kept in the address. */
-  get address() {
-    const query = new URLSearchParams();
-    if (this.query) query.set("q", this.query);
-    if (this.since.value) query.set("since", this.since.value);
-    if (this.by !== FIRST_GROUPING) query.set("by", this.by);
-    if (this.sort) query.set("sort", this.sort);
-    if (this.isReversed) query.set("reverse", "true");
-    if (this.hasTrials) query.set("trials", "true");
-    return query;
-  }
-
-  /** @param {() => void} change */
-  set(change) {
-    change();
-    this.limit = PART_GROUPS;
-    const text = this.address.toString();
-    history.replaceState(null, "", text ? `/stats?${text}` : "/stats");
-    this.ask();
-  }
-
   listen() {
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    let typing;
-    this.input.addEventListener("input", () => {
-      clearTimeout(typing);
-      typing = setTimeout(() => this.set(() => (this.query = this.input.value.trim())), TYPING_DELAY_MS);
-    });
-    this.since.addEventListener("change", () => this.set(() => {}));
     this.table.addEventListener("keydown", (event) => this.onKey(event));
     this.table.addEventListener("focusin", (event) => {
       const place = placeOf(/** @type {Element} */ (event.target));
       if (place) this.setPlace(place);
-    });
-    addEventListener("popstate", () => {
-      this.readAddress();
-      this.ask();
     });
     bind("Statistics", [
       [["j", "ArrowDown"], "next group", () => this.focus(this.place.row + 1)],
       [["k", "ArrowUp"], "previous group", () => this.focus(this.place.row - 1)],
       ["b", "group by the next kind", () => this.groupBy(1)],
       ["B", "group by the previous kind", () => this.groupBy(-1)],
-      ["/", "search runs", () => this.input.focus()],
-      ["Escape", "clear", () => this.set(() => (this.query = this.input.value = this.since.value = ""))],
+      ["/", "search runs", () => this.filters.input.focus()],
+      ["Escape", "clear", () => this.filters.set({ q: "", since: "" })],
     ]);
     const path = () => `/api/stream?table=${encodeURIComponent(this.stats?.version ?? "")}`;
     listen(path, { runs: () => this.ask() }, showConnection);
@@ -170,27 +86,27 @@ class StatsPage {
 
   /** @param {number} step */
   groupBy(step) {
-    const values = GROUPINGS.map(([value]) => value);
-    const next = values.at((values.indexOf(this.by) + step) % values.length) ?? FIRST_GROUPING;
-    this.set(() => this.setGrouping(next));
+    if (!this.stats) return;
+    const { groupings, by } = this.stats;
+    const next = groupings.at((groupings.indexOf(by ?? "") + step) % groupings.length);
+    if (next) this.setGrouping(next);
   }
 
   /** Another grouping begins in its own order. @param {string} by */
   setGrouping(by) {
-    this.by = by;
-    this.sort = "";
-    this.isReversed = false;
     this.place = { row: 0, column: 0 };
+    this.filters.set({ by, sort: "", reverse: "" });
   }
 
   /** Asks the server for what the address says. */
   async ask() {
     clearTimeout(this.reading);
-    const parameters = this.address;
+    const { q, since, by } = this.filters.values;
+    const parameters = this.filters.query;
     parameters.delete("since");
-    const query = [this.query, this.since.value && `since:${this.since.value}`].filter(Boolean).join(" ");
+    const query = [q, since && `since:${since}`].filter(Boolean).join(" ");
     if (query) parameters.set("q", query);
-    parameters.set("by", this.by);
+    parameters.set("by", by);
     parameters.set("limit", String(this.limit));
     try {
       const stats = /** @type {StatsAnswer | null} */ (await this.latest.ask(`/api/stats?${parameters}`));
@@ -210,8 +126,8 @@ class StatsPage {
     this.stats = stats;
     this.note.hidden = true;
     const focused = this.table.contains(document.activeElement) ? document.activeElement : null;
-    this.showChips();
-    this.trials.setAttribute("aria-pressed", String(this.hasTrials));
+    this.showChips(stats);
+    this.trials.setAttribute("aria-pressed", String(this.filters.values.trials !== ""));
     const hasBars = stats.days.length > 1 && stats.by !== "day";
     const body = make(
       "tbody",
@@ -235,7 +151,7 @@ class StatsPage {
         ),
       );
     else if (stats.all.stats.runs === 0) fill(this.more, "No run matches.");
-    else fill(this.more, `No ${this.by} in ${counted(stats.all.stats.runs, "run")}.`);
+    else fill(this.more, `No ${stats.by} in ${counted(stats.all.stats.runs, "run")}.`);
   }
 
   /** @param {string | undefined} column */
@@ -248,12 +164,13 @@ class StatsPage {
     this.ask();
   }
 
-  showChips() {
+  /** @param {StatsAnswer} stats */
+  showChips({ groupings, by }) {
     const focused = this.chips.contains(document.activeElement);
     fill(
       this.chips,
-      GROUPINGS.map(([value, label]) =>
-        make("button.chip", { "aria-pressed": String(this.by === value), onclick: () => this.set(() => this.setGrouping(value)) }, label),
+      groupings.map((grouping) =>
+        make("button.chip", { "aria-pressed": String(grouping === by), onclick: () => this.setGrouping(grouping) }, capital(grouping)),
       ),
     );
     if (focused) /** @type {HTMLElement | null} */ (this.chips.querySelector("[aria-pressed=true]"))?.focus();
@@ -261,32 +178,29 @@ class StatsPage {
 
   /** @param {StatsAnswer} stats @param {boolean} hasBars */
   heads(stats, hasBars) {
-    /** @param {string} column @param {string} label @param {string} name */
-    const head = (column, label, name) => {
-      const isFirst = column === "group" ? !this.isReversed : this.isReversed;
-      const order = this.sort === column ? (isFirst ? "ascending" : "descending") : null;
+    const { sort, reverse } = this.filters.values;
+    /** @param {string} column @param {string} label @param {string} name @param {boolean} isAscending */
+    const head = (column, label, name, isAscending) => {
+      const order = sort === column ? ((reverse === "") === isAscending ? "ascending" : "descending") : null;
       return make(
         "th",
         { scope: "col", class: name, "aria-sort": order },
         make("button.sort", { data: { column }, onclick: () => this.sortBy(column) }, label),
       );
     };
-    const grouping = GROUPINGS.find(([value]) => value === stats.by)?.[1] ?? "Group";
     return make(
       "tr",
       null,
-      head("group", grouping, "group"),
-      stats.columns.map((column) => head(column, HEADINGS[column] ?? column, `number stat-${column}`)),
+      head("group", capital(stats.by ?? "group"), "group", true),
+      stats.columns.map(({ key, heading, is_ascending: isAscending }) => head(key, heading, `number stat-${key}`, isAscending)),
       hasBars && make("th.bars", { scope: "col" }, stats.is_of_calls ? "Calls by day" : "Runs by day"),
     );
   }
 
   /** @param {string} column */
   sortBy(column) {
-    this.set(() => {
-      this.isReversed = this.sort === column && !this.isReversed;
-      this.sort = column;
-    });
+    const { sort, reverse } = this.filters.values;
+    this.filters.set({ sort: column, reverse: sort === column && reverse === "" ? "true" : "" });
   }
 
   /** @param {StatsRow} row @param {StatsAnswer} stats @param {boolean} hasBars @param {boolean} isAll */
@@ -297,11 +211,11 @@ class StatsPage {
       isAll ? "tr.all" : "tr",
       null,
       make("th", { scope: "row", class: row.label === null ? "group muted" : "group" }, linked(group, name)),
-      stats.columns.map((column) => {
-        const cell = row.cells[column];
+      stats.columns.map(({ key, heading }) => {
+        const cell = row.cells[key];
         return make(
           "td",
-          { class: `number stat-${column}`, data: { tone: cell.tone, label: HEADINGS[column] ?? column }, title: cell.title },
+          { class: `number stat-${key}`, data: { tone: cell.tone, label: heading }, title: cell.title },
           cell.text === "" ? null : linked(cell, cell.text),
         );
       }),

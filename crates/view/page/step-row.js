@@ -1,7 +1,7 @@
 // One row of the steps: its elements are made once and then say whatever step the list puts there.
 
 import { EVIDENCE, IN_FLIGHT } from "./columns.js";
-import { glyph, make, say, setGlyph } from "./dom.js";
+import { glyph, kindWord, make, say, setGlyph } from "./dom.js";
 import { clock, count, duration, quantity } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
@@ -9,17 +9,6 @@ import { clock, count, duration, quantity } from "./units.js";
 /** @import { Outline } from "./outline.js" */
 /** @import { Texts } from "./api.js" */
 /** @import { Timescale } from "./units.js" */
-
-/** The word and the sign of each kind. @type {Record<StepKind, { word: string, glyph: import("./dom.js").Glyph }>} */
-export const KIND = {
-  run: { word: "Run", glyph: "run" },
-  llm: { word: "LLM", glyph: "llm" },
-  tool: { word: "Tool", glyph: "tool" },
-  state: { word: "State", glyph: "state" },
-  error: { word: "Error", glyph: "error" },
-  loop: { word: "Loop", glyph: "loop" },
-  span: { word: "Span", glyph: "span" },
-};
 
 /** What repeats of a call have in common, as far as it is compared: what they gave is not. @param {StepKind} kind @param {boolean} isSeen */
 export function repeatWords(kind, isSeen) {
@@ -44,27 +33,11 @@ const MAX_INDENT_LEVEL = 14;
  * @property {Set<number>} hits
  */
 
-/**
- * @typedef {object} Parts
- * @property {HTMLElement} number
- * @property {HTMLElement} time
- * @property {HTMLElement} step
- * @property {HTMLElement} toggle
- * @property {SVGSVGElement} sign
- * @property {HTMLElement} kind
- * @property {HTMLElement} name
- * @property {HTMLElement} input
- * @property {HTMLElement} output
- * @property {HTMLElement} tokens
- * @property {HTMLElement} duration
- * @property {HTMLElement} bar
- */
-
+/** @typedef {ReturnType<typeof makeParts>} Parts */
 /** @type {WeakMap<HTMLElement, Parts>} */
 const partsOf = new WeakMap();
 
-/** @returns {HTMLDivElement} */
-export function createStepRow() {
+function makeParts() {
   const sign = glyph("span");
   const parts = {
     number: make("div.cell.number", { role: "gridcell" }),
@@ -81,6 +54,12 @@ export function createStepRow() {
     bar: make("span.span-bar"),
   };
   parts.step.append(parts.toggle, sign, parts.kind, parts.name, parts.input, parts.output);
+  return parts;
+}
+
+/** @returns {HTMLDivElement} */
+export function createStepRow() {
+  const parts = makeParts();
   const row = make(
     "div.row",
     { role: "row", tabindex: -1 },
@@ -129,8 +108,8 @@ export function renderStepRow(element, index, scene) {
   element.classList.toggle("fold", isFold);
   element.dataset.evidence = evidence(index, scene);
   parts.step.style.setProperty("--depth", String(Math.min(depth, MAX_INDENT_LEVEL)));
-  setGlyph(parts.sign, failed && kind !== "run" ? "error" : KIND[kind].glyph);
-  say(parts.kind, KIND[kind].word);
+  setGlyph(parts.sign, failed && kind !== "run" ? "error" : kind);
+  say(parts.kind, kindWord(kind));
   say(parts.number, columns.number[row] === 0 ? "" : count(columns.number[row]));
   say(parts.time, scene.absolute ? clock(columns.runStart + columns.start[row]) : offset(columns.start[row]));
   say(parts.name, columns.name(row));

@@ -1,9 +1,9 @@
 // The steps of a run as a tree with bars over time: a treegrid of which only the rows on the screen have elements. Which row is selected
 // is reported by `onSelect`; the list keeps it in place, and keeps the focus on it while rows come and go.
 
-import { fill, make } from "./dom.js";
+import { fill, kindWord, make } from "./dom.js";
 import { Grid } from "./grid.js";
-import { createStepRow, KIND, renderStepRow } from "./step-row.js";
+import { createStepRow, renderStepRow } from "./step-row.js";
 import { TimeAxis } from "./time-axis.js";
 import { Timescale } from "./units.js";
 
@@ -205,7 +205,7 @@ export class Steps {
         const line = make(
           "div.pinned-row",
           { data: { row: above } },
-          make("span.kind", { data: { kind: columns.kindName(above) } }, KIND[columns.kindName(above)].word),
+          make("span.kind", { data: { kind: columns.kindName(above) } }, kindWord(columns.kindName(above))),
           columns.name(above),
         );
         line.style.setProperty("--depth", String(Math.min(columns.depth[above], 14)));

@@ -1,10 +1,10 @@
 // The run as a conversation: what was said that is new, which tools were called with what, and what came of it.
 
 import { getJson, runPath } from "./api.js";
-import { glyph, make } from "./dom.js";
+import { make } from "./dom.js";
 import { messageCards } from "./messages.js";
 import { PartedView } from "./parted-view.js";
-import { KIND } from "./step-row.js";
+import { turnSection } from "./turn.js";
 import { counted, duration } from "./units.js";
 import { shownValue } from "./values.js";
 
@@ -54,25 +54,15 @@ export class Transcript {
 
   /** @param {TurnAnswer} turn */
   #turn(turn) {
-    const { number, kind, name } = turn;
-    const row = turn.row;
-    const link = make(
-      "button.turn-link",
-      { title: "Show the step", onclick: () => row !== null && this.page.select(row, { open: true }) },
-      glyph(turn.failed ? "error" : KIND[kind].glyph),
-      make("span.kind", null, KIND[kind].word),
-      make("b", null, name),
-      make("span.mono.muted", null, `#${number}`),
-    );
     const facts = [
       turn.offset_us ? `+${duration(turn.offset_us)}` : "",
       turn.duration_us ? duration(turn.duration_us) : "",
       turn.in_flight ? "in flight" : "",
     ];
-    return make(
-      "section.turn",
-      { data: { kind: turn.failed ? "error" : kind, number } },
-      make("div.turn-head", null, make("h2", null, link), make("span.muted", null, facts.filter(Boolean).join(" · "))),
+    return turnSection(
+      this.page,
+      turn,
+      facts,
       turn.note && make("p.muted", null, turn.note),
       messageCards(turn.messages, false),
       messageCards(turn.response, false),

@@ -96,7 +96,7 @@ export class Workspace {
     this.page = page;
     this.view = make(
       "div.view",
-      { id: "view", role: "tabpanel", "aria-labelledby": "tab-steps" },
+      { id: "view", role: "tabpanel", "aria-labelledby": "view-tab-steps" },
       page.route.view === "steps" && page.steps.element,
     );
     this.splitter = make("div.splitter", {
@@ -223,7 +223,7 @@ export class Workspace {
   async showView(view, focus = true) {
     this.shown = view;
     this.page.tools.showFilters();
-    this.view.setAttribute("aria-labelledby", `tab-${view}`);
+    this.view.setAttribute("aria-labelledby", `view-tab-${view}`);
     this.element.classList.toggle("alone", view === "compare" || view === "raw");
     const hadFocus = focus && (this.view.contains(document.activeElement) || document.activeElement === document.body);
     if (view === "steps") {

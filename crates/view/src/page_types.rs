@@ -89,6 +89,7 @@ fn types() -> Map<String, Value> {
     }
     let mut types = SchemaSettings::draft2020_12().for_serialize().into_generator();
     add::<api::table::RunTable>(&mut types);
+    add::<api::table::TableColumn>(&mut types);
     add::<api::stats::StatsAnswer>(&mut types);
     add::<api::overview::Overview>(&mut types);
     add::<api::rows::Rows>(&mut types);

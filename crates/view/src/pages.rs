@@ -42,6 +42,7 @@ pub(super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Response
 /// What the page of all runs begins with.
 #[derive(Serialize)]
 struct FirstRuns {
+    columns: [api::table::TableColumn; 9],
     table: Option<api::table::RunTable>,
     /// Why there is no table.
     problem: Option<String>,
@@ -50,6 +51,7 @@ struct FirstRuns {
 fn first_runs(viewer: &Viewer, is_of_all: bool) -> FirstRuns {
     let table = is_of_all.then(|| api::table::first(viewer)).transpose();
     FirstRuns {
+        columns: api::table::columns(),
         problem: table.as_ref().err().map(|error| error.message().to_owned()),
         table: table.ok().flatten(),
     }

@@ -37,7 +37,7 @@ describe("at first sight", () => {
       await page.goto(`${viewer.origin}/r/${id}`);
       await waits;
       const find = page.getByRole("searchbox").first();
-      if (viewed) await page.locator("#tab-transcript").click();
+      if (viewed) await page.locator("#view-tab-transcript").click();
       else await find.pressSequentially("Time", { delay: 200 });
       await new Promise((resolve) => setTimeout(resolve, 700));
       if (viewed) assert.match(page.url(), /view=transcript/);

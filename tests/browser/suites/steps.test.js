@@ -78,7 +78,7 @@ describe("the steps", () => {
     await page.goto(`${viewer.origin}/r/${id}?fold=0`);
     const rows = () => page.locator(".steps").getAttribute("aria-rowcount").then(Number);
     await eventually(async () => assert.equal(await rows(), 201));
-    assert.equal(await page.locator("#tab-steps").getAttribute("aria-selected"), "true");
+    assert.equal(await page.locator("#view-tab-steps").getAttribute("aria-selected"), "true");
     const chosen = page.locator(`${ROWS}[data-row="5"]`);
     await chosen.click();
     await eventually(async () => assert.equal(await chosen.getAttribute("aria-selected"), "true"));

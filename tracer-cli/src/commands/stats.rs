@@ -173,20 +173,18 @@ fn field(text: &str, separator: char) -> String {
 fn columns(by: Option<Grouping>) -> Vec<Column> {
     StatsColumn::of(by)
         .map(|column| {
-            let (heading, dropped) = match column {
-                StatsColumn::Group => ("", None),
-                StatsColumn::Runs => ("RUNS", None),
-                StatsColumn::Failed => ("FAILED", Some(6)),
-                StatsColumn::Loops => ("LOOPS", Some(2)),
-                StatsColumn::Errors => ("ERRORS", None),
-                StatsColumn::Calls => ("CALLS", Some(5)),
-                StatsColumn::P50 => ("P50", Some(4)),
-                StatsColumn::P95 => ("P95", Some(7)),
-                StatsColumn::Tokens => ("TOKENS", Some(3)),
-                StatsColumn::Cached => ("CACHED", Some(1)),
-                StatsColumn::Cost => ("COST", Some(8)),
+            let dropped = match column {
+                StatsColumn::Group | StatsColumn::Runs | StatsColumn::Errors => None,
+                StatsColumn::Cached => Some(1),
+                StatsColumn::Loops => Some(2),
+                StatsColumn::Tokens => Some(3),
+                StatsColumn::P50 => Some(4),
+                StatsColumn::Calls => Some(5),
+                StatsColumn::Failed => Some(6),
+                StatsColumn::P95 => Some(7),
+                StatsColumn::Cost => Some(8),
             };
-            Column::new(heading, Align::Right, dropped)
+            Column::new(column.heading(), Align::Right, dropped)
         })
         .collect()
 }

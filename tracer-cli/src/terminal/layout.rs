@@ -19,7 +19,7 @@ pub enum Align {
 /// A column of fixed width, as wide as its widest cell.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// The heading.
+    /// The heading, shown in capitals.
     pub heading: &'static str,
     /// The side on which its cells are.
     pub align: Align,
@@ -129,9 +129,9 @@ impl Arranged<'_> {
         let cells: Vec<Line> = self
             .columns
             .iter()
-            .map(|column| Line::of(column.heading, Tone::Muted))
+            .map(|column| Line::of(column.heading.to_uppercase(), Tone::Muted))
             .collect();
-        self.line(&cells, Line::of(last, Tone::Muted))
+        self.line(&cells, Line::of(last.to_uppercase(), Tone::Muted))
     }
 
     /// A row.

@@ -53,6 +53,24 @@ impl StatsColumn {
         Self::ALL.into_iter().filter(is_one)
     }
 
+    /// Its heading in a table for people.
+    #[must_use]
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Self::Group => "",
+            Self::Runs => "Runs",
+            Self::Failed => "Failed",
+            Self::Loops => "Loops",
+            Self::Errors => "Errors",
+            Self::Calls => "Calls",
+            Self::P50 => "p50",
+            Self::P95 => "p95",
+            Self::Tokens => "Tokens",
+            Self::Cached => "Cached",
+            Self::Cost => "Cost",
+        }
+    }
+
     /// The cell of a group in words; empty where there is nothing, or nothing is known.
     #[must_use]
     pub fn cell(self, group: &GroupStats, is_of_calls: bool) -> (String, Tone) {

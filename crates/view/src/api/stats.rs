@@ -17,7 +17,7 @@ use super::super::known_facts::Facts;
 use super::super::viewer::Viewer;
 use super::list::{reading_error, run_query};
 use super::request::Query;
-use super::table::version_text;
+use super::table::{TableColumn, version_text};
 
 /// Groups in one answer.
 const MAX_GROUPS: usize = 1_000;
@@ -39,10 +39,12 @@ pub(crate) struct StatsAnswer {
     query: String,
     /// What groups are made by; null without groups.
     by: Option<&'static str>,
+    /// What groups can be made by.
+    groupings: [&'static str; 7],
     /// Whether the numbers of a group are of its calls and not of its runs.
     is_of_calls: bool,
     /// The columns of the table.
-    columns: Vec<&'static str>,
+    columns: Vec<TableColumn>,
     /// All runs together.
     all: StatsRow,
     /// How many groups there are.
@@ -181,7 +183,8 @@ fn in_words(found: StoreStats, request: &StatsRequest, snapshot: &FactsSnapshot)
         query: request.query.to_string(),
         by: request.by.map(Grouping::as_str),
         is_of_calls: request.by.is_some_and(Grouping::is_of_calls),
-        columns: StatsColumn::of(request.by).map(StatsColumn::as_str).collect(),
+        groupings: Grouping::ALL.map(Grouping::as_str),
+        columns: StatsColumn::of(request.by).map(column).collect(),
         all: row(found.all, request, None, &days),
         group_count,
         from: request.from,
@@ -189,6 +192,14 @@ fn in_words(found: StoreStats, request: &StatsRequest, snapshot: &FactsSnapshot)
             .map(|group| row(group, request, request.by, &days))
             .collect(),
         days,
+    }
+}
+
+fn column(column: StatsColumn) -> TableColumn {
+    TableColumn {
+        key: column.as_str(),
+        heading: column.heading(),
+        is_ascending: column == StatsColumn::Group,
     }
 }
 

@@ -101,8 +101,8 @@ pub(crate) struct TableRow {
     details: Option<RunPreview>,
     /// What its model calls cost; null for a run that was not read yet.
     cost: Option<CostReport>,
-    /// The same in a cell: `$0.12`, `≥ $0.12`, `?`; empty where nothing was spent, as far as is known.
-    cost_cell: String,
+    /// The same by column, in words.
+    cells: BTreeMap<&'static str, TableCell>,
     /// Its models, that of the most calls first, at most 20.
     models: Vec<String>,
     /// How many models it has.
@@ -119,6 +119,37 @@ pub(crate) struct TableRow {
     /// The URL of the bucket that it was read from; absent of a run of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
+}
+
+/// A column of a table.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct TableColumn {
+    /// What rows are sorted by it with.
+    pub(super) key: &'static str,
+    pub(super) heading: &'static str,
+    /// Whether it is sorted from the first to the last; otherwise from the largest to the smallest.
+    pub(super) is_ascending: bool,
+}
+
+/// A cell of a table.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TableCell {
+    /// The words; empty where there is nothing, or nothing is known.
+    text: String,
+    /// More about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+}
+
+/// The columns of the page.
+pub(crate) fn columns() -> [TableColumn; 9] {
+    RunColumn::OF_PAGE.map(|column| TableColumn {
+        key: column.as_str(),
+        heading: column.heading(),
+        is_ascending: column.is_ascending(),
+    })
 }
 
 /// The place of a run in its thread.
@@ -346,7 +377,9 @@ impl TableRow {
             problem: facts.problem.clone(),
             details: run.preview(),
             cost: details.map(|details| CostReport::from(&details.cost)),
-            cost_cell: RunColumn::Cost.cell(run, units::now()).0,
+            cells: RunColumn::OF_PAGE
+                .map(|column| (column.as_str(), cell(run, column)))
+                .into(),
             model_count: models.len(),
             models: first_names(&models),
             tool_count: tools.len(),
@@ -362,6 +395,21 @@ impl TableRow {
             origin: run.origin().map(str::to_owned),
         }
     }
+}
+
+fn cell(run: &ListedRun, column: RunColumn) -> TableCell {
+    let cost = || RunColumn::Cost.words(run);
+    let text = column.cell(run, units::now()).0;
+    let title = match column {
+        RunColumn::Cost => cost(),
+        RunColumn::Tokens if !text.is_empty() => {
+            let shares = run.preview().and_then(|preview| preview.token_shares);
+            let known: Vec<String> = [shares, cost()].into_iter().flatten().collect();
+            Some(known.join(" · "))
+        }
+        _ => None,
+    };
+    TableCell { text, title }
 }
 
 fn called(details: Option<&RunDetails>, names: fn(&RunDetails) -> Vec<&str>) -> Vec<&str> {

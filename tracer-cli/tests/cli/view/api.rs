@@ -63,7 +63,7 @@ fn listed_runs_have_what_they_cost_and_what_they_called() {
     let row = |place: usize| {
         let run = &table[place];
         (
-            run["cost_cell"].clone(),
+            run["cells"]["cost"]["text"].clone(),
             run["models"].clone(),
             run["tools"].clone(),
         )
