@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tracer_sdk::format::{ErrorPayload, Payload, SpanRecord, Usage, names};
+use tracer_sdk::format::{ErrorPayload, Payload, Record, SpanRecord, Usage, names};
 use tracer_sdk::prices::CallCost;
 
 use crate::conversation::{Conversation, Message, unwrapped};
@@ -20,7 +20,7 @@ pub type StepNumbers = HashMap<String, usize>;
 /// A step in full.
 #[derive(Debug)]
 pub struct StepDetail<'a> {
-    /// Of a model call: the model, its provider and settings, why it stopped, its tokens and their cost.
+    /// See [`facts`].
     pub facts: Vec<String>,
     /// What went in, what came out, what went wrong, and what the user put on it; none of them empty.
     pub sections: Vec<StepSection<'a>>,
@@ -53,43 +53,16 @@ impl<'a> StepDetail<'a> {
     /// a loop warning rests on, see [`evidence_numbers`].
     pub fn new(step: &Step<'a>, span: Option<&SpanRecord>, evidence: &StepNumbers) -> Self {
         let record = step.record;
+        let conversation = Conversation::from_payload(&record.payload);
         let mut detail = Self {
-            facts: Vec::new(),
+            facts: facts(record, conversation.as_ref(), step.cost),
             sections: Vec::new(),
         };
         match &record.payload {
-            Payload::LlmCall {
-                model,
-                provider,
-                response_model,
-                temperature,
-                usage,
-                ..
-            } => {
-                let (prompt, answer, finish_reason) = Conversation::from_payload(&record.payload)
-                    .map(|conversation| {
-                        (
-                            conversation.prompt,
-                            conversation.answer,
-                            conversation.finish_reason,
-                        )
-                    })
+            Payload::LlmCall { .. } => {
+                let (prompt, answer) = conversation
+                    .map(|conversation| (conversation.prompt, conversation.answer))
                     .unwrap_or_default();
-                let named = |name: &str, value: &str| format!("{name} {}", label(value));
-                detail.facts.push(named("model", model));
-                let call_cost = cost_words(step.cost, usage);
-                let other_model = response_model.as_ref().filter(|answered| *answered != model);
-                let known = [
-                    other_model.map(|answered| named("answered by", answered)),
-                    (!provider.is_empty()).then(|| named("provider", provider)),
-                    temperature.as_ref().map(|value| format!("temperature {value}")),
-                    finish_reason.as_ref().map(|reason| named("stopped for", reason)),
-                    token_words(usage).or_else(|| no_tokens(&record.meta, &record.payload)),
-                    further_tokens(&record.meta),
-                    call_cost,
-                    first_chunk(&record.meta).map(|first| format!("first chunk after {first}")),
-                ];
-                detail.facts.extend(known.into_iter().flatten());
                 detail.push("Prompt", SectionContent::Messages(prompt));
                 detail.push("Answer", SectionContent::Messages(answer));
             }
@@ -111,17 +84,10 @@ impl<'a> StepDetail<'a> {
                 let lines = format!("{warning}\npattern: {pattern}\nevidence: {evidence}");
                 detail.push("Warning", SectionContent::Text(lines));
             }
-            Payload::Unknown { .. } => {
-                if let Some(usage) = record.usage() {
-                    let known = [token_words(usage), cost_words(step.cost, usage)];
-                    detail.facts.extend(known.into_iter().flatten());
-                }
-            }
-            Payload::Error(_) | Payload::RunStart { .. } | Payload::RunEnd { .. } => {}
-        }
-        detail.facts.extend(step_remarks::remarks(&record.meta));
-        if let Some(attempt) = attempt(&record.meta) {
-            detail.facts.push(format!("attempt {attempt}"));
+            Payload::Unknown { .. }
+            | Payload::Error(_)
+            | Payload::RunStart { .. }
+            | Payload::RunEnd { .. } => {}
         }
         if let Some(failure) = step_summary::failure(&record.payload) {
             detail.push("Error", SectionContent::Failure(failure));
@@ -158,13 +124,55 @@ impl<'a> StepDetail<'a> {
     }
 }
 
+/// The facts of a step in words: of a model call the model, its provider and settings, why it stopped, its tokens and their
+/// cost; then its remarks and attempts.
+pub fn facts(record: &Record, conversation: Option<&Conversation>, cost: Option<CallCost>) -> Vec<String> {
+    let named = |name: &str, value: &str| Some(format!("{name} {}", label(value)));
+    let known = match &record.payload {
+        Payload::LlmCall {
+            model,
+            provider,
+            response_model,
+            temperature,
+            usage,
+            ..
+        } => {
+            let other_model = response_model.as_ref().filter(|answered| *answered != model);
+            let finish_reason = conversation.and_then(|conversation| conversation.finish_reason.as_ref());
+            vec![
+                named("model", model),
+                other_model.and_then(|answered| named("answered by", answered)),
+                named("provider", provider).filter(|_| !provider.is_empty()),
+                temperature.as_ref().map(|value| format!("temperature {value}")),
+                finish_reason.and_then(|reason| named("stopped for", reason)),
+                token_words(usage).or_else(|| no_tokens(&record.meta, &record.payload)),
+                further_tokens(&record.meta),
+                cost_words(cost, usage),
+                first_chunk(&record.meta).map(|first| format!("first chunk after {first}")),
+            ]
+        }
+        Payload::Unknown { .. } => record
+            .usage()
+            .map(|usage| vec![token_words(usage), cost_words(cost, usage)])
+            .unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let attempt = attempt(&record.meta).map(|attempt| format!("attempt {attempt}"));
+    known
+        .into_iter()
+        .flatten()
+        .chain(step_remarks::remarks(&record.meta))
+        .chain(attempt)
+        .collect()
+}
+
 /// Keys of a call's metadata that are facts of the step.
 const FIRST_CHUNK_MS: &str = "time_to_first_chunk_ms";
 const ATTEMPT: &str = "attempt";
 const CALL_NUMBER: &str = "call_number";
 
 /// How long the first chunk of a model's answer took to come, `120 ms`, by the metadata of its record.
-pub fn first_chunk(meta: &Map<String, Value>) -> Option<String> {
+fn first_chunk(meta: &Map<String, Value>) -> Option<String> {
     let milliseconds = meta.get(FIRST_CHUNK_MS)?.as_f64()?;
     let first = Duration::try_from_secs_f64(milliseconds / 1_000.0).ok()?;
     Some(units::duration(u64::try_from(first.as_micros()).ok()?))
@@ -172,7 +180,7 @@ pub fn first_chunk(meta: &Map<String, Value>) -> Option<String> {
 
 /// The numbers of a model call's usage that have no count and no price here, by the metadata of its record: `7 moon_tokens, not
 /// priced`.
-pub fn further_tokens(meta: &Map<String, Value>) -> Option<String> {
+fn further_tokens(meta: &Map<String, Value>) -> Option<String> {
     let further = meta.get("usage_further")?.as_object()?.iter();
     let words: Vec<String> = further
         .filter_map(|(name, number)| Some(format!("{} {}", number.as_u64()?, label(name))))
@@ -231,7 +239,7 @@ fn no_tokens(meta: &Map<String, Value>, payload: &Payload) -> Option<String> {
 }
 
 /// What a call costs, in words; `None` where nothing is known of it, its tokens included.
-pub fn cost_words(cost: Option<CallCost>, usage: &Usage) -> Option<String> {
+fn cost_words(cost: Option<CallCost>, usage: &Usage) -> Option<String> {
     let cost = cost?;
     (cost.priced.is_ok() || cost.is_replayed || step_summary::tokens(usage).is_some())
         .then(|| cost::of_call_in_full(cost))

@@ -159,23 +159,11 @@ export type InFlight = {
   started_at: string;
 };
 
-export type LlmCallCost = {
-  usd: number | null;
-  words: string | null;
-};
-
 export type LlmCallJson = {
-  cost: LlmCallCost;
-  first_chunk?: string;
   heading: string;
   messages: Array<MessageAnswer>;
-  model: string;
   previous: string | null;
-  provider: string;
   response: Array<MessageAnswer>;
-  response_model?: string;
-  stop_reason: string | null;
-  temperature: number | null;
   tools_offered: Array<OfferedTool>;
   usage: TokensUsed;
 };
@@ -453,10 +441,11 @@ export type States = {
 export type StatsAnswer = {
   all: StatsRow;
   by: string | null;
-  columns: Array<string>;
+  columns: Array<TableColumn>;
   days: Array<string>;
   from: number;
   group_count: number;
+  groupings: Array<string>;
   groups: Array<StatsRow>;
   is_of_calls: boolean;
   query: string;
@@ -485,6 +474,7 @@ export type StepJson = {
   end: string | null;
   error: ErrorDetails | null;
   event_id: string;
+  facts: Array<string>;
   failed: boolean;
   file: string;
   in_flight: boolean;
@@ -501,7 +491,6 @@ export type StepJson = {
   parent_id: string | null;
   raw: ShownValue | null;
   redactions: number;
-  remarks: Array<string>;
   row: number;
   run: RunMeta | null;
   spec_version: "0.2.0";
@@ -518,9 +507,20 @@ export type StepSummary = {
   output: string | null;
 };
 
+export type TableCell = {
+  text: string;
+  title?: string;
+};
+
+export type TableColumn = {
+  heading: string;
+  is_ascending: boolean;
+  key: string;
+};
+
 export type TableRow = {
+  cells: { [key: string]: TableCell };
   cost: CostReport | null;
-  cost_cell: string;
   counts: Counts | null;
   details: RunPreview | null;
   duration_us: number | null;

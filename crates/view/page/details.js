@@ -191,26 +191,6 @@ export function detailsPanel(step, page) {
       ),
     ),
     llm &&
-      section(
-        "Model",
-        facts([
-          ["model", llm.model],
-          ["answered by", llm.response_model === llm.model ? "" : (llm.response_model ?? "")],
-          ["provider", llm.provider],
-          ["temperature", llm.temperature === null ? "" : String(llm.temperature)],
-          ["stop reason", llm.stop_reason ?? ""],
-          [
-            "tokens",
-            llm.usage.total === null
-              ? "not recorded"
-              : `${count(llm.usage.total)} (${count(llm.usage.input ?? 0)} in, ${count(llm.usage.output ?? 0)} out)`,
-          ],
-          ["of these", llm.usage.shares ?? ""],
-          ["cost", llm.cost.words?.replace(/^cost /, "") ?? ""],
-          ["first chunk", llm.first_chunk ? `after ${llm.first_chunk}` : ""],
-        ]),
-      ),
-    llm &&
       llm.tools_offered.length > 0 &&
       section(
         "Tools offered",

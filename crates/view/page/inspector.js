@@ -74,10 +74,7 @@ export class Inspector {
       step.outcome !== "ok" || step.kind === "llm" || step.kind === "tool" ? step.outcome : "",
       step.duration_us ? duration(step.duration_us) : "",
       step.offset_us !== null && step.kind !== "run" ? `at +${duration(step.offset_us)}` : "",
-      step.llm?.usage.total ? `${step.llm.usage.input ?? "?"}→${step.llm.usage.output ?? "?"} tokens` : "",
-      step.llm?.usage.shares ?? "",
-      step.llm?.cost.words ?? "",
-      ...step.remarks,
+      ...step.facts,
     ].filter(Boolean);
     return make(
       "div.step-head",

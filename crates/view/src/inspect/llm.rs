@@ -1,10 +1,9 @@
 //! What a model was asked and what it answered.
 
 use serde::Serialize;
-use serde_json::Number;
 use tracer_insight::conversation::{self, Conversation, OfferedTool};
-use tracer_insight::{step_detail, step_summary};
-use tracer_sdk::format::{EventType, Payload, Record, SpanRecord, Usage, Usd};
+use tracer_insight::step_summary;
+use tracer_sdk::format::{EventType, Payload, Record, SpanRecord, Usage};
 
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
@@ -15,11 +14,6 @@ use super::messages::{MessageAnswer, fold_earlier, messages};
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct LlmCallJson {
-    model: String,
-    /// The model that answered, where it is recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_model: Option<String>,
-    provider: String,
     /// The line over the messages.
     heading: String,
     /// What the model was given, in order.
@@ -30,23 +24,6 @@ pub(super) struct LlmCallJson {
     response: Vec<MessageAnswer>,
     tools_offered: Vec<OfferedTool>,
     usage: TokensUsed,
-    /// What it costs.
-    cost: LlmCallCost,
-    /// How long the first chunk of a streamed answer took, in words: `120 ms`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_chunk: Option<String>,
-    temperature: Option<Number>,
-    stop_reason: Option<String>,
-}
-
-/// What a model call costs.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct LlmCallCost {
-    /// US dollars; null where that is not known.
-    usd: Option<Usd>,
-    /// In words, or why it is not known; null where nothing is known of its tokens either.
-    words: Option<String>,
 }
 
 /// Tokens of a model call, or of all calls of a run, as far as they say.
@@ -69,15 +46,7 @@ pub(super) fn of(
     span: Option<&SpanRecord>,
     place: &StepAddress,
 ) -> Result<Option<LlmCallJson>, ApiError> {
-    let Payload::LlmCall {
-        model,
-        response_model,
-        provider,
-        prompt,
-        temperature,
-        ..
-    } = &record.payload
-    else {
+    let Payload::LlmCall { prompt, .. } = &record.payload else {
         return Ok(None);
     };
     let Some(conversation) = Conversation::from_payload(&record.payload) else {
@@ -94,25 +63,14 @@ pub(super) fn of(
     let is_new = conversation::new_messages(&earlier, &conversation.prompt);
     let mut asked = messages(&conversation.prompt, StepPart::Prompt, place);
     fold_earlier(&mut asked, &is_new);
-    let cost = run.steps.cost(record);
     let attributes = span.map(|span| &span.attributes);
     Ok(Some(LlmCallJson {
-        model: model.clone(),
-        response_model: response_model.clone(),
-        provider: provider.clone(),
         heading: conversation::prompt_heading(&is_new, before.is_some()),
         messages: asked,
         previous: before.map(|(_, read)| read.record.event_id),
         response: messages(&conversation.answer, StepPart::Response, place),
         tools_offered: conversation::offered_tools(prompt, attributes),
         usage: TokensUsed::from(&conversation.usage),
-        cost: LlmCallCost {
-            usd: cost.and_then(|cost| cost.usd().ok()),
-            words: step_detail::cost_words(cost, &conversation.usage),
-        },
-        first_chunk: step_detail::first_chunk(&record.meta),
-        temperature: temperature.clone(),
-        stop_reason: conversation.finish_reason,
     }))
 }
 

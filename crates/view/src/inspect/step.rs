@@ -13,12 +13,13 @@ use super::error::{ErrorDetails, error};
 use super::llm::{self, LlmCallJson};
 use super::loops::{self, LoopReport};
 use super::state::{self, StateDetails};
+use tracer_insight::conversation::Conversation;
 use tracer_insight::key_steps::AROUND_A_LOOP;
 use tracer_insight::run_head::display_name;
 use tracer_insight::run_steps::RUN_ROW;
 use tracer_insight::run_steps::{RowSource, TimelineRow};
 use tracer_insight::step_kind::StepKind;
-use tracer_insight::{step_detail, step_remarks, step_summary, steps};
+use tracer_insight::{step_detail, step_summary, steps};
 
 /// A step.
 #[derive(Debug, Serialize)]
@@ -59,8 +60,8 @@ pub(crate) struct StepJson {
     loop_report: Option<LoopReport>,
     /// Of the run itself, its metadata.
     run: Option<RunMeta>,
-    /// What is said about it, each in a few words: ratings, guardrails, decisions, hand-overs, tokens without a price.
-    remarks: Vec<String>,
+    /// What is said about it, each in a few words: model, settings, tokens, cost, ratings, guardrails, decisions, hand-overs.
+    facts: Vec<String>,
     /// What the user put on it.
     meta: Map<String, Value>,
     attributes: Option<ShownValue>,
@@ -119,10 +120,11 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         error: error(&record.payload),
         loop_report: loop_report(run, row, &record.event_id)?,
         run: is_run.then(|| run.steps.meta.as_ref().ok().cloned()).flatten(),
-        remarks: step_remarks::remarks(&record.meta)
-            .into_iter()
-            .chain(step_detail::further_tokens(&record.meta))
-            .collect(),
+        facts: step_detail::facts(
+            record,
+            Conversation::from_payload(&record.payload).as_ref(),
+            run.steps.cost(record),
+        ),
         meta: record.meta.clone(),
         attributes: span.and_then(|span| {
             let attributes = Value::Object(span.attributes.clone());
@@ -162,7 +164,7 @@ fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
         error: None,
         loop_report: None,
         run: run.steps.meta.as_ref().ok().cloned(),
-        remarks: Vec::new(),
+        facts: Vec::new(),
         meta: Map::new(),
         attributes: None,
         raw: None,
