@@ -71,9 +71,9 @@ describe("the table of runs", () => {
       .map((span) => ({ ...span, attributes: { ...span.attributes, "gen_ai.system": "openai" } })) };
     const { page } = await openRuns(t, [ok, priced, failed], { viewport: { width: 1600, height: 800 } });
     const cell = (name, column) => page.locator(ROW).filter({ hasText: name }).locator(`.${column}`);
-    await eventually(async () => assert.equal(await cell("priced-agent", "cost").innerText(), "$0.12"));
-    assert.equal(await cell("support-agent", "cost").innerText(), "?");
-    assert.equal(await cell("support-agent", "cost").getAttribute("title"), "cost unknown");
+    await eventually(async () => assert.equal(await cell("priced-agent", "cost-cell").innerText(), "$0.12"));
+    assert.equal(await cell("support-agent", "cost-cell").innerText(), "?");
+    assert.equal(await cell("support-agent", "cost-cell").getAttribute("title"), "cost unknown");
     assert.match(await cell("support-agent", "tool-cell").innerText(), /search_kb\s*\+2/);
     await page.getByRole("columnheader", { name: /^Cost/ }).getByRole("button").click();
     await page.waitForURL(/sort=-cost/);

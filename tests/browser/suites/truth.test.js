@@ -55,11 +55,11 @@ describe("the table of runs", () => {
     const { page } = await openRuns(t, [long, failed]);
     const row = page.locator(RUN).filter({ hasText: "long-agent" });
     await eventually(async () => assert.match(await row.locator(".subtitle").innerText(), /BudgetError: the budget is used up/));
-    await eventually(async () => assert.equal(await row.locator(".tokens").innerText(), "120"));
-    await eventually(async () => assert.equal((await row.locator(".count").innerText()).replace(/\D/g, ""), "6002"));
+    await eventually(async () => assert.equal(await row.locator(".tokens-cell").innerText(), "120"));
+    await eventually(async () => assert.equal((await row.locator(".steps-cell").innerText()).replace(/\D/g, ""), "6002"));
     await eventually(async () => assert.match(await row.locator(".path-cell").innerText(), /Steps: /));
     const short = page.locator(RUN).filter({ hasText: "refund-agent" });
-    await eventually(async () => assert.equal(await short.locator(".tokens").innerText(), "12"));
+    await eventually(async () => assert.equal(await short.locator(".tokens-cell").innerText(), "12"));
   });
 
   for (const sort of ["__proto__", "-__proto__", "constructor", "toString", "hasOwnProperty", "-", "no-such-column"]) {
