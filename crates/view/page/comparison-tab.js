@@ -6,7 +6,6 @@ import { showComparison } from "./comparison.js";
 import { fill, make } from "./dom.js";
 import { Latest } from "./latest.js";
 import { runName } from "./runs-row.js";
-import { ago } from "./units.js";
 
 /** @import { TableRow } from "./answers" */
 /** @import { RunPage } from "./run.js" */
@@ -49,7 +48,7 @@ export class ComparisonTab {
       make(
         "option",
         { value: run.trace_id },
-        `${runName(run.run_name)} · ${run.run_status} · ${ago(Date.parse(run.started_at ?? ""), Date.now())} · ${run.trace_id.slice(0, 8)}`,
+        `${runName(run.run_name)} · ${run.run_status} · ${run.cells.started.text} · ${run.trace_id.slice(0, 8)}`,
       );
     fill(
       this.picker,

@@ -35,7 +35,7 @@ export function mainPanel(step, page, inspector) {
       shownSection("State", step.state.state),
     ];
   }
-  if (step.loop) return [loopCard(step.loop, (event) => page.goTo(event))];
+  if (step.loop) return [loopCard(page, step.loop)];
   if (step.kind === "run") return [failure, ...runPanel(page)];
   return [failure, ...detailsPanel(step, page)];
 }

@@ -26,7 +26,7 @@ export function follow(page) {
     if (document.hidden || !page.columns || page.overview?.run_status !== "running") return;
     page.steps.tick(Date.now() * 1_000 - page.columns.runStart);
     ticks += 1;
-    if (ticks % SILENCE_CHECK_TICKS === 0) runBanners(page.overview, (event) => page.goTo(event), page.lastChange);
+    if (ticks % SILENCE_CHECK_TICKS === 0) runBanners(page, page.overview);
   }, TICK_INTERVAL_MS);
   // Whoever scrolls back wants to read what is there.
   page.steps.list.element.addEventListener(

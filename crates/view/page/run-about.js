@@ -19,17 +19,11 @@ const MAX_HEAD_TAGS = 4;
 const MAX_PROBLEMS = 5;
 
 /**
- * @typedef {object} Deeds
- * @property {(eventId: string) => void} jump
- * @property {(button: HTMLElement) => void} menu
- */
-
-/**
+ * @param {RunPage} page
  * @param {Overview} overview
- * @param {Deeds} deeds
  * @returns {HTMLElement[]}
  */
-export function runHead(overview, deeds) {
+export function runHead(page, overview) {
   const { totals, run_status: status } = overview;
   const name = runName(overview.run_name);
   const isOpen = status === "running" || status === "interrupted";
@@ -37,10 +31,15 @@ export function runHead(overview, deeds) {
   const label = status === "loop" ? "Show the evidence" : isOpen ? "Show the call in flight" : "Jump to the first cause";
   const menu = make(
     "button.icon",
-    { "aria-label": "Copy and more (y)", title: "Copy and more (y)", "aria-haspopup": "menu", id: "run-menu" },
+    {
+      "aria-label": "Copy and more (y)",
+      title: "Copy and more (y)",
+      "aria-haspopup": "menu",
+      id: "run-menu",
+      onclick: () => page.openMenu(menu),
+    },
     glyph("more"),
   );
-  menu.addEventListener("click", () => deeds.menu(menu));
   const numbers = make("div.facts", { id: "facts", role: "group", "aria-label": "In numbers", tabindex: -1 }, headFacts(overview));
   // On a narrow page they scroll: then the keyboard has to get there.
   new ResizeObserver(() => (numbers.tabIndex = numbers.scrollWidth > numbers.clientWidth ? 0 : -1)).observe(numbers);
@@ -74,11 +73,11 @@ export function runHead(overview, deeds) {
       "div.verdict",
       null,
       make("p", { id: "verdict" }, overview.sentence),
-      cause && status !== "ok" && make("button.quiet", { id: "first-cause", onclick: () => deeds.jump(cause) }, label, " →"),
+      cause && status !== "ok" && make("button.quiet", { id: "first-cause", onclick: () => page.goTo(cause) }, label, " →"),
       totals.loop_warnings > 0 &&
         status !== "loop" &&
         overview.loops.length > 0 &&
-        make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id) }, "Show the loop →"),
+        make("button.quiet", { onclick: () => page.goTo(overview.loops[0].event_id) }, "Show the loop →"),
       overview.run?.fork &&
         make("a", { id: "origin", href: `/diff/${overview.run.fork.run}/${overview.run_id}` }, "Compare with its origin →"),
     ),
@@ -96,12 +95,11 @@ function headFacts({ duration_us: time, facts, tags }) {
 }
 
 /**
- * Notices of a run that is not complete: what cannot be read, what is going on, what stopped.
+ * Notices of a run that is not complete: what cannot be read, what is going on.
+ * @param {RunPage} page
  * @param {Overview} overview
- * @param {(eventId: string) => void} jump
- * @param {number} [lastChange] milliseconds since 1970 at which the log last grew
  */
-export function runBanners(overview, jump, lastChange = Date.now()) {
+export function runBanners(page, overview) {
   const { run_status: status, problems, more_problems: more } = overview;
   const all = problems.length + more;
   banner(
@@ -125,9 +123,9 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
     "warning",
   );
   const flying = overview.in_flight.map(({ span_id: id, name, started_at: start }) =>
-    make("button.quiet", { onclick: () => jump(id) }, `${name} (for ${duration((Date.now() - Date.parse(start)) * 1_000)})`),
+    make("button.quiet", { onclick: () => page.goTo(id) }, `${name} (for ${duration((Date.now() - Date.parse(start)) * 1_000)})`),
   );
-  const silent = Date.now() - lastChange;
+  const silent = Date.now() - page.lastChange;
   if (status === "running" && silent > SILENCE_NOTICE_DELAY_MS) {
     banner(
       "status",
@@ -152,16 +150,16 @@ function problemText({ location, code, message }) {
 const MAX_LINKS = 24;
 
 /**
+ * @param {RunPage} page
  * @param {LoopReport} report
- * @param {(eventId: string) => void} jump
  * @returns {HTMLElement}
  */
-export function loopCard(report, jump) {
+export function loopCard(page, report) {
   const steps = new Map([...report.evidence, ...(report.next ? [report.next] : [])].map((step) => [step.number, step]));
   /** @param {number} number */
   const link = (number) => {
     const step = steps.get(number);
-    return step && make("button.evidence-link", { title: step.name, onclick: () => jump(step.event_id) }, `#${number}`);
+    return step && make("button.evidence-link", { title: step.name, onclick: () => page.goTo(step.event_id) }, `#${number}`);
   };
   return make(
     "section.loop-card",
@@ -205,7 +203,7 @@ export function runPanel(page) {
     make("summary", null, "Files"),
   );
   return [
-    ...overview.loops.map((report) => loopCard(report, (event) => page.goTo(event))),
+    ...overview.loops.map((report) => loopCard(page, report)),
     section(
       "Where it ran",
       facts([

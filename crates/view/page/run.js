@@ -173,14 +173,10 @@ export class RunPage {
     this.steps.isOver = this.overview.run_status !== "running";
     document.title = `${this.overview.run_status}: ${this.overview.run_name ?? this.id.slice(0, 8)} · tracer`;
     this.minimap.setWords(this.overview.facts.join(", "));
-    const deeds = {
-      jump: (/** @type {string} */ event) => this.goTo(event),
-      menu: (/** @type {HTMLElement} */ button) => this.openMenu(button),
-    };
     const focused = this.head.contains(document.activeElement) ? document.activeElement?.id : "";
-    fill(this.head, runHead(this.overview, deeds));
+    fill(this.head, runHead(this, this.overview));
     if (focused) document.getElementById(focused)?.focus();
-    runBanners(this.overview, (event) => this.goTo(event), this.lastChange);
+    runBanners(this, this.overview);
   }
 
   /** @param {boolean} on */

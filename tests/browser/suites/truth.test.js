@@ -41,9 +41,9 @@ describe("the table of runs", () => {
   test("is sorted by what only the spans tell of all runs", async (t) => {
     const { page } = await openRuns(t, many(200, () => false, (index) => 10 + index));
     await page.getByRole("columnheader", { name: /^Tokens/ }).getByRole("button").click();
-    await eventually(async () => assert.match(await page.locator(`${RUN} .tokens`).first().innerText(), /^210$/));
+    await eventually(async () => assert.match(await page.locator(`${RUN} .tokens-cell`).first().innerText(), /^210$/));
     await page.getByRole("columnheader", { name: /^Tokens/ }).getByRole("button").click();
-    await eventually(async () => assert.match(await page.locator(`${RUN} .tokens`).first().innerText(), /^11$/));
+    await eventually(async () => assert.match(await page.locator(`${RUN} .tokens-cell`).first().innerText(), /^11$/));
   });
 
   test("has the exact numbers of a long run, and tells why it failed", async (t) => {
