@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use tracer_capture::otlp::encode;
-use tracer_capture::otlp::encode::json::{JsonResource, JsonScope, JsonSpan};
 use tracer_sdk::format::RunMeta;
 use tracer_sdk::read::SpanStream;
 
@@ -21,7 +20,7 @@ pub(crate) fn lines(spans: &SpanStream) -> io::Result<Pieces<Lines>> {
                 Some(call) => encode::repeated_span(span, call),
                 None => encode::span(span),
             };
-            lines.push(&JsonSpan(&span))?;
+            lines.push(&span)?;
         }
         Ok(())
     })
@@ -34,9 +33,9 @@ pub(crate) fn write(
     writer: &mut dyn Write,
 ) -> Result<(), ExportError> {
     writer.write_all(b"{\"resourceSpans\":[{\"resource\":")?;
-    json::write(writer, &JsonResource(&encode::resource(meta.run_name.as_deref())))?;
+    json::write(writer, &encode::resource(meta.run_name.as_deref()))?;
     writer.write_all(b",\"scopeSpans\":[{\"scope\":")?;
-    json::write(writer, &JsonScope(&encode::scope()))?;
+    json::write(writer, &encode::scope())?;
     writer.write_all(b",\"spans\":[")?;
     let mut separator: &[u8] = b"\n";
     for lines in spans {
@@ -61,7 +60,7 @@ mod tests {
     fn a_run_is_one_request_with_the_attributes_that_viewers_expect() {
         let mut lines = Lines::default();
         for span in samples::run() {
-            lines.push(&JsonSpan(&encode::span(span))).unwrap();
+            lines.push(&encode::span(span)).unwrap();
         }
         let mut out = Vec::new();
         super::write(&samples::meta(), [Ok(lines)], &mut out).unwrap();

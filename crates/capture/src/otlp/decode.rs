@@ -9,6 +9,7 @@ use prost::Message;
 use super::json::{self, JsonError};
 use super::protobuf;
 use super::repairs::Repairs;
+use super::schema::{self, Schema};
 
 /// How a request is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,16 +103,13 @@ pub struct DecodedRequest<T> {
 ///
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
 pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<ResourceSpans>, DecodeError> {
-    let decoded = match encoding {
-        Encoding::Protobuf => decode_protobuf::<ExportTraceServiceRequest>(&protobuf::SPANS, body),
-        Encoding::Json => json::read::<ExportTraceServiceRequest>(body).map_err(DecodeError::from),
-    };
+    let decoded = decode::<ExportTraceServiceRequest>(&schema::SPANS, encoding, body);
     // What is wrong is looked for only after it went wrong.
     let are_logs = || match encoding {
         Encoding::Protobuf => {
             ExportLogsServiceRequest::decode(body).is_ok_and(|request| has_records(&request))
         }
-        Encoding::Json => json::has_key(body, &["resourceLogs", "resource_logs"]),
+        Encoding::Json => schema::LOGS.is_among(&json::keys(body)),
     };
     match decoded {
         Ok((_, repairs)) if repairs.values > 0 && are_logs() => Err(DecodeError::LogsAmongSpans),
@@ -124,7 +122,7 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<Re
                     encoding,
                     body,
                     DecodedRequest { resources, repairs },
-                    &["resourceSpans", "resource_spans"],
+                    &schema::SPANS,
                     are_logs()
                         .then_some(DecodeError::LogsAmongSpans)
                         .filter(|_| encoding == Encoding::Json),
@@ -144,15 +142,12 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<Re
 ///
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
 pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<ResourceLogs>, DecodeError> {
-    let decoded = match encoding {
-        Encoding::Protobuf => decode_protobuf::<ExportLogsServiceRequest>(&protobuf::LOGS, body),
-        Encoding::Json => json::read::<ExportLogsServiceRequest>(body).map_err(DecodeError::from),
-    };
+    let decoded = decode::<ExportLogsServiceRequest>(&schema::LOGS, encoding, body);
     let are_spans = || match encoding {
         Encoding::Protobuf => {
             ExportTraceServiceRequest::decode(body).is_ok_and(|request| counts(&request.resource_spans).1 > 0)
         }
-        Encoding::Json => json::has_key(body, &["resourceSpans", "resource_spans"]),
+        Encoding::Json => schema::SPANS.is_among(&json::keys(body)),
     };
     match decoded {
         Ok((_, repairs)) if repairs.values > 0 && are_spans() => Err(DecodeError::SpansAmongLogs),
@@ -167,7 +162,7 @@ pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<Res
                 encoding,
                 body,
                 decoded,
-                &["resourceLogs", "resource_logs"],
+                &schema::LOGS,
                 are_spans().then_some(DecodeError::SpansAmongLogs),
             )
         }
@@ -181,7 +176,7 @@ fn without_items<T>(
     encoding: Encoding,
     body: &[u8],
     decoded: DecodedRequest<T>,
-    keys: &[&str],
+    schema: &Schema,
     of_another_path: Option<DecodeError>,
 ) -> Result<DecodedRequest<T>, DecodeError> {
     if let Some(error) = of_another_path {
@@ -190,14 +185,34 @@ fn without_items<T>(
     if decoded.repairs.values > 0 {
         return Err(JsonError::of_repairs(decoded.repairs).into());
     }
-    if encoding == Encoding::Json && json::has_any_key(body) && !json::has_key(body, keys) {
+    let keys = match encoding {
+        Encoding::Json => json::keys(body),
+        Encoding::Protobuf => Vec::new(),
+    };
+    if !keys.is_empty() && !schema.is_among(&keys) {
         return Err(DecodeError::Foreign);
     }
     Ok(decoded)
 }
 
+/// A request by its table of fields, and what of it was repaired.
+pub(super) fn decode<T: Message + Default>(
+    schema: &'static Schema,
+    encoding: Encoding,
+    body: &[u8],
+) -> Result<(T, Repairs), DecodeError> {
+    match encoding {
+        Encoding::Protobuf => decode_protobuf(schema, body),
+        Encoding::Json => {
+            let (message, before) = json::to_protobuf(schema, body)?;
+            let (request, repairs) = decode_protobuf(schema, &message)?;
+            Ok((request, before.and(repairs)))
+        }
+    }
+}
+
 fn decode_protobuf<T: Message + Default>(
-    schema: &protobuf::Schema,
+    schema: &Schema,
     body: &[u8],
 ) -> Result<(T, Repairs), DecodeError> {
     T::decode(body)

@@ -7,7 +7,7 @@ use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 
 use super::decode::{DecodeError, DecodedRequest, Encoding, decode_logs, decode_spans};
-use super::json;
+use super::{json, schema};
 
 /// The largest document of a file, in bytes: a line, a message, or the file when it is one document.
 const MAX_DOCUMENT_BYTES: usize = 256 * 1024 * 1024;
@@ -282,7 +282,7 @@ fn content(bytes: &[u8], place: DocumentPlace) -> Result<FileContent, FileError>
             logs.map(FileContent::Logs)
                 .map_err(|source| FileError::Malformed { place, source })
         }
-        Err(DecodeError::Foreign) if json::has_key(bytes, &["resourceMetrics", "resource_metrics"]) => {
+        Err(DecodeError::Foreign) if schema::METRICS.is_among(&json::keys(bytes)) => {
             Ok(FileContent::Metrics)
         }
         Err(DecodeError::Foreign) => Err(FileError::Foreign { place }),

@@ -5,8 +5,10 @@ mod decode;
 pub mod encode;
 pub mod files;
 mod json;
+mod json_text;
 mod protobuf;
 mod repairs;
+mod schema;
 
 pub use compression::{Compression, DecompressError};
 pub use decode::{DecodeError, DecodedRequest, Encoding, decode_logs, decode_spans};

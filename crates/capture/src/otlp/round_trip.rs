@@ -12,7 +12,6 @@ use proptest::prelude::*;
 use prost::Message as _;
 use serde_json::Value as Json;
 
-use super::encode::json::write_request;
 use super::{Encoding, decode_spans};
 
 fn any_value() -> impl Strategy<Value = AnyValue> {
@@ -20,8 +19,8 @@ fn any_value() -> impl Strategy<Value = AnyValue> {
         ".{0,12}".prop_map(Value::StringValue),
         any::<bool>().prop_map(Value::BoolValue),
         any::<i64>().prop_map(Value::IntValue),
-        prop_oneof![any::<f64>(), Just(f64::INFINITY), Just(f64::NEG_INFINITY)]
-            .prop_filter("NaN is not equal to itself", |number| !number.is_nan())
+        any::<f64>()
+            .prop_filter("what is stored is JSON, which has no other numbers", |number| number.is_finite())
             .prop_map(Value::DoubleValue),
         prop::collection::vec(any::<u8>(), 0..9).prop_map(Value::BytesValue),
     ];
@@ -177,8 +176,7 @@ proptest! {
     fn json_and_protobuf_hold_the_same(request in request()) {
         let protobuf = request.encode_to_vec();
         prop_assert_eq!(&decode_spans(Encoding::Protobuf, &protobuf).unwrap().resources, &request.resource_spans);
-        let mut json = Vec::new();
-        write_request(&request, &mut json).unwrap();
+        let json = serde_json::to_vec(&request).unwrap();
         prop_assert_eq!(&decode_spans(Encoding::Json, &json).unwrap().resources, &request.resource_spans);
         let json: Json = serde_json::from_slice(&json).unwrap();
         prop_assert!(all_names(&json).all(|name| !name.contains('_')), "a name is not in lowerCamelCase");
@@ -197,8 +195,7 @@ proptest! {
 
     #[test]
     fn a_damaged_byte_never_makes_them_panic(request in request(), position in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let mut json = Vec::new();
-        write_request(&request, &mut json).unwrap();
+        let json = serde_json::to_vec(&request).unwrap();
         for (encoding, mut body) in [(Encoding::Json, json), (Encoding::Protobuf, request.encode_to_vec())] {
             let position = position.index(body.len());
             body[position] = byte;

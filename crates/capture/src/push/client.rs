@@ -18,7 +18,6 @@ use super::answer::{Answer, RawAnswer};
 use super::error::PushError;
 use super::settings::{Protocol, PushSettings, TlsFiles};
 use crate::causes::causes;
-use crate::otlp::encode::json;
 
 /// Bytes of an answer that are read.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
@@ -125,11 +124,7 @@ impl Client {
 pub(super) fn encode(request: &ExportTraceServiceRequest, protocol: Protocol) -> io::Result<Vec<u8>> {
     match protocol {
         Protocol::HttpProtobuf => Ok(request.encode_to_vec()),
-        Protocol::HttpJson => {
-            let mut body = Vec::new();
-            json::write_request(request, &mut body)?;
-            Ok(body)
-        }
+        Protocol::HttpJson => Ok(serde_json::to_vec(request)?),
     }
 }
 

@@ -146,9 +146,7 @@ fn logs() -> ExportLogsServiceRequest {
 }
 
 fn json_spans(name: &str) -> String {
-    let mut json = Vec::new();
-    crate::otlp::encode::json::write_request(&spans(name), &mut json).unwrap();
-    String::from_utf8(json).unwrap()
+    serde_json::to_string(&spans(name)).unwrap()
 }
 
 #[rstest]

@@ -1,11 +1,9 @@
 //! The way out: recorded spans as OTLP spans, under the names that viewers of the GenAI conventions look for (capture,
 //! section 7).
 //!
-//! There is one mapping; the protocol's messages are then written as protobuf by `prost`, or as OTLP's JSON by
-//! [`json`].
+//! There is one mapping; the protocol's messages are then written as protobuf by `prost`, or as OTLP's JSON by serde.
 
 mod attributes;
-pub mod json;
 mod messages;
 mod values;
 
@@ -209,7 +207,7 @@ mod tests {
             .attributes
             .insert(SERVICE_NAME.to_owned(), "planner".into());
         let resource = resource_of(&received, Some("support-agent"));
-        let resource = serde_json::to_value(json::JsonResource(&resource)).unwrap();
+        let resource = serde_json::to_value(&resource).unwrap();
         assert_eq!(resource["attributes"][0]["value"]["stringValue"], "planner");
     }
 }

@@ -5,15 +5,12 @@ use std::path::{Path, PathBuf};
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
+use opentelemetry_proto::tonic::logs::v1::{ResourceLogs, ScopeLogs};
 use proptest::prelude::*;
 use prost::Message as _;
-use serde_json::{Value, json};
-use tracer_insight::digest::hex;
 use tracer_sdk::spans_to_events;
 
 use super::*;
-use crate::otlp::encode::json::{JsonResource, JsonScope, JsonSpan, write_request};
 use crate::otlp::files::{FileContent, OtlpFile};
 use crate::otlp::packed::gzip;
 use crate::otlp::{Compression, DecompressError, Encoding, decode_logs, decode_spans};
@@ -35,57 +32,15 @@ fn read(document: impl std::io::Read) -> Vec<Payload> {
 }
 
 fn as_json(payload: &Payload) -> Vec<u8> {
-    let mut json = Vec::new();
-    match payload {
-        Payload::Spans(spans) => {
-            let request = ExportTraceServiceRequest {
-                resource_spans: spans.clone(),
-            };
-            write_request(&request, &mut json).unwrap();
-        }
-        Payload::Logs(resources) => {
-            let resources: Vec<Value> = resources.iter().map(logs_as_json).collect();
-            serde_json::to_writer(&mut json, &json!({ "resourceLogs": resources })).unwrap();
-        }
-    }
-    json
-}
-
-fn logs_as_json(logs: &ResourceLogs) -> Value {
-    let record = |record: &LogRecord| {
-        let mut attributes = record.attributes.clone();
-        attributes.push(KeyValue {
-            value: record.body.clone(),
-            ..KeyValue::default()
-        });
-        // Attributes of a span are written in the same way.
-        let span = Span {
-            attributes,
-            ..Span::default()
-        };
-        let mut span = serde_json::to_value(JsonSpan(&span)).unwrap();
-        let attributes = span["attributes"].as_array_mut().unwrap();
-        let body = attributes.pop().unwrap();
-        json!({
-            "timeUnixNano": record.time_unix_nano.to_string(),
-            "observedTimeUnixNano": record.observed_time_unix_nano.to_string(),
-            "traceId": hex(&record.trace_id),
-            "spanId": hex(&record.span_id),
-            "eventName": record.event_name,
-            "body": body["value"],
-            "attributes": attributes,
-        })
+    let json = match payload {
+        Payload::Spans(spans) => serde_json::to_vec(&ExportTraceServiceRequest {
+            resource_spans: spans.clone(),
+        }),
+        Payload::Logs(logs) => serde_json::to_vec(&ExportLogsServiceRequest {
+            resource_logs: logs.clone(),
+        }),
     };
-    let scopes = logs.scope_logs.iter().map(|scope| {
-        json!({
-            "scope": scope.scope.as_ref().map(|scope| serde_json::to_value(JsonScope(scope)).unwrap()),
-            "logRecords": scope.log_records.iter().map(record).collect::<Vec<_>>(),
-        })
-    });
-    json!({
-        "resource": logs.resource.as_ref().map(|resource| serde_json::to_value(JsonResource(resource)).unwrap()),
-        "scopeLogs": scopes.collect::<Vec<_>>(),
-    })
+    json.unwrap()
 }
 
 fn as_protobuf(payload: &Payload) -> Vec<u8> {

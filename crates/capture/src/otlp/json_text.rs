@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 120;
 const NO_JSON_NUMBERS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
 
 /// `body` as JSON that says the same, as far as JSON can, and how much was changed; `None` when that was nothing.
-pub(super) fn document(body: &[u8]) -> Option<(Vec<u8>, Repairs)> {
+pub(super) fn repaired(body: &[u8]) -> Option<(Vec<u8>, Repairs)> {
     let mut repairs = Repairs::default();
     let mut rest = Vec::with_capacity(body.len());
     for chunk in body.utf8_chunks() {
@@ -166,7 +166,7 @@ mod tests {
             (br#"{"torn": "a \"#, br#"{"torn": "a \"#, 0),
         ];
         for (body, expected, count) in cases {
-            let (repaired, repairs) = document(body).unwrap_or_else(|| (body.to_vec(), Repairs::default()));
+            let (repaired, repairs) = super::repaired(body).unwrap_or_else(|| (body.to_vec(), Repairs::default()));
             assert_eq!(repaired, expected, "{}", String::from_utf8_lossy(body));
             assert_eq!(repairs.values, count, "{}", String::from_utf8_lossy(body));
         }
@@ -179,14 +179,14 @@ mod tests {
             r#""\\ud83d \u00e9""#,
             r#"{"a": [1.5e3, -2, true, null, "x"]}"#,
         ] {
-            assert_eq!(document(plain.as_bytes()), None);
+            assert_eq!(super::repaired(plain.as_bytes()), None);
         }
     }
 
     #[test]
     fn what_is_too_deep_becomes_null() {
         let nested = |depth: usize| format!("{}\"]\"{}", "[".repeat(depth), "]".repeat(depth));
-        let (repaired, repairs) = document(nested(100_000).as_bytes()).unwrap();
+        let (repaired, repairs) = super::repaired(nested(100_000).as_bytes()).unwrap();
         let expected = format!("{}null{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
         assert_eq!(
             (String::from_utf8(repaired).unwrap(), repairs.values),

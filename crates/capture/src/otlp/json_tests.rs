@@ -6,20 +6,24 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use rstest::rstest;
 
-use super::*;
-use crate::otlp::{Encoding, decode_spans};
+use crate::otlp::decode::decode;
+use crate::otlp::{DecodeError, Encoding, Repairs, decode_spans, schema};
 
 const TRACE_ID: [u8; 16] = [
     0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c,
 ];
 const SPAN_ID: [u8; 8] = [0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74];
 
-fn read_spans(body: &[u8]) -> Result<ExportTraceServiceRequest, JsonError> {
+fn read_spans(body: &[u8]) -> Result<ExportTraceServiceRequest, DecodeError> {
     read(body).map(|(request, _)| request)
 }
 
-fn read_logs(body: &[u8]) -> Result<ExportLogsServiceRequest, JsonError> {
-    read(body).map(|(request, _)| request)
+fn read_logs(body: &[u8]) -> Result<ExportLogsServiceRequest, DecodeError> {
+    decode(&schema::LOGS, Encoding::Json, body).map(|(request, _)| request)
+}
+
+fn read(body: &[u8]) -> Result<(ExportTraceServiceRequest, Repairs), DecodeError> {
+    decode(&schema::SPANS, Encoding::Json, body)
 }
 
 fn request(span: &str) -> String {
@@ -259,7 +263,7 @@ fn libraries_of_2021_are_scopes() {
 /// What a span of these fields is read as, and what is said of it.
 fn repaired(fields: &str) -> (Span, String) {
     let (mut request, repairs) =
-        read::<ExportTraceServiceRequest>(request(&format!("{{{fields}}}")).as_bytes()).unwrap();
+        read(request(&format!("{{{fields}}}")).as_bytes()).unwrap();
     let said = if repairs.values == 0 {
         String::new()
     } else {
@@ -385,7 +389,7 @@ fn depth_has_a_limit_and_needs_no_stack() {
         ))
     };
     let depth_of = |body: String| {
-        let (request, repairs) = read::<ExportTraceServiceRequest>(body.as_bytes()).unwrap();
+        let (request, repairs) = read(body.as_bytes()).unwrap();
         let span = &request.resource_spans[0].scope_spans[0].spans[0];
         let (mut depth, mut value) = (0, span.attributes[0].value.clone());
         while let Some(Value::ArrayValue(list)) = value.and_then(|value| value.value) {
