@@ -2,19 +2,17 @@
 //! depths, counts, headers and paths have limits, and what breaks one is refused with its place.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value, json};
 use tracer_sdk::format::Timestamp;
 
 use super::error::FieldProblem;
-use super::frames::{Framing, LineEnd, StreamFrame};
+use super::frames::{Framing, Json, LineEnd, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 use super::rules::Rules;
 use crate::exchange::is_kept_header;
@@ -72,320 +70,377 @@ impl Head {
 
     /// The line, without its end.
     pub(super) fn line(&self) -> String {
-        let mut head = json!({
-            "cassette": FORMAT_VERSION,
-            "tracer": self.tracer,
-            "recorded_at": self.recorded_at,
-            "command": self.command,
-        });
         let (ignore, mask) = self.rules.sources();
-        if let Value::Object(head) = &mut head {
-            for (key, rules) in [("ignore", ignore), ("mask", mask)] {
-                if !rules.is_empty() {
-                    head.insert(key.to_owned(), rules.into());
-                }
-            }
-        }
-        head.to_string()
+        text(&HeadFields {
+            cassette: Some(FORMAT_VERSION),
+            tracer: self.tracer.clone(),
+            recorded_at: self.recorded_at.clone(),
+            command: self.command.clone(),
+            ignore,
+            mask,
+        })
     }
 
     /// Reads the first line; gives its version when that is a later one.
     pub(super) fn read(line: &str) -> Result<Result<Self, u64>, FieldProblem> {
-        let fields = JsonFields::read(line)?;
-        let version = fields
-            .integer("cassette")?
-            .ok_or_else(|| FieldProblem::new("cassette", "is missing: this is no cassette"))?;
+        let VersionField { cassette: version } = fields(line)?;
+        let version =
+            version.ok_or_else(|| FieldProblem::new("cassette", "is missing: this is no cassette"))?;
         if version > FORMAT_VERSION {
             return Ok(Err(version));
         }
         if version == 0 {
             return Err(FieldProblem::new("cassette", "is no version of the format"));
         }
+        let head: HeadFields = fields(line)?;
         Ok(Ok(Self {
-            tracer: fields.text("tracer")?.unwrap_or_default(),
-            recorded_at: fields.text("recorded_at")?.unwrap_or_default(),
-            command: fields.texts("command")?,
-            rules: Rules::new(&fields.texts("ignore")?, &fields.texts("mask")?)?,
+            tracer: head.tracer,
+            recorded_at: head.recorded_at,
+            command: head.command,
+            rules: Rules::new(&head.ignore, &head.mask)?,
         }))
     }
+}
+
+/// What every version of the format says.
+#[derive(Deserialize)]
+struct VersionField {
+    cassette: Option<u64>,
+}
+
+/// The first line.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct HeadFields {
+    cassette: Option<u64>,
+    tracer: String,
+    recorded_at: String,
+    command: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignore: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    mask: Vec<String>,
+}
+
+/// The line of an exchange.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct ExchangeFields {
+    n: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    provider: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    path: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    query: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_sha256: Option<String>,
+    response: Option<ResponseFields>,
+    first_ms: u64,
+    total_ms: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    replaced: Vec<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    repeat: bool,
+}
+
+/// An answer; its body is in one of `body`, `text`, `base64`, and `frames` of a `stream`.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct ResponseFields {
+    status: u16,
+    headers: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<Framing>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_end: Option<LineEnd>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frames: Option<Vec<FrameFields>>,
+    #[serde(skip_serializing_if = "is_false")]
+    breaks_off: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    cut: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    hides_usage: bool,
+}
+
+/// A frame: `data` with the event's name or the text before it, or what came as it is.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct FrameFields {
+    #[serde(skip_serializing_if = "is_zero")]
+    ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The text of a line. What a cassette holds can always be written.
+fn text(fields: &impl Serialize) -> String {
+    serde_json::to_string(fields).unwrap_or_default()
+}
+
+/// The fields of a line. Its error names the place and no value.
+fn fields<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, FieldProblem> {
+    let mut deserializer = serde_json::Deserializer::from_str(line);
+    let read = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { "line".to_owned() } else { path };
+        FieldProblem::new(field, "is not what the format has there, or is there twice")
+    })?;
+    let end = deserializer.end();
+    end.map_err(|_| FieldProblem::new("line", "goes on behind its end"))?;
+    Ok(read)
 }
 
 impl RecordedExchange {
     /// The line, without its end.
     #[must_use]
     pub fn line(&self) -> String {
-        let mut fields: Vec<(&str, String)> = vec![("n", self.number.to_string())];
-        let mut text = |key, value: &str| {
-            if !value.is_empty() {
-                fields.push((key, Value::from(value).to_string()));
-            }
+        let (request, request_sha256) = match &self.request {
+            RecordedRequest::Empty => (None, None),
+            RecordedRequest::Json(body) => (raw_json(body), None),
+            RecordedRequest::Digest(digest) => (None, Some(digest.clone())),
         };
-        text("api", self.api.map_or("", ModelApi::name));
-        text("provider", &self.provider);
-        text("method", &self.method);
-        text("path", &self.path);
-        text("query", &self.query);
-        match &self.request {
-            RecordedRequest::Empty => {}
-            RecordedRequest::Json(body) => fields.push(("request", body.to_string())),
-            RecordedRequest::Digest(digest) => {
-                fields.push(("request_sha256", Value::from(digest.as_str()).to_string()));
-            }
-        }
-        fields.push(("response", response_text(&self.response)));
-        for (key, time) in [("first_ms", self.first), ("total_ms", self.total)] {
-            fields.push((key, time.as_millis().to_string()));
-        }
-        if !self.replaced.is_empty() {
-            fields.push(("replaced", Value::from(self.replaced.clone()).to_string()));
-        }
-        if self.repeats {
-            fields.push(("repeat", "true".to_owned()));
-        }
-        object_text(&fields)
+        text(&ExchangeFields {
+            n: Some(self.number),
+            api: self.api.map(|api| api.name().to_owned()),
+            provider: self.provider.clone(),
+            method: Some(self.method.clone()),
+            path: self.path.clone(),
+            query: self.query.clone(),
+            request,
+            request_sha256,
+            response: Some(ResponseFields::of(&self.response)),
+            first_ms: milliseconds(self.first),
+            total_ms: milliseconds(self.total),
+            replaced: self.replaced.clone(),
+            repeat: self.repeats,
+        })
     }
 
     pub(super) fn read(line: &str) -> Result<Self, FieldProblem> {
-        let fields = JsonFields::read(line)?;
-        let api = match fields.text("api")? {
+        let fields: ExchangeFields = fields(line)?;
+        let api = match fields.api {
             None => None,
             Some(name) => Some(
                 ModelApi::from_name(&name)
                     .ok_or_else(|| FieldProblem::new("api", "names no API that this tracer knows"))?,
             ),
         };
-        let path = fields.text("path")?.unwrap_or_default();
+        let path = fields.path;
         if !path.starts_with('/') || path.len() > MAX_NAME_BYTES || path.chars().any(char::is_control) {
             return Err(FieldProblem::new("path", "is no path"));
         }
-        let method = fields.text("method")?.unwrap_or_else(|| "POST".to_owned());
+        let method = fields.method.unwrap_or_else(|| "POST".to_owned());
         if method.is_empty() || method.len() > 16 || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
             return Err(FieldProblem::new("method", "is no method"));
         }
-        let provider = fields.text("provider")?.unwrap_or_default();
-        if !provider
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        {
+        let is_named = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        if !fields.provider.bytes().all(is_named) {
             return Err(FieldProblem::new("provider", "is no name of a provider"));
         }
-        let request = match (fields.raw("request"), fields.text("request_sha256")?) {
-            (Some(raw), _) => RecordedRequest::Json(value(raw).map_err(|problem| problem.within("request"))?),
+        let request = match (fields.request, fields.request_sha256) {
+            (Some(raw), _) => RecordedRequest::Json(value("request", &raw)?),
             (None, Some(digest)) => RecordedRequest::Digest(digest),
             (None, None) => RecordedRequest::Empty,
         };
         let response = fields
-            .raw("response")
+            .response
             .ok_or_else(|| FieldProblem::new("response", "is missing"))?;
         Ok(Self {
-            number: fields
-                .integer("n")?
-                .ok_or_else(|| FieldProblem::new("n", "is missing"))?,
+            number: fields.n.ok_or_else(|| FieldProblem::new("n", "is missing"))?,
             api,
-            provider,
+            provider: fields.provider,
             method,
             path,
-            query: crate::exchange::kept_query(&fields.text("query")?.unwrap_or_default()),
+            query: crate::exchange::kept_query(&fields.query),
             request,
-            response: read_response(response).map_err(|problem| problem.within("response"))?,
-            first: fields.time("first_ms")?,
-            total: fields.time("total_ms")?,
-            replaced: fields.texts("replaced")?,
-            repeats: fields.flag("repeat")?,
+            response: response.read().map_err(|problem| problem.within("response"))?,
+            first: time("first_ms", fields.first_ms)?,
+            total: time("total_ms", fields.total_ms)?,
+            replaced: fields.replaced,
+            repeats: fields.repeat,
         })
     }
 }
 
-fn response_text(response: &RecordedResponse) -> String {
-    let mut fields: Vec<(&str, String)> = vec![("status", response.status.to_string())];
-    let headers: Map<String, Value> = response
-        .headers
-        .iter()
-        .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
-        .collect();
-    fields.push(("headers", Value::Object(headers).to_string()));
-    match &response.body {
-        RecordedBody::Json(json) => fields.push(("body", json.get().to_owned())),
-        RecordedBody::Text(text) => fields.push(("text", Value::from(text.as_str()).to_string())),
-        RecordedBody::Bytes(bytes) => {
-            fields.push(("base64", Value::from(STANDARD.encode(bytes)).to_string()));
-        }
-        RecordedBody::Stream {
-            framing,
-            line_end,
-            frames,
-        } => {
-            fields.push(("stream", Value::from(framing.name()).to_string()));
-            if *line_end == LineEnd::CrLf {
-                fields.push(("line_end", "\"crlf\"".to_owned()));
+impl ResponseFields {
+    fn of(response: &RecordedResponse) -> Self {
+        let mut fields = Self {
+            status: response.status,
+            headers: response.headers.iter().cloned().collect(),
+            breaks_off: response.breaks_off,
+            cut: response.is_cut,
+            hides_usage: response.hides_usage,
+            ..Self::default()
+        };
+        match &response.body {
+            RecordedBody::Json(json) => fields.body = Some(json.clone()),
+            RecordedBody::Text(text) => fields.text = Some(text.clone()),
+            RecordedBody::Bytes(bytes) => fields.base64 = Some(STANDARD.encode(bytes)),
+            RecordedBody::Stream {
+                framing,
+                line_end,
+                frames,
+            } => {
+                fields.stream = Some(*framing);
+                fields.line_end = Some(*line_end).filter(|line_end| *line_end == LineEnd::CrLf);
+                fields.frames = Some(frames.iter().map(FrameFields::of).collect());
             }
-            let frames: Vec<String> = frames
-                .iter()
-                .map(|(after, frame)| frame_text(*after, frame))
-                .collect();
-            fields.push(("frames", format!("[{}]", frames.join(","))));
         }
+        fields
     }
-    for (key, is_set) in [
-        ("breaks_off", response.breaks_off),
-        ("cut", response.is_cut),
-        ("hides_usage", response.hides_usage),
-    ] {
-        if is_set {
-            fields.push((key, "true".to_owned()));
-        }
-    }
-    object_text(&fields)
-}
 
-fn frame_text(after: Duration, frame: &StreamFrame) -> String {
-    let mut fields: Vec<(&str, String)> = Vec::new();
-    if after.as_millis() > 0 {
-        fields.push(("ms", after.as_millis().to_string()));
-    }
-    let text = |text: &str| Value::from(text).to_string();
-    let named = |name: &Option<String>| name.as_ref().map(|name| ("event", text(name)));
-    match frame {
-        StreamFrame::Event { name, data } => {
-            fields.extend(named(name));
-            fields.push(("data", data.get().to_owned()));
+    fn read(self) -> Result<RecordedResponse, FieldProblem> {
+        if !(200..=599).contains(&self.status) {
+            return Err(FieldProblem::new("status", "is no status code from 200 to 599"));
         }
-        StreamFrame::TextEvent { name, data } => {
-            fields.extend(named(name));
-            fields.push(("data", text(data)));
+        if self.headers.len() > MAX_HEADERS {
+            return Err(FieldProblem::new("headers", "has too many members"));
         }
-        StreamFrame::Line(json) => fields.push(("data", json.get().to_owned())),
-        StreamFrame::Item { before, json } => {
-            fields.push(("before", text(before)));
-            fields.push(("data", json.get().to_owned()));
-        }
-        StreamFrame::Text(raw) => fields.push(("raw", text(raw))),
-        StreamFrame::Bytes(bytes) => fields.push(("base64", text(&STANDARD.encode(bytes)))),
-    }
-    object_text(&fields)
-}
-
-fn object_text(fields: &[(&str, String)]) -> String {
-    let members: Vec<String> = fields
-        .iter()
-        .map(|(key, value)| format!("\"{key}\":{value}"))
-        .collect();
-    format!("{{{}}}", members.join(","))
-}
-
-fn read_response(raw: &RawValue) -> Result<RecordedResponse, FieldProblem> {
-    let fields = JsonFields::read(raw.get())?;
-    let status = fields
-        .integer("status")?
-        .and_then(|status| u16::try_from(status).ok())
-        .filter(|status| (200..=599).contains(status))
-        .ok_or_else(|| FieldProblem::new("status", "is no status code from 200 to 599"))?;
-    Ok(RecordedResponse {
-        status,
-        headers: read_headers(&fields)?,
-        body: read_body(&fields)?,
-        breaks_off: fields.flag("breaks_off")?,
-        is_cut: fields.flag("cut")?,
-        hides_usage: fields.flag("hides_usage")?,
-    })
-}
-
-fn read_headers(fields: &JsonFields<'_>) -> Result<Vec<(String, String)>, FieldProblem> {
-    let Some(raw) = fields.raw("headers") else {
-        return Ok(Vec::new());
-    };
-    let headers = JsonFields::read(raw.get()).map_err(|problem| problem.within("headers"))?;
-    if headers.members.len() > MAX_HEADERS {
-        return Err(FieldProblem::new("headers", "has too many members"));
-    }
-    let read = headers.members.keys().map(|name| {
         // A cassette may not set cookies, or what belongs to the connection.
-        if !is_kept_header(name) {
+        if !self.headers.keys().all(|name| is_kept_header(name)) {
             return Err(FieldProblem::new("headers", "has a header that is not replayed"));
         }
-        let value = headers.text(name).map_err(|problem| problem.within("headers"))?;
-        let value = value.unwrap_or_default();
-        let is_valid = value.len() <= MAX_NAME_BYTES && axum::http::HeaderValue::from_str(&value).is_ok();
-        if !is_valid {
+        let is_valid = |value: &String| {
+            value.len() <= MAX_NAME_BYTES && axum::http::HeaderValue::from_str(value).is_ok()
+        };
+        if !self.headers.values().all(is_valid) {
             return Err(FieldProblem::new(
                 "headers",
                 "has a value that no header can have",
             ));
         }
-        Ok((name.clone(), value))
-    });
-    read.collect()
-}
-
-fn read_body(fields: &JsonFields<'_>) -> Result<RecordedBody, FieldProblem> {
-    if let Some(name) = fields.text("stream")? {
-        let framing = Framing::from_name(&name)
-            .ok_or_else(|| FieldProblem::new("stream", "is none of events, lines and array"))?;
-        let line_end = match fields.text("line_end")?.as_deref() {
-            None | Some("lf") => LineEnd::Lf,
-            Some("crlf") => LineEnd::CrLf,
-            Some(_) => return Err(FieldProblem::new("line_end", "is neither lf nor crlf")),
-        };
-        let raw = fields
-            .raw("frames")
-            .ok_or_else(|| FieldProblem::new("frames", "is missing"))?;
-        let items: Vec<&RawValue> =
-            serde_json::from_str(raw.get()).map_err(|_| FieldProblem::new("frames", "is no list"))?;
-        if items.len() > MAX_FRAMES {
-            return Err(FieldProblem::new("frames", "has too many items"));
-        }
-        let frames = items.iter().enumerate().map(|(position, item)| {
-            read_frame(framing, item).map_err(|problem| problem.within(&format!("frames[{position}]")))
-        });
-        return Ok(RecordedBody::Stream {
-            framing,
-            line_end,
-            frames: frames.collect::<Result<_, _>>()?,
-        });
-    }
-    if let Some(raw) = fields.raw("body") {
-        value(raw).map_err(|problem| problem.within("body"))?;
-        return Ok(RecordedBody::Json(raw.to_owned()));
-    }
-    if let Some(text) = fields.text("base64")? {
-        return Ok(RecordedBody::Bytes(decoded(&text)?));
-    }
-    Ok(RecordedBody::Text(fields.text("text")?.unwrap_or_default()))
-}
-
-fn read_frame(framing: Framing, raw: &RawValue) -> Result<(Duration, StreamFrame), FieldProblem> {
-    let fields = JsonFields::read(raw.get())?;
-    let after = fields.time("ms")?;
-    if let Some(text) = fields.text("raw")? {
-        return Ok((after, StreamFrame::Text(text)));
-    }
-    if let Some(text) = fields.text("base64")? {
-        return Ok((after, StreamFrame::Bytes(decoded(&text)?)));
-    }
-    let data = fields
-        .raw("data")
-        .ok_or_else(|| FieldProblem::new("data", "is missing"))?;
-    let parsed = value(data).map_err(|problem| problem.within("data"))?;
-    let name = fields.text("event")?;
-    if name.as_ref().is_some_and(|name| name.contains(['\n', '\r'])) {
-        return Err(FieldProblem::new("event", "has more than one line"));
-    }
-    let frame = match (framing, parsed) {
-        (Framing::Events, Value::String(data)) => StreamFrame::TextEvent { name, data },
-        (Framing::Events, Value::Object(_) | Value::Array(_)) if fields.raw("before").is_none() => {
-            StreamFrame::Event {
-                name,
-                data: data.to_owned(),
+        let body = match (self.stream, self.body, self.base64) {
+            (Some(framing), ..) => {
+                let frames = self
+                    .frames
+                    .ok_or_else(|| FieldProblem::new("frames", "is missing"))?;
+                if frames.len() > MAX_FRAMES {
+                    return Err(FieldProblem::new("frames", "has too many items"));
+                }
+                let frames = frames.into_iter().enumerate().map(|(position, frame)| {
+                    let read = frame.read(framing);
+                    read.map_err(|problem| problem.within(&format!("frames[{position}]")))
+                });
+                RecordedBody::Stream {
+                    framing,
+                    line_end: self.line_end.unwrap_or(LineEnd::Lf),
+                    frames: frames.collect::<Result<_, _>>()?,
+                }
             }
+            (None, Some(json), _) => {
+                value("body", &json)?;
+                RecordedBody::Json(json)
+            }
+            (None, None, Some(text)) => RecordedBody::Bytes(decoded(&text)?),
+            (None, None, None) => RecordedBody::Text(self.text.unwrap_or_default()),
+        };
+        Ok(RecordedResponse {
+            status: self.status,
+            headers: self.headers.into_iter().collect(),
+            body,
+            breaks_off: self.breaks_off,
+            is_cut: self.cut,
+            hides_usage: self.hides_usage,
+        })
+    }
+}
+
+impl FrameFields {
+    fn of((after, frame): &(Duration, StreamFrame)) -> Self {
+        let mut fields = Self {
+            ms: milliseconds(*after),
+            ..Self::default()
+        };
+        match frame {
+            StreamFrame::Event { name, data } => {
+                fields.event.clone_from(name);
+                fields.data = Some(data.clone());
+            }
+            StreamFrame::TextEvent { name, data } => {
+                fields.event.clone_from(name);
+                fields.data = to_raw_value(data).ok();
+            }
+            StreamFrame::Line(json) => fields.data = Some(json.clone()),
+            StreamFrame::Item { before, json } => {
+                fields.before = Some(before.clone());
+                fields.data = Some(json.clone());
+            }
+            StreamFrame::Text(raw) => fields.raw = Some(raw.clone()),
+            StreamFrame::Bytes(bytes) => fields.base64 = Some(STANDARD.encode(bytes)),
         }
-        (Framing::Lines, Value::Object(_) | Value::Array(_)) => StreamFrame::Line(data.to_owned()),
-        (Framing::Events | Framing::Array, Value::Object(_) | Value::Array(_)) => StreamFrame::Item {
-            before: fields.text("before")?.unwrap_or_default(),
-            json: data.to_owned(),
-        },
-        _ => return Err(FieldProblem::new("data", "is no object")),
-    };
-    Ok((after, frame))
+        fields
+    }
+
+    fn read(self, framing: Framing) -> Result<(Duration, StreamFrame), FieldProblem> {
+        let after = time("ms", self.ms)?;
+        if let Some(text) = self.raw {
+            return Ok((after, StreamFrame::Text(text)));
+        }
+        if let Some(text) = self.base64 {
+            return Ok((after, StreamFrame::Bytes(decoded(&text)?)));
+        }
+        let data = self.data.ok_or_else(|| FieldProblem::new("data", "is missing"))?;
+        let parsed = value("data", &data)?;
+        let name = self.event;
+        if name.as_ref().is_some_and(|name| name.contains(['\n', '\r'])) {
+            return Err(FieldProblem::new("event", "has more than one line"));
+        }
+        let frame = match (framing, parsed, self.before) {
+            (Framing::Events, Value::String(data), _) => StreamFrame::TextEvent { name, data },
+            (Framing::Events, Value::Object(_) | Value::Array(_), None) => StreamFrame::Event { name, data },
+            (Framing::Lines, Value::Object(_) | Value::Array(_), _) => StreamFrame::Line(data),
+            (_, Value::Object(_) | Value::Array(_), before) => StreamFrame::Item {
+                before: before.unwrap_or_default(),
+                json: data,
+            },
+            _ => return Err(FieldProblem::new("data", "is no object")),
+        };
+        Ok((after, frame))
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn time(field: &str, milliseconds: u64) -> Result<Duration, FieldProblem> {
+    let time = Duration::from_millis(milliseconds);
+    if time > MAX_TIME {
+        return Err(FieldProblem::new(field, "is longer than a day"));
+    }
+    Ok(time)
 }
 
 fn decoded(text: &str) -> Result<Vec<u8>, FieldProblem> {
@@ -395,84 +450,11 @@ fn decoded(text: &str) -> Result<Vec<u8>, FieldProblem> {
 }
 
 /// A value that can be read whole: what is nested too deeply cannot.
-fn value(raw: &RawValue) -> Result<Value, FieldProblem> {
-    serde_json::from_str(raw.get()).map_err(|_| FieldProblem::new("value", "is nested too deeply or no JSON"))
-}
-
-/// The members of an object, each as the text that it is.
-struct JsonFields<'a> {
-    members: BTreeMap<String, &'a RawValue>,
-}
-
-impl<'a> JsonFields<'a> {
-    fn read(text: &'a str) -> Result<Self, FieldProblem> {
-        let UniqueMembers(members) = serde_json::from_str(text)
-            .map_err(|_| FieldProblem::new("line", "is no JSON object, or has a member twice"))?;
-        Ok(Self { members })
-    }
-
-    fn raw(&self, key: &str) -> Option<&'a RawValue> {
-        self.members.get(key).copied().filter(|raw| raw.get() != "null")
-    }
-
-    fn typed<T: Deserialize<'a>>(&self, key: &str, problem: &'static str) -> Result<Option<T>, FieldProblem> {
-        let read = self.raw(key).map(|raw| serde_json::from_str(raw.get()));
-        read.transpose().map_err(|_| FieldProblem::new(key, problem))
-    }
-
-    fn text(&self, key: &str) -> Result<Option<String>, FieldProblem> {
-        self.typed(key, "is no text")
-    }
-
-    fn texts(&self, key: &str) -> Result<Vec<String>, FieldProblem> {
-        Ok(self.typed(key, "is no list of texts")?.unwrap_or_default())
-    }
-
-    fn integer(&self, key: &str) -> Result<Option<u64>, FieldProblem> {
-        self.typed(key, "is no whole number")
-    }
-
-    fn flag(&self, key: &str) -> Result<bool, FieldProblem> {
-        Ok(self.typed(key, "is neither true nor false")?.unwrap_or_default())
-    }
-
-    fn time(&self, key: &str) -> Result<Duration, FieldProblem> {
-        let time = Duration::from_millis(self.integer(key)?.unwrap_or_default());
-        if time > MAX_TIME {
-            return Err(FieldProblem::new(key, "is longer than a day"));
-        }
-        Ok(time)
-    }
-}
-
-/// An object without duplicate members: a reviewer and a reader must see the same.
-struct UniqueMembers<'a>(BTreeMap<String, &'a RawValue>);
-
-impl<'de> Deserialize<'de> for UniqueMembers<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct UniqueMembersVisitor;
-        impl<'de> Visitor<'de> for UniqueMembersVisitor {
-            type Value = UniqueMembers<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = BTreeMap::new();
-                while let Some((key, raw)) = map.next_entry::<String, &'de RawValue>()? {
-                    if members.insert(key, raw).is_some() {
-                        return Err(de::Error::custom("a duplicate member"));
-                    }
-                }
-                Ok(UniqueMembers(members))
-            }
-        }
-        deserializer.deserialize_map(UniqueMembersVisitor)
-    }
+fn value(field: &str, raw: &RawValue) -> Result<Value, FieldProblem> {
+    serde_json::from_str(raw.get()).map_err(|_| FieldProblem::new(field, "is nested too deeply"))
 }
 
 /// The text of a value as JSON that is kept as it is.
-pub(super) fn raw_json(value: &Value) -> Option<Box<RawValue>> {
+pub(super) fn raw_json(value: &Value) -> Option<Json> {
     to_raw_value(value).ok()
 }

@@ -1,12 +1,14 @@
 //! Bodies of answers divided into frames that a person can read and that give the same bytes again: server-sent events, lines
 //! of JSON, a JSON array in pieces. What would not give the same bytes is kept as it came.
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use tracer_providers::ModelApi;
 
 /// How a streamed body is divided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Framing {
     /// Server-sent events.
     Events,
@@ -16,26 +18,9 @@ pub enum Framing {
     Array,
 }
 
-impl Framing {
-    const ALL: [Self; 3] = [Self::Events, Self::Lines, Self::Array];
-
-    /// Its name in the format.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Events => "events",
-            Self::Lines => "lines",
-            Self::Array => "array",
-        }
-    }
-
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|framing| framing.name() == name)
-    }
-}
-
 /// What ends the lines of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LineEnd {
     /// A line feed.
     Lf,
@@ -389,7 +374,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_come_again(bytes: Vec<u8>, text in "(data: |event: a|\n|\r\n|\\{|\\}|\"|1|,|\\[){0,30}") {
-            for framing in Framing::ALL {
+            for framing in [Framing::Events, Framing::Lines, Framing::Array] {
                 prop_assert_eq!(again(framing, &bytes), bytes.clone());
                 prop_assert_eq!(again(framing, text.as_bytes()), text.as_bytes());
             }

@@ -211,10 +211,7 @@ pub(super) fn decode<T: Message + Default>(
     }
 }
 
-fn decode_protobuf<T: Message + Default>(
-    schema: &Schema,
-    body: &[u8],
-) -> Result<(T, Repairs), DecodeError> {
+fn decode_protobuf<T: Message + Default>(schema: &Schema, body: &[u8]) -> Result<(T, Repairs), DecodeError> {
     T::decode(body)
         .map(|request| (request, Repairs::default()))
         .or_else(|error| {

@@ -282,9 +282,7 @@ fn content(bytes: &[u8], place: DocumentPlace) -> Result<FileContent, FileError>
             logs.map(FileContent::Logs)
                 .map_err(|source| FileError::Malformed { place, source })
         }
-        Err(DecodeError::Foreign) if schema::METRICS.is_among(&json::keys(bytes)) => {
-            Ok(FileContent::Metrics)
-        }
+        Err(DecodeError::Foreign) if schema::METRICS.is_among(&json::keys(bytes)) => Ok(FileContent::Metrics),
         Err(DecodeError::Foreign) => Err(FileError::Foreign { place }),
         Err(source) => Err(FileError::Malformed { place, source }),
     }

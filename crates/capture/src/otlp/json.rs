@@ -331,7 +331,9 @@ fn read_value<'de, A: MapAccess<'de>>(
         } else if key.ends_with("Value") || key.ends_with("_value") {
             object.next_value::<IgnoredAny>()?;
         } else {
-            nested(VALUES, &mut plain, |plain| read_member(&key, &mut object, place, plain))?;
+            nested(VALUES, &mut plain, |plain| {
+                read_member(&key, &mut object, place, plain)
+            })?;
         }
     }
     if message.len() == start && !plain.is_empty() {
@@ -349,7 +351,12 @@ fn read_member<'de, A: MapAccess<'de>>(
     message: &mut Vec<u8>,
 ) -> Result<(), A::Error> {
     write_bytes(KEY, key.as_bytes(), message);
-    object.next_value_seed(FieldReader::new(VALUE, &Field::AnyValue, place.at("value"), message))
+    object.next_value_seed(FieldReader::new(
+        VALUE,
+        &Field::AnyValue,
+        place.at("value"),
+        message,
+    ))
 }
 
 /// A value that is neither a list nor an object.

@@ -262,8 +262,7 @@ fn libraries_of_2021_are_scopes() {
 
 /// What a span of these fields is read as, and what is said of it.
 fn repaired(fields: &str) -> (Span, String) {
-    let (mut request, repairs) =
-        read(request(&format!("{{{fields}}}")).as_bytes()).unwrap();
+    let (mut request, repairs) = read(request(&format!("{{{fields}}}")).as_bytes()).unwrap();
     let said = if repairs.values == 0 {
         String::new()
     } else {

@@ -166,7 +166,8 @@ mod tests {
             (br#"{"torn": "a \"#, br#"{"torn": "a \"#, 0),
         ];
         for (body, expected, count) in cases {
-            let (repaired, repairs) = super::repaired(body).unwrap_or_else(|| (body.to_vec(), Repairs::default()));
+            let (repaired, repairs) =
+                super::repaired(body).unwrap_or_else(|| (body.to_vec(), Repairs::default()));
             assert_eq!(repaired, expected, "{}", String::from_utf8_lossy(body));
             assert_eq!(repairs.values, count, "{}", String::from_utf8_lossy(body));
         }

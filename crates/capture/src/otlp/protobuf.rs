@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, encode_key, encode_varint, skip_field};
+use prost::encoding::{
+    DecodeContext, WireType, decode_key, decode_varint, encode_key, encode_varint, skip_field,
+};
 
 use super::repairs::{JsonField, Repairs};
 use super::schema::Schema;

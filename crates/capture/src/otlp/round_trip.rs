@@ -20,7 +20,9 @@ fn any_value() -> impl Strategy<Value = AnyValue> {
         any::<bool>().prop_map(Value::BoolValue),
         any::<i64>().prop_map(Value::IntValue),
         any::<f64>()
-            .prop_filter("what is stored is JSON, which has no other numbers", |number| number.is_finite())
+            .prop_filter("what is stored is JSON, which has no other numbers", |number| {
+                number.is_finite()
+            })
             .prop_map(Value::DoubleValue),
         prop::collection::vec(any::<u8>(), 0..9).prop_map(Value::BytesValue),
     ];

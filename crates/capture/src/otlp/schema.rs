@@ -104,7 +104,8 @@ impl Field {
 }
 
 fn kind(name: &str) -> Option<i32> {
-    let kind = SpanKind::from_str_name(name).or_else(|| SpanKind::from_str_name(&format!("SPAN_KIND_{name}")));
+    let kind =
+        SpanKind::from_str_name(name).or_else(|| SpanKind::from_str_name(&format!("SPAN_KIND_{name}")));
     kind.map(|kind| kind as i32)
 }
 
