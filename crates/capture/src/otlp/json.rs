@@ -14,6 +14,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use prost::encoding::{WireType, bool, double, encode_key, fixed32, fixed64, int32, int64, uint32};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use tracer_sdk::format::Timestamp;
 
 use super::json_text;
@@ -92,7 +93,7 @@ fn read_strictly(schema: &'static Schema, body: &[u8]) -> Result<(Vec<u8>, Repai
 
 /// The keys of the document, when it is an object.
 pub(super) fn keys(body: &[u8]) -> Vec<String> {
-    let object = serde_json::from_slice::<HashMap<String, IgnoredAny>>(without_mark(body));
+    let object = serde_json::from_slice::<HashMap<String, &RawValue>>(without_mark(body));
     object.unwrap_or_default().into_keys().collect()
 }
 
@@ -165,14 +166,15 @@ impl<'r> FieldReader<'r> {
             }
             (Field::Bool, Scalar::Bool(value)) => bool::encode(number, value, message),
             (Field::Bool, Scalar::Text(text)) => bool::encode(number, &text.parse().ok()?, message),
-            (Field::Int, _) => match scalar.whole().and_then(|whole| i64::try_from(whole).ok()) {
-                Some(whole) => int64::encode(number, &whole, message),
-                None => {
+            (Field::Int, _) => {
+                if let Some(whole) = scalar.whole().and_then(|whole| i64::try_from(whole).ok()) {
+                    int64::encode(number, &whole, message);
+                } else {
                     let value = scalar.double().filter(|value| value.is_finite())?;
                     place.mistyped("another number", self.field.expected());
                     double::encode(DOUBLE_VALUE, &value, message);
                 }
-            },
+            }
             (Field::Double, _) => double::encode(number, &scalar.double()?, message),
             (Field::Count, _) => uint32::encode(number, &scalar.count()?, message),
             (Field::Flags, _) => fixed32::encode(number, &scalar.count()?, message),
@@ -193,7 +195,7 @@ fn nested<T>(number: u32, message: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>
     let written = write(message);
     let mut length = message.len() - start - LENGTH_BYTES;
     for byte in message.iter_mut().skip(start).take(LENGTH_BYTES) {
-        *byte |= (length & 0x7f) as u8;
+        *byte |= u8::try_from(length & 0x7f).unwrap_or_default();
         length >>= 7;
     }
     written
