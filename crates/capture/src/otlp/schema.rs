@@ -12,7 +12,7 @@ pub(super) struct Schema(pub(super) &'static [(u32, &'static str, Field)]);
 pub(super) enum Field {
     Text,
     Bytes,
-    /// So many bytes, in JSON as hexadecimal digits.
+    /// A number of bytes, in JSON as hexadecimal digits.
     Id(usize),
     Bool,
     Int,
