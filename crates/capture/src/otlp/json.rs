@@ -77,7 +77,7 @@ fn read_strictly(schema: &'static Schema, body: &[u8]) -> Result<(Vec<u8>, Repai
     let repairs = RefCell::default();
     let mut message = Vec::with_capacity(body.len());
     let field = Field::Message(schema);
-    let request = FieldReader {
+    let request = OtlpFieldReader {
         number: None,
         field: &field,
         place: JsonField::new("the request", &repairs),
@@ -104,10 +104,10 @@ fn without_mark(body: &[u8]) -> &[u8] {
 
 /// The key of an object, borrowed where the document has it without escapes.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct JsonKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// A reader of one value of JSON, which writes a field of protobuf.
-struct FieldReader<'r> {
+struct OtlpFieldReader<'r> {
     /// The field's number; `None` for the whole request, which is no field.
     number: Option<u32>,
     field: &'r Field,
@@ -115,7 +115,7 @@ struct FieldReader<'r> {
     message: &'r mut Vec<u8>,
 }
 
-impl<'r> FieldReader<'r> {
+impl<'r> OtlpFieldReader<'r> {
     fn new(number: u32, field: &'r Field, place: JsonField<'r>, message: &'r mut Vec<u8>) -> Self {
         Self {
             number: Some(number),
@@ -126,8 +126,8 @@ impl<'r> FieldReader<'r> {
     }
 
     /// Another value for the same message.
-    fn item<'a>(&'a mut self, field: &'a Field) -> FieldReader<'a> {
-        FieldReader {
+    fn item<'a>(&'a mut self, field: &'a Field) -> OtlpFieldReader<'a> {
+        OtlpFieldReader {
             number: self.number,
             field,
             place: self.place,
@@ -144,28 +144,28 @@ impl<'r> FieldReader<'r> {
     }
 
     /// Writes a scalar, or notes that the field takes none such.
-    fn scalar(mut self, scalar: &Scalar<'_>) {
+    fn scalar(mut self, scalar: &ProtoScalar<'_>) {
         if self.write(scalar).is_none() {
             self.place.mistyped(scalar.kind(), self.field.expected());
         }
     }
 
-    fn write(&mut self, scalar: &Scalar<'_>) -> Option<()> {
+    fn write(&mut self, scalar: &ProtoScalar<'_>) -> Option<()> {
         let (number, place) = (self.number?, self.place);
         let message = &mut *self.message;
         match (self.field, scalar) {
-            (Field::Text, Scalar::Text(text)) => write_bytes(number, text.as_bytes(), message),
+            (Field::Text, ProtoScalar::Text(text)) => write_bytes(number, text.as_bytes(), message),
             (Field::Text, _) => {
                 place.mistyped(scalar.kind(), self.field.expected());
                 write_bytes(number, scalar.to_string().as_bytes(), message);
             }
-            (Field::Bytes, Scalar::Text(text)) => write_bytes(number, &base64(text)?, message),
-            (Field::Id(length), Scalar::Text(text)) => {
+            (Field::Bytes, ProtoScalar::Text(text)) => write_bytes(number, &base64(text)?, message),
+            (Field::Id(length), ProtoScalar::Text(text)) => {
                 let id = id(text.trim(), *length);
                 write_bytes(number, id.as_deref().unwrap_or(&NO_ID), message);
             }
-            (Field::Bool, Scalar::Bool(value)) => bool::encode(number, value, message),
-            (Field::Bool, Scalar::Text(text)) => bool::encode(number, &text.parse().ok()?, message),
+            (Field::Bool, ProtoScalar::Bool(value)) => bool::encode(number, value, message),
+            (Field::Bool, ProtoScalar::Text(text)) => bool::encode(number, &text.parse().ok()?, message),
             (Field::Int, _) => {
                 if let Some(whole) = scalar.whole().and_then(|whole| i64::try_from(whole).ok()) {
                     int64::encode(number, &whole, message);
@@ -201,7 +201,7 @@ fn nested<T>(number: u32, message: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>
     written
 }
 
-impl<'de> DeserializeSeed<'de> for FieldReader<'_> {
+impl<'de> DeserializeSeed<'de> for OtlpFieldReader<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -209,7 +209,7 @@ impl<'de> DeserializeSeed<'de> for FieldReader<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for FieldReader<'_> {
+impl<'de> Visitor<'de> for OtlpFieldReader<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -217,27 +217,27 @@ impl<'de> Visitor<'de> for FieldReader<'_> {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.scalar(&Scalar::Bool(value));
+        self.scalar(&ProtoScalar::Bool(value));
         Ok(())
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.scalar(&Scalar::Whole(value.into()));
+        self.scalar(&ProtoScalar::Whole(value.into()));
         Ok(())
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.scalar(&Scalar::Whole(value.into()));
+        self.scalar(&ProtoScalar::Whole(value.into()));
         Ok(())
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.scalar(&Scalar::Float(value));
+        self.scalar(&ProtoScalar::Float(value));
         Ok(())
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
-        self.scalar(&Scalar::Text(value));
+        self.scalar(&ProtoScalar::Text(value));
         Ok(())
     }
 
@@ -259,12 +259,12 @@ impl<'de> Visitor<'de> for FieldReader<'_> {
             // The values as they are, without the object around them.
             Field::Values(Schema([(number, _, values)])) => {
                 return self.nested(|place, message| {
-                    FieldReader::new(*number, values, place, message).visit_seq(list)
+                    OtlpFieldReader::new(*number, values, place, message).visit_seq(list)
                 });
             }
             Field::AnyValue => {
                 return self.nested(|place, message| {
-                    FieldReader::new(ARRAY_VALUE, &Field::Values(&ARRAY), place, message).visit_seq(list)
+                    OtlpFieldReader::new(ARRAY_VALUE, &Field::Values(&ARRAY), place, message).visit_seq(list)
                 });
             }
             field => {
@@ -284,7 +284,7 @@ impl<'de> Visitor<'de> for FieldReader<'_> {
             // The keys and their values, as they are in other formats than OTLP.
             Field::Attributes => {
                 self.place.mistyped("an object", self.field.expected());
-                while let Some(Key(key)) = object.next_key()? {
+                while let Some(JsonKey(key)) = object.next_key()? {
                     let member = self.item(&Field::Attributes);
                     member.nested(|place, message| read_member(&key, &mut object, place, message))?;
                 }
@@ -305,10 +305,10 @@ fn read_fields<'de, A: MapAccess<'de>>(
     place: JsonField<'_>,
     message: &mut Vec<u8>,
 ) -> Result<(), A::Error> {
-    while let Some(Key(key)) = object.next_key()? {
+    while let Some(JsonKey(key)) = object.next_key()? {
         match schema.field(&key) {
             Some((number, name, field)) => {
-                object.next_value_seed(FieldReader::new(*number, field, place.at(name), message))?;
+                object.next_value_seed(OtlpFieldReader::new(*number, field, place.at(name), message))?;
             }
             None => {
                 object.next_value::<IgnoredAny>()?;
@@ -327,9 +327,9 @@ fn read_value<'de, A: MapAccess<'de>>(
 ) -> Result<(), A::Error> {
     let start = message.len();
     let mut plain = Vec::new();
-    while let Some(Key(key)) = object.next_key()? {
+    while let Some(JsonKey(key)) = object.next_key()? {
         if let Some((number, name, field)) = ANY_VALUE.field(&key) {
-            object.next_value_seed(FieldReader::new(*number, field, place.at(name), message))?;
+            object.next_value_seed(OtlpFieldReader::new(*number, field, place.at(name), message))?;
         } else if key.ends_with("Value") || key.ends_with("_value") {
             object.next_value::<IgnoredAny>()?;
         } else {
@@ -353,7 +353,7 @@ fn read_member<'de, A: MapAccess<'de>>(
     message: &mut Vec<u8>,
 ) -> Result<(), A::Error> {
     write_bytes(KEY, key.as_bytes(), message);
-    object.next_value_seed(FieldReader::new(
+    object.next_value_seed(OtlpFieldReader::new(
         VALUE,
         &Field::AnyValue,
         place.at("value"),
@@ -362,14 +362,14 @@ fn read_member<'de, A: MapAccess<'de>>(
 }
 
 /// A value that is neither a list nor an object.
-enum Scalar<'a> {
+enum ProtoScalar<'a> {
     Bool(bool),
     Whole(i128),
     Float(f64),
     Text(&'a str),
 }
 
-impl fmt::Display for Scalar<'_> {
+impl fmt::Display for ProtoScalar<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(value) => value.fmt(formatter),
@@ -380,7 +380,7 @@ impl fmt::Display for Scalar<'_> {
     }
 }
 
-impl Scalar<'_> {
+impl ProtoScalar<'_> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "true or false",
@@ -442,11 +442,11 @@ impl Scalar<'_> {
 }
 
 /// Nanoseconds after 1970, or the time of a date.
-fn time(scalar: &Scalar<'_>, place: JsonField<'_>) -> Option<u64> {
+fn time(scalar: &ProtoScalar<'_>, place: JsonField<'_>) -> Option<u64> {
     if let Some(number) = scalar.whole() {
         return Some(u64::try_from(number.max(0)).unwrap_or(u64::MAX));
     }
-    let Scalar::Text(text) = scalar else {
+    let ProtoScalar::Text(text) = scalar else {
         return None;
     };
     let micros = date(text.trim())?.unix_microseconds();
@@ -467,11 +467,11 @@ fn date(text: &str) -> Option<Timestamp> {
 }
 
 /// The number of an enumeration; 0, *unspecified*, for a name or a number of tomorrow.
-fn enumerated(scalar: &Scalar<'_>, named: fn(&str) -> Option<i32>) -> Option<i32> {
+fn enumerated(scalar: &ProtoScalar<'_>, named: fn(&str) -> Option<i32>) -> Option<i32> {
     match (scalar, scalar.whole()) {
-        (Scalar::Bool(_), _) => None,
+        (ProtoScalar::Bool(_), _) => None,
         (_, Some(number)) => Some(i32::try_from(number).unwrap_or(0)),
-        (Scalar::Text(name), None) => Some(named(&name.trim().to_ascii_uppercase()).unwrap_or(0)),
+        (ProtoScalar::Text(name), None) => Some(named(&name.trim().to_ascii_uppercase()).unwrap_or(0)),
         _ => None,
     }
 }
