@@ -1,6 +1,6 @@
 """What a bucket costs as a team grows: a simulation of the requests of a day, with a public list price. Its table is in docs/a-teams-runs-in-one-bucket.md.
 
-With --check, fail where the guide shows another table. What a run, a batch and a reader request is what the tests of crates/bucket count.
+With --check, fail where the guide shows another table. What a run, a batch and a reader request is what the tests of crates/ship count.
 """
 
 import argparse

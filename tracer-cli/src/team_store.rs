@@ -5,11 +5,11 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use tracer_bucket::{BucketError, BucketReader, BucketUrl, SyncSummary};
 use tracer_facts::TeamStore;
 use tracer_insight::text;
 use tracer_insight::units;
 use tracer_sdk::settings::Settings;
+use tracer_ship::{BucketReader, BucketUrl, ShipError, SyncSummary};
 
 use crate::error::CliError;
 use crate::progress::Progress;
@@ -29,7 +29,7 @@ pub(crate) struct OpenedStore {
 
 /// The URL of a bucket that a user gave.
 pub(crate) fn url(text: &str) -> Result<BucketUrl, CliError> {
-    text.parse().map_err(|error: BucketError| {
+    text.parse().map_err(|error: ShipError| {
         let hint = error.hint();
         CliError::input(error.to_string()).with_hint(hint)
     })
@@ -47,7 +47,7 @@ pub(crate) fn open(
     };
     let alone = "or read this machine alone: --store none";
     let url = self::url(url).map_err(|error| error.with_hint(alone))?;
-    let refused = |error: BucketError| {
+    let refused = |error: ShipError| {
         let hint = error.hint();
         CliError::input(error.to_string())
             .with_hint(hint)

@@ -12,7 +12,6 @@ mod hop_by_hop;
 mod loopback;
 pub mod otlp;
 pub mod proxy;
-pub mod push;
 pub mod record;
 pub mod runs;
 pub mod server;

@@ -35,7 +35,7 @@ const PACKAGES: [(&str, &[&str]); 13] = [
         &["tracer-sdk", "tracer-insight", "tracer-gate", "tracer-capture"],
     ),
     (
-        "tracer-bucket",
+        "tracer-ship",
         &["tracer-sdk", "tracer-insight", "tracer-capture", "tracer-facts"],
     ),
     (
@@ -69,7 +69,7 @@ const PACKAGES: [(&str, &[&str]); 13] = [
             "tracer-gate",
             "tracer-capture",
             "tracer-facts",
-            "tracer-bucket",
+            "tracer-ship",
             "tracer-view",
             "tracer-mcp",
         ],

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rstest::rstest;
-use tracer_capture::push::{PushError, PushEvent, PushOptions, PushSettings};
+use tracer_ship::{JournalError, OtlpDestination, OtlpSettings, ShipError, ShipEvent, Shipper};
 use tracer_tests::collector::Reply;
 use tracer_tests::{Collector, DataDir};
 
@@ -75,7 +75,7 @@ fn an_endpoint_without_protobuf_gets_json() {
     let collector = Collector::start([Reply::status(415)]);
     let pushed = push_with(&data, &settings(&collector, &[]), options());
     assert_eq!(pushed.outcome.unwrap().sent_spans, 3);
-    assert!(pushed.events.contains(&PushEvent::SwitchedToJson));
+    assert!(pushed.events.contains(&ShipEvent::SwitchedToJson));
     let requests = collector.requests();
     assert_eq!(requests[1].headers["content-type"], "application/json");
     assert_eq!(requests[0].resources(), requests[1].resources());
@@ -89,7 +89,7 @@ fn an_endpoint_without_any_encoding_is_an_error() {
     let pushed = push_with(&data, &settings(&collector, &[]), options());
     assert!(matches!(
         pushed.outcome.unwrap_err(),
-        PushError::NoCommonEncoding { .. }
+        ShipError::NoCommonEncoding { .. }
     ));
     assert_eq!(collector.requests().len(), 2);
 }
@@ -99,9 +99,13 @@ fn a_partial_success_is_counted_and_not_repeated() {
     let data = one_run();
     let partial = r#"{"partialSuccess":{"rejectedSpans":"2","errorMessage":"older than 7 days"}}"#;
     let collector = Collector::start([Reply::json(200, partial)]);
-    let summary = push(&data, &collector);
+    let pushed = push_with(&data, &settings(&collector, &[]), options());
+    assert!(pushed.events.contains(&ShipEvent::Refused {
+        spans: 2,
+        message: "older than 7 days".to_owned()
+    }));
+    let summary = pushed.outcome.unwrap();
     assert_eq!((summary.sent_spans, summary.refused_spans), (1, 2));
-    assert_eq!(summary.messages, ["older than 7 days"]);
     assert_eq!(push(&data, &collector).sent_spans, 0);
     assert_eq!(collector.requests().len(), 1);
 }
@@ -114,7 +118,7 @@ fn a_warning_of_the_endpoint_is_reported() {
     let pushed = push_with(&data, &settings(&collector, &[]), options());
     assert_eq!(pushed.outcome.unwrap().sent_spans, 3);
     let message = "use TLS".to_owned();
-    assert!(pushed.events.contains(&PushEvent::Warning { message }));
+    assert!(pushed.events.contains(&ShipEvent::Warning { message }));
 }
 
 #[rstest]
@@ -123,9 +127,13 @@ fn a_warning_of_the_endpoint_is_reported() {
 fn what_will_never_be_taken_is_not_repeated(#[case] status: u16) {
     let data = one_run();
     let collector = Collector::start([Reply::json(status, r#"{"code":3,"message":"bad span"}"#)]);
-    let summary = push(&data, &collector);
+    let pushed = push_with(&data, &settings(&collector, &[]), options());
+    assert!(pushed.events.contains(&ShipEvent::Refused {
+        spans: 3,
+        message: format!("status {status}: bad span")
+    }));
+    let summary = pushed.outcome.unwrap();
     assert_eq!((summary.sent_spans, summary.refused_spans), (0, 3));
-    assert_eq!(summary.messages, [format!("status {status}: bad span")]);
     assert_eq!(push(&data, &collector).runs_sent_before, 1);
     assert_eq!(collector.requests().len(), 1);
 }
@@ -145,7 +153,7 @@ fn what_may_pass_is_tried_again(#[case] reply: Reply) {
     let variables = [("OTEL_EXPORTER_OTLP_TIMEOUT", "200")];
     let pushed = push_with(&data, &settings(&collector, &variables), options());
     assert_eq!(waits(&pushed), 2);
-    assert!(pushed.events.contains(&PushEvent::Resumed));
+    assert!(pushed.events.contains(&ShipEvent::Resumed));
     assert_eq!(pushed.outcome.unwrap().sent_spans, 3);
     assert_eq!(ids(&collector.spans()), recorded_ids(&data));
 }
@@ -167,7 +175,7 @@ fn a_wait_beyond_the_patience_is_an_error() {
     let retry_after = vec![("retry-after", "3600".to_owned())];
     let collector = Collector::start([Reply::Status(503, retry_after, Vec::new())]);
     let pushed = push_with(&data, &settings(&collector, &[]), options());
-    assert!(matches!(pushed.outcome, Err(PushError::GaveUp { .. })));
+    assert!(matches!(pushed.outcome, Err(ShipError::GaveUp { .. })));
     assert_eq!(push(&data, &collector).sent_spans, 3, "the next push goes on");
 }
 
@@ -179,7 +187,7 @@ fn a_server_that_keeps_failing_is_an_error() {
     let pushed = push_with(&data, &settings(&collector, &[]), options());
     assert!(matches!(
         pushed.outcome,
-        Err(PushError::Status { status: 500, .. })
+        Err(ShipError::Status { status: 500, .. })
     ));
     collector.then(Reply::ok());
     assert_eq!(push(&data, &collector).sent_spans, 3);
@@ -210,7 +218,7 @@ fn a_redirection_is_never_followed() {
     let location = vec![("location", format!("{}/v1/traces", elsewhere.url()))];
     let collector = Collector::start([Reply::Status(307, location, Vec::new())]);
     let pushed = push_with(&data, &settings(&collector, &[]), options());
-    assert!(matches!(pushed.outcome, Err(PushError::Redirected { host }) if host == "127.0.0.1"));
+    assert!(matches!(pushed.outcome, Err(ShipError::Redirected { host }) if host == "127.0.0.1"));
     assert_eq!(elsewhere.requests().len(), 0);
 }
 
@@ -247,10 +255,10 @@ fn an_endpoint_that_is_not_there_is_an_error_soon() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let settings = PushSettings::resolve(Some(&url), |_| None).unwrap();
+    let settings = OtlpSettings::resolve(Some(&url), |_| None).unwrap();
     let pushed = push_with(&data, &settings, options());
     assert_eq!(waits(&pushed), 2);
-    assert!(matches!(pushed.outcome, Err(PushError::Unreachable { .. })));
+    assert!(matches!(pushed.outcome, Err(ShipError::Unreachable { .. })));
 }
 
 #[test]
@@ -258,9 +266,13 @@ fn one_process_pushes_at_a_time() {
     let data = one_run();
     let collector = Collector::start([]);
     let settings = settings(&collector, &[]);
-    let first = tracer_capture::push::Pusher::open(data.path(), &settings, PushOptions::default()).unwrap();
+    let destination = OtlpDestination::new(&settings, true).unwrap();
+    let first = Shipper::open(data.path(), destination, options()).unwrap();
     let pushed = push_with(&data, &settings, options());
-    assert!(matches!(pushed.outcome, Err(PushError::Locked)));
+    assert!(matches!(
+        pushed.outcome,
+        Err(ShipError::Journal(JournalError::Locked))
+    ));
     drop(first);
     assert_eq!(push(&data, &collector).sent_spans, 3);
 }

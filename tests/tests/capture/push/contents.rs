@@ -10,7 +10,7 @@ use tracer_sdk::format::SpanId;
 use tracer_sdk::tool_call;
 use tracer_tests::{Collector, DataDir, Program};
 
-use super::{TRACER, ids, options, push, push_with, record, recorded_ids, settings};
+use super::{TRACER, ids, options, push, push_content, push_with, record, recorded_ids, settings};
 
 /// The root of the only run.
 fn root_id(data: &DataDir) -> SpanId {
@@ -160,16 +160,14 @@ fn a_repeated_call_is_sent_without_its_tokens() {
         "one gpt-5: 6 counts".to_owned(),
         format!("other gpt-5: 0 counts {one}"),
     ];
-    let mut without_content = options();
-    without_content.with_content = false;
-    for (protocol, options) in [
-        ("http/protobuf", options()),
-        ("http/json", options()),
-        ("http/protobuf", without_content),
+    for (protocol, with_content) in [
+        ("http/protobuf", true),
+        ("http/json", true),
+        ("http/protobuf", false),
     ] {
         let collector = Collector::start([]);
         let variables = [("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)];
-        push_with(&data, &settings(&collector, &variables), options)
+        push_content(&data, &settings(&collector, &variables), with_content, options())
             .outcome
             .unwrap();
         assert_eq!(library_calls(&collector), sent, "{protocol}");
@@ -290,10 +288,8 @@ fn without_content_nothing_that_was_said_leaves() {
             .unwrap();
     });
     let collector = Collector::start([]);
-    let mut options = options();
-    options.with_content = false;
     let variables = [("OTEL_EXPORTER_OTLP_COMPRESSION", "none")];
-    let pushed = push_with(&data, &settings(&collector, &variables), options);
+    let pushed = push_content(&data, &settings(&collector, &variables), false, options());
     assert_eq!(pushed.outcome.unwrap().sent_spans, 5);
     let body = String::from_utf8_lossy(&collector.requests()[0].body).into_owned();
     assert!(!body.contains("s4id"), "{body}");

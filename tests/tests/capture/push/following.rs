@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use tokio::sync::oneshot;
-use tracer_capture::push::{FollowedRuns, PushError, PushEvent, PushSummary, Pusher};
 use tracer_sdk::tool_call;
+use tracer_ship::{OtlpDestination, RunSelection, ShipError, ShipEvent, ShipSummary, Shipper};
 use tracer_tests::collector::Reply;
 use tracer_tests::{Collector, DataDir, wait_until};
 
@@ -14,17 +14,19 @@ use super::{endless, ids, options, record, recorded_ids, runs, settings};
 /// A pusher that follows on a thread of its own.
 struct Follower {
     stop: Option<oneshot::Sender<()>>,
-    events: mpsc::Receiver<PushEvent>,
-    thread: thread::JoinHandle<Result<PushSummary, PushError>>,
+    events: mpsc::Receiver<ShipEvent>,
+    thread: thread::JoinHandle<Result<ShipSummary, ShipError>>,
 }
 
 impl Follower {
-    fn start(data: &DataDir, collector: &Collector, followed: FollowedRuns) -> Self {
+    fn start(data: &DataDir, collector: &Collector, followed: RunSelection) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let (sender, events) = mpsc::channel();
         let mut options = options();
         options.retry = endless();
-        let mut pusher = Pusher::open(data.path(), &settings(collector, &[]), options).unwrap();
+        options.follow = true;
+        let destination = OtlpDestination::new(&settings(collector, &[]), true).unwrap();
+        let mut shipper = Shipper::open(data.path(), destination, options).unwrap();
         let thread = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -33,7 +35,7 @@ impl Follower {
             let stopped = async {
                 let _ = stopped.await;
             };
-            runtime.block_on(pusher.follow(&followed, stopped, &mut |event| {
+            runtime.block_on(shipper.ship(&followed, stopped, &mut |event| {
                 let _ = sender.send(event);
             }))
         });
@@ -44,12 +46,12 @@ impl Follower {
         }
     }
 
-    fn stop(mut self) -> PushSummary {
+    fn stop(mut self) -> ShipSummary {
         self.stop.take().unwrap().send(()).unwrap();
         self.thread.join().unwrap().unwrap()
     }
 
-    fn ended(self) -> PushSummary {
+    fn ended(self) -> ShipSummary {
         let _stop = self.stop;
         self.thread.join().unwrap().unwrap()
     }
@@ -63,7 +65,7 @@ fn names(collector: &Collector) -> Vec<String> {
 fn a_run_is_sent_as_it_grows_and_its_root_at_its_end() {
     let data = DataDir::new();
     let collector = Collector::start([]);
-    let follower = Follower::start(&data, &collector, FollowedRuns::default());
+    let follower = Follower::start(&data, &collector, RunSelection::default());
     let run = data.run("support-agent").start();
     tool_call("first").record().unwrap();
     wait_until("the first call is sent", || names(&collector) == ["first"]);
@@ -79,7 +81,7 @@ fn a_run_is_sent_as_it_grows_and_its_root_at_its_end() {
         follower
             .events
             .try_iter()
-            .any(|event| matches!(event, PushEvent::Completed { spans: 3, .. }))
+            .any(|event| matches!(event, ShipEvent::Completed { spans: Some(3), .. }))
     });
     record(&data, "another");
     wait_until("the next run is sent", || collector.spans().len() == 6);
@@ -99,7 +101,7 @@ fn named_runs_are_followed_to_their_end() {
     let mut named = runs(&data);
     named.retain(|run| !others.contains(run));
     let collector = Collector::start([]);
-    let follower = Follower::start(&data, &collector, FollowedRuns::These(named));
+    let follower = Follower::start(&data, &collector, RunSelection::These(named));
     wait_until("the first call is sent", || names(&collector) == ["first"]);
     run.finish();
     let summary = follower.ended();
@@ -113,7 +115,7 @@ fn an_outage_is_waited_out_however_long() {
     record(&data, "support-agent");
     let collector = Collector::start([]);
     collector.then(Reply::status(503));
-    let follower = Follower::start(&data, &collector, FollowedRuns::default());
+    let follower = Follower::start(&data, &collector, RunSelection::default());
     wait_until("it keeps trying", || collector.requests().len() > 10);
     collector.then(Reply::ok());
     wait_until("it is sent", || collector.spans().len() == 3);
@@ -127,7 +129,7 @@ fn it_stops_while_the_endpoint_is_out_of_order() {
     let collector = Collector::start([]);
     let retry_after = vec![("retry-after", "3000".to_owned())];
     collector.then(Reply::Status(503, retry_after, Vec::new()));
-    let follower = Follower::start(&data, &collector, FollowedRuns::default());
+    let follower = Follower::start(&data, &collector, RunSelection::default());
     wait_until("it waits", || !collector.requests().is_empty());
     let summary = follower.stop();
     assert_eq!((summary.sent_spans, summary.is_stopped), (0, true));
@@ -139,7 +141,7 @@ fn it_stops_while_the_endpoint_is_out_of_order() {
 fn a_run_that_is_deleted_meanwhile_stops_nothing() {
     let data = DataDir::new();
     let collector = Collector::start([]);
-    let follower = Follower::start(&data, &collector, FollowedRuns::default());
+    let follower = Follower::start(&data, &collector, RunSelection::default());
     record(&data, "first");
     wait_until("it is sent", || collector.spans().len() == 3);
     std::fs::remove_dir_all(&data.run_dirs()[0]).unwrap();

@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
-use tracer_capture::push::{
-    PushError, PushEvent, PushOptions, PushSettings, PushSummary, Pusher, RetryPolicy,
-};
 use tracer_sdk::format::SpanId;
 use tracer_sdk::read::{RunDirectory, RunStore};
 use tracer_sdk::{llm_call, tool_call};
+use tracer_ship::{
+    OtlpDestination, OtlpSettings, RetryPolicy, RunSelection, ShipError, ShipEvent, ShipOptions, ShipSummary,
+    Shipper,
+};
 use tracer_tests::{Collector, DataDir};
 
 const TRACER: &str = env!("CARGO_BIN_EXE_tracer_under_test");
@@ -42,8 +43,8 @@ pub(super) fn runs(data: &DataDir) -> Vec<RunDirectory> {
 }
 
 /// Settings with these variables.
-pub(super) fn settings(collector: &Collector, variables: &[(&str, &str)]) -> PushSettings {
-    PushSettings::resolve(Some(&collector.url()), |name| {
+pub(super) fn settings(collector: &Collector, variables: &[(&str, &str)]) -> OtlpSettings {
+    OtlpSettings::resolve(Some(&collector.url()), |name| {
         let found = variables.iter().find(|(known, _)| name == *known);
         found.map(|(_, value)| (*value).to_owned())
     })
@@ -51,38 +52,49 @@ pub(super) fn settings(collector: &Collector, variables: &[(&str, &str)]) -> Pus
 }
 
 /// Options that wait for milliseconds where a user waits for seconds.
-pub(super) fn options() -> PushOptions {
-    let mut options = PushOptions::default();
+pub(super) fn options() -> ShipOptions {
+    let mut options = ShipOptions::default();
     options.retry.first_delay = Duration::from_millis(2);
     options.retry.max_delay = Duration::from_millis(10);
-    options.poll_interval = Duration::from_millis(5);
+    options.poll_interval = Some(Duration::from_millis(5));
     options
 }
 
 /// What a push did, and what it reported meanwhile.
 pub(super) struct Pushed {
-    pub(super) outcome: Result<PushSummary, PushError>,
-    pub(super) events: Vec<PushEvent>,
+    pub(super) outcome: Result<ShipSummary, ShipError>,
+    pub(super) events: Vec<ShipEvent>,
 }
 
 /// Pushes all runs.
-pub(super) fn push_with(data: &DataDir, settings: &PushSettings, options: PushOptions) -> Pushed {
+pub(super) fn push_with(data: &DataDir, settings: &OtlpSettings, options: ShipOptions) -> Pushed {
+    push_content(data, settings, true, options)
+}
+
+/// Pushes all runs, with what was said in them or without.
+pub(super) fn push_content(
+    data: &DataDir,
+    settings: &OtlpSettings,
+    with_content: bool,
+    options: ShipOptions,
+) -> Pushed {
     let mut events = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     let outcome = runtime.block_on(async {
-        let mut pusher = Pusher::open(data.path(), settings, options)?;
-        let runs = runs(data);
-        pusher
-            .push(&runs, std::future::pending(), &mut |event| events.push(event))
+        let destination = OtlpDestination::new(settings, with_content)?;
+        let mut shipper = Shipper::open(data.path(), destination, options)?;
+        let runs = RunSelection::These(runs(data));
+        shipper
+            .ship(&runs, std::future::pending(), &mut |event| events.push(event))
             .await
     });
     Pushed { outcome, events }
 }
 
-pub(super) fn push(data: &DataDir, collector: &Collector) -> PushSummary {
+pub(super) fn push(data: &DataDir, collector: &Collector) -> ShipSummary {
     push_with(data, &settings(collector, &[]), options())
         .outcome
         .unwrap()
@@ -90,7 +102,7 @@ pub(super) fn push(data: &DataDir, collector: &Collector) -> PushSummary {
 
 /// How often a push waited.
 pub(super) fn waits(pushed: &Pushed) -> usize {
-    let is_wait = |event: &&PushEvent| matches!(event, PushEvent::Waiting { .. });
+    let is_wait = |event: &&ShipEvent| matches!(event, ShipEvent::Waiting { .. });
     pushed.events.iter().filter(is_wait).count()
 }
 

@@ -46,7 +46,7 @@ pub fn resource(run_name: Option<&str>) -> Resource {
 /// The resource of a span that is sent on. A span that came from elsewhere has its service's name, with what else is known
 /// of its process, among its attributes; a span of our own has the run's name, and says what recorded it.
 #[must_use]
-pub(crate) fn resource_of(span: &SpanRecord, run_name: Option<&str>) -> Resource {
+pub fn resource_of(span: &SpanRecord, run_name: Option<&str>) -> Resource {
     if !span.attributes.contains_key(SERVICE_NAME) {
         let mut own = resource(run_name);
         own.attributes.push(attribute("telemetry.sdk.name", SDK));
