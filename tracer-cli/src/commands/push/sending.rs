@@ -90,8 +90,8 @@ impl<'a> RunPush<'a> {
             let note = format!("{announcement} to {}; stop with Ctrl-C", self.destination);
             self.session.ui.remark(note);
         }
-        let shipped = block_on(shipper.ship(runs, stop_signal(), &mut |event| self.show(event)))?;
-        let summary = shipped.map_err(|error| self.failed(&error))?;
+        let sent = block_on(shipper.ship(runs, stop_signal(), &mut |event| self.show(event)))?;
+        let summary = sent.map_err(|error| self.failed(&error))?;
         self.session.ui.clear_status();
         Ok(Some(summary))
     }
@@ -148,11 +148,9 @@ impl<'a> RunPush<'a> {
                 }
             }
             ShipEvent::Waiting { reason, delay } => self.wait(&reason, delay),
-            ShipEvent::Resumed => {
-                if std::mem::take(&mut self.is_waiting) {
-                    let note = format!("{} answers again", self.destination);
-                    self.session.ui.remark(note);
-                }
+            ShipEvent::Resumed if std::mem::take(&mut self.is_waiting) => {
+                let note = format!("{} answers again", self.destination);
+                self.session.ui.remark(note);
             }
             ShipEvent::Refused { spans, message } => {
                 let spans = counted(spans, "span");
@@ -236,9 +234,9 @@ impl<'a> RunPush<'a> {
             (summary.refused_spans, "refused"),
         ];
         let counts = counts.into_iter().filter(|(number, _)| *number > 0);
-        let counts: String = counts
-            .map(|(number, what)| format!("; {number} {what}"))
-            .collect();
+        let counts = counts.fold(String::new(), |counts, (number, what)| {
+            counts + &format!("; {number} {what}")
+        });
         let is_cut = summary.is_stopped && is_once && words.must_be_whole;
         let is_whole = summary.refused_spans == 0 && not_sent == 0 && !is_cut;
         match words.sent.as_ref().map(|sent| format!("{sent}{counts}")) {

@@ -33,8 +33,8 @@ fn push(recorded: &Recorded, memory: &Arc<InMemory>) {
     let options = ShipOptions::default();
     let mut shipper = shipper(recorded.path(), bucket(Arc::clone(memory)), options);
     let mut observe = |_| {};
-    let shipped = shipper.ship(&RunSelection::All, std::future::pending(), &mut observe);
-    let summary = block_on(shipped).unwrap();
+    let sending = shipper.ship(&RunSelection::All, std::future::pending(), &mut observe);
+    let summary = block_on(sending).unwrap();
     assert!(summary.not_sent.is_empty(), "{:?}", summary.not_sent);
 }
 

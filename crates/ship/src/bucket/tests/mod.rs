@@ -278,8 +278,10 @@ fn an_outage_ends_with_patience() {
 fn following_sends_runs_as_they_end_until_it_is_stopped() {
     let scene = Scene::new(1);
     run(async {
-        let mut options = ShipOptions::default();
-        options.follow = true;
+        let options = ShipOptions {
+            follow: true,
+            ..ShipOptions::default()
+        };
         let mut shipper = scene.shipper(scene.bucket(), options);
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let mut stop = Some(stop);
