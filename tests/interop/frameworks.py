@@ -64,10 +64,12 @@ class Recorded:
         model.server_close()
         self.served = [json.loads(line) for line in served.read_text(encoding="utf-8").splitlines()] if served.exists() else []
         self.listed = json.loads(self.tracer(tracer, environment, "list", "--json"))["runs"]
-        run = self.listed[0]["trace_id"] if len(self.listed) == 1 else None
-        self.records = json.loads(self.tracer(tracer, environment, "export", run, "--out", "-"))["events"] if run else []
-        self.shown = self.tracer(tracer, environment, "show", run) if run else ""
-        self.valid = self.tracer(tracer, environment, "validate-trace", str(folder / "data" / "runs" / run)) if run else ""
+        runs = [run["trace_id"] for run in self.listed]
+        self.records = [record for run in runs
+                        for record in json.loads(self.tracer(tracer, environment, "export", run, "--out", "-"))["events"]]
+        self.shown = "".join(self.tracer(tracer, environment, "show", run) for run in runs)
+        for run in runs:
+            self.tracer(tracer, environment, "validate-trace", str(folder / "data" / "runs" / run))
 
     @staticmethod
     def tracer(tracer, environment, *arguments):

@@ -25,7 +25,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-CITIES = ["Oslo", "Paris", "Rome"]
+CITIES = ["Oslo", "Paris", "Rome", "Bergen"]
 WORDS_A_CHUNK = 2
 # The shell tools of coding agents, and how each takes its command.
 SHELLS = {

@@ -2,29 +2,54 @@
 
 pub mod telemetry;
 
-/// What an agent does, by its arguments: the question, and words that begin with two dashes.
+use std::future::Future;
+
+use futures_util::future::join_all;
+use serde::Serialize;
+use tracer_sdk::Usage;
+
+/// What an agent does, by its arguments: questions, each a conversation, and words that begin with two dashes.
 #[derive(Debug)]
 pub struct Task {
-    pub question: String,
+    questions: Vec<String>,
     switches: Vec<String>,
 }
 
 impl Task {
     pub fn from_arguments() -> Self {
-        let (switches, mut words): (Vec<_>, Vec<_>) = std::env::args()
+        let (switches, questions): (Vec<_>, Vec<_>) = std::env::args()
             .skip(1)
             .partition(|argument| argument.starts_with("--"));
-        assert_eq!(words.len(), 1, "one question is asked; the words are {words:?}");
-        Self {
-            question: words.remove(0),
-            switches,
+        assert!(!questions.is_empty(), "no question is asked");
+        Self { questions, switches }
+    }
+
+    /// Prints the answer to each question, asked at the same time.
+    pub async fn print_answers<'a, F: Future<Output = Result<String, Failure>>>(
+        &'a self,
+        answer: impl Fn(&'a str) -> F,
+    ) -> Result<(), Failure> {
+        for answer in join_all(self.questions.iter().map(|question| answer(question))).await {
+            println!("{}", answer?);
         }
+        Ok(())
     }
 
     /// Whether a switch is given, such as `--stream`.
     pub fn has(&self, switch: &str) -> bool {
         self.switches.iter().any(|given| given == switch)
     }
+}
+
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// An answer of a model, as its client gives it, with its tokens.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Answer<Message> {
+    pub message: Message,
+    #[serde(skip)]
+    pub usage: Usage,
 }
 
 /// What every agent is.
@@ -43,6 +68,12 @@ pub fn weather(city: &str) -> Result<String, WeatherError> {
     } else {
         Ok(format!("{city}: 7 C"))
     }
+}
+
+/// The same with one line of tracer's SDK.
+#[tracer_sdk::trace(tool, "get_weather", args, result)]
+pub fn recorded_weather(city: &str) -> Result<String, WeatherError> {
+    weather(city)
 }
 
 /// The schema of the arguments of `get_weather`, for libraries that want it written down.

@@ -6,9 +6,9 @@ use adk_rust::futures::StreamExt;
 use adk_rust::model::RetryConfig;
 use adk_rust::prelude::*;
 use adk_rust::session::{CreateRequest, SessionService};
-use tracer_framework_agents::{MODEL, PREAMBLE, Task, base_url, telemetry, weather, weather_parameters};
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+use tracer_framework_agents::{
+    Failure, MODEL, PREAMBLE, Task, base_url, telemetry, weather, weather_parameters,
+};
 
 struct GetWeather;
 
@@ -41,11 +41,10 @@ impl Tool for GetWeather {
 async fn main() -> std::result::Result<(), Failure> {
     let task = Task::from_arguments();
     let _watching = telemetry::watch(&task);
-    println!("{}", answer(&task).await?);
-    Ok(())
+    task.print_answers(|question| answer(&task, question)).await
 }
 
-async fn answer(task: &Task) -> std::result::Result<String, Failure> {
+async fn answer(task: &Task, question: &str) -> std::result::Result<String, Failure> {
     // adk-rust reads no base URL from the environment.
     let key = std::env::var("OPENAI_API_KEY")?;
     let model = OpenAIClient::new(OpenAIConfig::compatible(key, base_url(), MODEL))?
@@ -75,7 +74,7 @@ async fn answer(task: &Task) -> std::result::Result<String, Failure> {
         )
         .build()?;
     let mut events = runner
-        .run_str("user", "session", Content::new("user").with_text(&task.question))
+        .run_str("user", "session", Content::new("user").with_text(question))
         .await?;
     let mut answer = String::new();
     while let Some(event) = events.next().await {

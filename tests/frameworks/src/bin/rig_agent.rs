@@ -6,9 +6,7 @@ use rig::prelude::*;
 use rig::providers::openai::{OpenAI, OpenAIConfig, Route};
 use rig::rig_tool;
 use rig::tool::ToolExecutionError;
-use tracer_framework_agents::{MODEL, PREAMBLE, Task, telemetry, weather};
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+use tracer_framework_agents::{Failure, MODEL, PREAMBLE, Task, telemetry, weather};
 
 #[rig_tool(description = "The weather of a city.", params(city = "The city"))]
 fn get_weather(city: String) -> Result<String, ToolExecutionError> {
@@ -34,21 +32,20 @@ mod recorded {
 async fn main() -> Result<(), Failure> {
     let task = Task::from_arguments();
     let _watching = telemetry::watch(&task);
-    let answer = if task.has("--recorded") {
-        recorded_answer(&task).await?
-    } else {
-        answer(&task).await?
-    };
-    println!("{answer}");
-    Ok(())
+    if task.has("--recorded") {
+        return task
+            .print_answers(|question| recorded_answer(&task, question))
+            .await;
+    }
+    task.print_answers(|question| answer(&task, question)).await
 }
 
 #[tracer_sdk::trace(name = "weather")]
-async fn recorded_answer(task: &Task) -> Result<String, Failure> {
-    answer(task).await
+async fn recorded_answer(task: &Task, question: &str) -> Result<String, Failure> {
+    answer(task, question).await
 }
 
-async fn answer(task: &Task) -> Result<String, Failure> {
+async fn answer(task: &Task, question: &str) -> Result<String, Failure> {
     let openai = if task.has("--chat") {
         OpenAIConfig::from_env()?.with_route(Route::Chat).client()
     } else {
@@ -65,9 +62,9 @@ async fn answer(task: &Task) -> Result<String, Failure> {
         builder.tool(GetWeather).build()
     };
     if !task.has("--stream") {
-        return Ok(agent.prompt(&task.question).await?.output().to_owned());
+        return Ok(agent.prompt(question).await?.output().to_owned());
     }
-    let mut stream = agent.prompt(&task.question).stream();
+    let mut stream = agent.prompt(question).stream();
     let mut answer = String::new();
     while let Some(item) = stream.next().await {
         if let MultiTurnStreamItem::FinalResponse(response) = item? {
