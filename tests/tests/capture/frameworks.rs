@@ -10,7 +10,7 @@ use rstest::rstest;
 use serde_json::Value;
 use tracer_capture::OtlpSink;
 use tracer_capture::otlp::files::{FileContent, OtlpFile};
-use tracer_capture::runs::{CollectorOptions, Destination, RunCollector, RunEnding, RunIdentity};
+use tracer_capture::runs::{CollectorOptions, RunCollector, RunEnding, RunIdentity, TraceRuns};
 use tracer_insight::conversation::{Conversation, MessagePart};
 use tracer_insight::run_preview::RunPreview;
 use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, Timestamp, Usage};
@@ -72,7 +72,7 @@ impl Capture {
         if self.scenario == "combined" {
             let mut identity = RunIdentity::new("combined", Timestamp::from_unix_microseconds(BEFORE));
             identity.trace_id = "0af7651916cd43dd8448eb211c80319c".parse().unwrap();
-            options.into = Destination::OneRun(identity);
+            options.into = TraceRuns::OneRun(identity);
         }
         let collector = RunCollector::open(options).unwrap();
         for document in OtlpFile::new(File::open(&self.file).unwrap()) {

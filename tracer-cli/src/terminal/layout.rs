@@ -131,7 +131,7 @@ impl Arranged<'_> {
             .iter()
             .map(|column| Line::of(column.heading.to_uppercase(), Tone::Muted))
             .collect();
-        self.line(&cells, Line::of(last.to_uppercase(), Tone::Muted))
+        self.line(&cells, Line::of(last, Tone::Muted))
     }
 
     /// A row.

@@ -80,7 +80,7 @@ pub fn table(
         table.push([sign].into_iter().chain(cells).collect());
     }
     let arranged = table.arrange(width, width * MIN_NAME_WIDTH.0 / MIN_NAME_WIDTH.1);
-    let mut lines = vec![arranged.heading(RunColumn::Name.heading())];
+    let mut lines = vec![arranged.heading(&RunColumn::Name.heading().to_uppercase())];
     for (row, cells) in rows.iter().zip(table.rows()) {
         let last = match row.run.problem() {
             None => described(row, now),

@@ -24,7 +24,7 @@ use super::program::Program;
 use super::reasons::{Observation, likely_reasons};
 use crate::cassette::{CassetteFile, ExchangeKeeper, KeptHandle, KeptSummary};
 use crate::proxy::{ProxyContext, ProxyError, ProxyHooks};
-use crate::runs::{CaptureError, CollectorOptions, Destination, RunCollector, RunEnding, RunIdentity};
+use crate::runs::{CaptureError, CollectorOptions, RunCollector, RunEnding, RunIdentity, TraceRuns};
 use crate::server::ServerError;
 use crate::sink::OtlpSink;
 
@@ -165,7 +165,7 @@ impl Recording {
         let findings = EnvironmentFindings::of_command(inherited, &options.directory);
         let identity = identity(&options);
         let mut into_options = CollectorOptions::new(&options.settings);
-        into_options.into = Destination::OneRun(identity.clone());
+        into_options.into = TraceRuns::OneRun(identity.clone());
         let collector = RunCollector::open(into_options)?;
         let sink = || Arc::clone(&collector) as Arc<dyn OtlpSink>;
         let proxy_token = uuid::Uuid::new_v4().simple().to_string();

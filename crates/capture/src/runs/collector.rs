@@ -22,7 +22,7 @@ use super::join::{join_late, join_logs};
 use super::logs::convert_logs;
 use super::marks::marks_run;
 use super::open_traces::OpenTraces;
-use super::options::{CaptureError, CollectorOptions, CollectorSummary, Destination};
+use super::options::{CaptureError, CollectorOptions, CollectorSummary, TraceRuns};
 use super::placement::{
     AgentTraces, ReceivedSpan, SpanGroup, SpanGroups, continues_conversation, join_run, waiting_run,
 };
@@ -160,7 +160,7 @@ impl RunCollector {
             options,
             receiver_lock,
         });
-        if let Destination::OneRun(identity) = &collector.options.into {
+        if let TraceRuns::OneRun(identity) = &collector.options.into {
             collector.begin_one_run(identity)?;
         }
         if collector.receiver_lock.is_some() {
@@ -298,7 +298,7 @@ impl RunCollector {
         }
     }
 
-    /// Ends the run of [`Destination::OneRun`]: its root is written, then `meta.json`.
+    /// Ends the run of [`TraceRuns::OneRun`]: its root is written, then `meta.json`.
     ///
     /// # Errors
     ///
@@ -328,8 +328,8 @@ impl RunCollector {
 
     fn one_run(&self) -> Option<&RunIdentity> {
         match &self.options.into {
-            Destination::OneRun(identity) => Some(identity),
-            Destination::RunPerTrace => None,
+            TraceRuns::OneRun(identity) => Some(identity),
+            TraceRuns::RunPerTrace => None,
         }
     }
 

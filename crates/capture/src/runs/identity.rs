@@ -58,7 +58,7 @@ impl RunIdentity {
     }
 }
 
-/// End of a run of [`Destination::OneRun`](super::Destination::OneRun) ended.
+/// End of a run of [`TraceRuns::OneRun`](super::TraceRuns::OneRun) ended.
 ///
 /// ```
 /// use tracer_capture::runs::RunEnding;

@@ -26,4 +26,4 @@ pub use clock::{Clock, SystemClock};
 pub use collector::RunCollector;
 pub use identity::{RunEnding, RunIdentity};
 pub(crate) use ids::{random_span_id, random_trace_id};
-pub use options::{CaptureError, CollectorOptions, CollectorSummary, Destination};
+pub use options::{CaptureError, CollectorOptions, CollectorSummary, TraceRuns};

@@ -14,10 +14,10 @@ const QUIET: Duration = Duration::from_secs(3);
 /// Silence of a run without a root that makes it interrupted.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Destination of spans and logs.
+/// Runs that spans and logs become.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub enum Destination {
+pub enum TraceRuns {
     /// Each trace, or conversation of a coding agent, is a run of its own.
     #[default]
     RunPerTrace,
@@ -43,8 +43,8 @@ pub enum Destination {
 pub struct CollectorOptions {
     /// The data directory, redaction and limits.
     pub settings: Settings,
-    /// Destination of spans.
-    pub into: Destination,
+    /// Runs that spans become.
+    pub into: TraceRuns,
     /// Keeps traces without a model call, a tool call or an agent, too.
     pub keep_all: bool,
     /// Keeps shapes, sizes, names and tokens, but no texts.
@@ -67,7 +67,7 @@ impl CollectorOptions {
     pub fn new(settings: &Settings) -> Self {
         Self {
             settings: settings.clone(),
-            into: Destination::default(),
+            into: TraceRuns::default(),
             keep_all: false,
             without_content: false,
             resume_unfinished: false,

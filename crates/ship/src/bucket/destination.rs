@@ -13,7 +13,6 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
 use object_store::path::Path;
-use serde::{Deserialize, Serialize};
 use tracer_insight::units;
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::read::RunDirectory;
@@ -22,7 +21,7 @@ use tracer_sdk::settings::Settings;
 
 use super::layout;
 use super::store::OpenBucket;
-use super::upload::{CommittedUpload, RunUploader, Upload};
+use super::upload::{CommittedUpload, RunUploader, SentRun, Upload};
 use crate::destination::{ChangedRun, Destination, ShipState};
 use crate::error::{RequestFailure, ShipError, optional};
 use crate::retry::Requests;
@@ -32,21 +31,6 @@ const CONCURRENT_RUNS: usize = 16;
 /// Age of a name at which an unwritten object of facts gets a newer one: readers list two days. A name of another day gets one
 /// too, because this clock stands still while the machine sleeps.
 const MAX_NAME_AGE: Duration = Duration::from_secs(3600);
-
-/// Journal entry of a run in a bucket.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SentRun {
-    /// Stamp of its files when they were sent.
-    pub(super) files: String,
-    /// Hash of the log as it was sent.
-    pub(super) sha256: String,
-    pub(super) generation: u64,
-    /// The object of facts that is to list it: named before it is written, for the process after one that is killed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) facts: Option<String>,
-    /// The facts are there, too: nothing is left to do.
-    pub(super) complete: bool,
-}
 
 /// A team's bucket that runs are sent to.
 pub struct BucketDestination {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutPayload};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tracer_insight::digest::sha256_hex;
@@ -10,7 +11,6 @@ use tracer_sdk::read::RunDirectory;
 use tracer_sdk::redaction::Redaction;
 
 use super::committed_run::{CommittedRun, MAX_META_BYTES, StoredSpans};
-use super::destination::SentRun;
 use super::facts_row;
 use super::layout;
 use super::package::{NoPackage, PackageParts, RunPackage};
@@ -42,6 +42,21 @@ pub(super) enum Upload {
     Committed(CommittedUpload),
     Open,
     NotSent(String),
+}
+
+/// Journal entry of a run in a bucket.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentRun {
+    /// Stamp of its files when they were sent.
+    pub(super) files: String,
+    /// Hash of the log as it was sent.
+    pub(super) sha256: String,
+    pub(super) generation: u64,
+    /// The object of facts that is to list it: named before it is written, for the process after one that is killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) facts: Option<String>,
+    /// The facts are there, too: nothing is left to do.
+    pub(super) complete: bool,
 }
 
 /// A run that is committed; its line of facts is still to be written.

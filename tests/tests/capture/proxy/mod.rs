@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tracer_capture::OtlpSink;
 use tracer_capture::proxy::{ModelProxy, ProxyContext, ProxyHooks, ProxySummary};
-use tracer_capture::runs::{CollectorOptions, Destination, RunCollector, RunEnding, RunIdentity};
+use tracer_capture::runs::{CollectorOptions, RunCollector, RunEnding, RunIdentity, TraceRuns};
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::settings::Settings;
 use tracer_tests::{DataDir, Finished};
@@ -35,7 +35,7 @@ impl Proxied {
             root_span_id: identity.root_span_id,
         };
         let mut options = CollectorOptions::new(&Settings::with_data_dir(data.path()));
-        options.into = Destination::OneRun(identity);
+        options.into = TraceRuns::OneRun(identity);
         let collector = RunCollector::open(options).unwrap();
         let variable = |name: &str| match name {
             "OPENAI_BASE_URL" => Some(format!("{upstream}/v1")),

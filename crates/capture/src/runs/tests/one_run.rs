@@ -11,7 +11,7 @@ fn bench() -> (Bench, RunIdentity) {
         .to_vec();
     let given = identity.clone();
     let bench = Bench::with(|options| {
-        options.into = Destination::OneRun(given);
+        options.into = TraceRuns::OneRun(given);
         options.resume_unfinished = false;
     });
     (bench, identity)

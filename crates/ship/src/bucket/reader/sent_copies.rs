@@ -10,7 +10,7 @@ use tracer_sdk::format::TraceId;
 use tracer_sdk::read::RunDirectory;
 
 use super::locked;
-use crate::bucket::destination::SentRun;
+use crate::bucket::upload::SentRun;
 use crate::destination::files_stamp;
 use crate::journal;
 
