@@ -158,11 +158,11 @@ fn damaged_calls_are_refused_with_their_line() {
     for (damaged, reason) in [
         (
             text.replacen("\"n\":2,", "\"n\":\"x\",", 1),
-            "exchanges.jsonl:3: n: is no whole number",
+            "exchanges.jsonl:3: n: is not what the format has there",
         ),
         (
             format!("{}\nnot json\n", lines[0]),
-            "exchanges.jsonl:2: line: is no JSON object",
+            "exchanges.jsonl:2: line: is not what the format has there",
         ),
         (format!("{}\n", lines[0]), "the cassette holds no call"),
         ("{\"cassette\":99}\n".to_owned(), "format version 99"),
