@@ -1,7 +1,7 @@
 //! Runs to elsewhere and back: to an OpenTelemetry endpoint, and to and from a team's bucket of object storage.
 //!
 //! A [`Shipper`] sends what has changed in a data directory to a [`Destination`], at least once, and remembers in a journal
-//! what was acknowledged. [`OtlpDestination`] gets spans as they are recorded (`docs/spec/capture.md`, section 7).
+//! what was acknowledged. [`OtlpDestination`] gets spans as they are recorded (capture, section 7).
 //! [`BucketDestination`] gets whole runs that have ended; a [`BucketReader`] reads those of everybody. The objects of a bucket
 //! are described in `docs/a-teams-runs-in-one-bucket.md`.
 
