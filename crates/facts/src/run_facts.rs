@@ -419,7 +419,7 @@ impl Reading {
             EventType::Unknown if usage != Usage::default() => return false,
             EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => {
                 if !span.is_leftover {
-                    self.preview.add_step(span.event_type);
+                    self.preview.add_step(span.event_type, Some(span.start));
                 }
                 return true;
             }
@@ -433,7 +433,7 @@ impl Reading {
             calls.time_us = calls.time_us.saturating_add(duration);
             calls.latencies.add(duration);
         }
-        self.preview.add_step(span.event_type);
+        self.preview.add_step(span.event_type, Some(span.start));
         true
     }
 

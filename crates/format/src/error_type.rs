@@ -5,6 +5,9 @@ pub const LOOP_ABORT: &str = "LoopAbort";
 /// The error of a run that another guardrail stopped.
 pub const GUARDRAIL_EXCEEDED: &str = "GuardrailExceeded";
 
+/// The error of a run whose command was interrupted, as by Ctrl-C.
+pub const INTERRUPTED: &str = "Interrupted";
+
 /// The class of an error, whatever module the emitter names with it.
 ///
 /// ```
@@ -43,7 +46,7 @@ pub fn is_guardrail(error_type: &str) -> bool {
 pub fn is_cancellation(error_type: &str) -> bool {
     matches!(
         class(error_type),
-        "Cancelled" | "CancelledError" | "KeyboardInterrupt" | "AbortError"
+        "Cancelled" | "CancelledError" | "KeyboardInterrupt" | "AbortError" | INTERRUPTED
     )
 }
 

@@ -3,14 +3,16 @@
 use std::fs;
 
 use serde::Serialize;
-use tracer_sdk::format::{ErrorPayload, EventType, Payload, Record, SPANS_FILE, Usage};
+use tracer_sdk::format::{
+    ErrorPayload, EventType, Payload, Record, SPANS_FILE, StoredTime, Timestamp, Usage,
+};
 use tracer_sdk::read::{RunSummary, read_log_part, spans_to_events};
 
 use crate::status::RunStatus;
 use crate::step_kind::StepKind;
 use crate::step_summary::prompt_summary;
 use crate::value_summary;
-use crate::{loops, step_summary, steps, text};
+use crate::{loops, step_summary, steps, summary, text};
 
 /// Bytes that are read of each end of a log.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -77,7 +79,7 @@ impl RunPreview {
         let Some(last) = last.map(read) else {
             return reading.finish();
         };
-        reading.error = last.error;
+        (reading.error, reading.is_exit_code) = (last.error, last.is_exit_code);
         reading.failed_call = last.failed_call;
         reading.is_looped_whole = false;
         Self {
@@ -116,6 +118,11 @@ pub struct PreviewReading {
     /// The first tool call that has arguments.
     arguments: Option<String>,
     error: Option<String>,
+    /// The error is the exit code of a recorded command: an agent that failed last says more.
+    is_exit_code: bool,
+    /// The error of the agent that failed last, and when it ended.
+    failed_agent: Option<(String, Timestamp)>,
+    root: Option<String>,
     failed_call: Option<String>,
     /// The first records of a run that looped.
     looped: Vec<Record>,
@@ -134,14 +141,21 @@ impl PreviewReading {
             prompt: None,
             arguments: None,
             error: None,
+            is_exit_code: false,
+            failed_agent: None,
+            root: None,
             failed_call: None,
             looped: Vec::new(),
             is_looped_whole: true,
         }
     }
 
-    /// Adds the next record without its content, where [`PreviewReading::wants`] none of it.
-    pub fn add_step(&mut self, event_type: EventType) {
+    /// Adds the next record, which began then, without its content, where [`PreviewReading::wants`] none of it.
+    pub fn add_step(&mut self, event_type: EventType, start: Option<Timestamp>) {
+        // The program went on after a failure that a call came after.
+        if StepKind::from(event_type).is_call() {
+            self.failed_agent.take_if(|(_, end)| Some(*end) < start);
+        }
         if !matches!(event_type, EventType::RunStart | EventType::RunEnd) {
             self.kinds.push(StepKind::from(event_type));
         }
@@ -163,13 +177,15 @@ impl PreviewReading {
         if record.is_leftover() {
             return;
         }
-        self.add_step(record.event_type());
+        let start = record.ts.parse::<StoredTime>().ok();
+        self.add_step(record.event_type(), start.map(|start| start.instant()));
         if let Some(usage) = record.usage() {
             self.tokens.add(usage);
         }
         match &record.payload {
             // A run in progress has it last.
             Payload::RunStart { .. } => {
+                self.root = Some(record.event_id.clone());
                 self.prompt = record.question().map(prompt_summary).or(self.prompt.take());
             }
             Payload::LlmCall { prompt, .. } if self.prompt.is_none() && !prompt.is_null() => {
@@ -182,10 +198,16 @@ impl PreviewReading {
         }
         if self.status == RunStatus::Failed {
             match &record.payload {
-                Payload::Error(error) => self.error = Some(error_words(error)),
+                Payload::Error(error) => {
+                    self.is_exit_code = summary::is_exit_code(error);
+                    self.error = Some(error_words(error));
+                }
                 payload => {
                     if let Some(error) = step_summary::failure(payload) {
                         self.failed_call = Some(error_words(error));
+                        if record.event_type() == EventType::Unknown && record.parent_id == self.root {
+                            self.failed_agent = record.end.map(|end| (error_words(error), end));
+                        }
                     }
                 }
             }
@@ -202,7 +224,11 @@ impl PreviewReading {
     #[must_use]
     pub fn finish(self) -> RunPreview {
         let special = match self.status {
-            RunStatus::Failed => self.error.or(self.failed_call),
+            RunStatus::Failed => {
+                let agent = self.failed_agent.filter(|_| self.is_exit_code);
+                let agent = agent.map(|(words, _)| words);
+                agent.or(self.error).or(self.failed_call)
+            }
             RunStatus::Looped => {
                 let more = if self.is_looped_whole { "" } else { "+" };
                 repetition(&self.looped).map(|repeated| repeated + more)

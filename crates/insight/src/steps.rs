@@ -39,6 +39,8 @@ pub struct Step<'a> {
     pub attempt_of: Option<Option<usize>>,
     /// The number of the step within it whose failure it only passed on.
     pub failed_by: Option<usize>,
+    /// The program went on after it: what the run failed with later did not arise in it.
+    pub went_on: bool,
     /// What it costs, where it is a model call that has a price or lacks one.
     pub cost: Option<CallCost>,
     /// The state before, of a state.
@@ -241,6 +243,7 @@ pub fn steps(sources: &[StepSource], started: Option<Timestamp>) -> Vec<Step<'_>
             attempts: 1,
             attempt_of: None,
             failed_by: None,
+            went_on: false,
             cost: source.cost,
             state_before: None,
             record: &source.record,
@@ -296,8 +299,8 @@ fn mark_attempts(steps: &mut [Step<'_>]) {
 /// Failed steps of a run that are compared with each other; of further ones each shows its own error.
 const MAX_FAILED: usize = 500;
 
-/// Gives each failed step the number of the step in which its failure arose: the deepest within it with the same error. The error of
-/// the run itself is within nothing, and arose in any.
+/// Gives each failed step the number of the step in which its failure arose: the deepest within it with the same error, after which
+/// the program did not go on. The error of the run itself is within nothing, and arose in any.
 fn mark_passed_on(steps: &mut [Step<'_>], parents: &[u32]) {
     let parent_of = |index: usize| parents.get(index).copied().filter(|parent| *parent != NONE);
     let depth = |index: usize| {
@@ -308,6 +311,29 @@ fn mark_passed_on(steps: &mut [Step<'_>], parents: &[u32]) {
     let is_within = |inner: usize, outer: usize| {
         let above = std::iter::successors(parent_of(inner), |at| parent_of(*at as usize));
         above.take(MAX_FAILED).any(|at| at as usize == outer)
+    };
+    // When the last model call began below each parent.
+    let mut last_asked: HashMap<Option<u32>, u64> = HashMap::new();
+    for (index, step) in steps.iter().enumerate() {
+        if step.kind() == StepKind::Llm
+            && let Some(offset) = step.offset
+        {
+            let last = last_asked.entry(parent_of(index)).or_default();
+            *last = offset.max(*last);
+        }
+    }
+    // An error that was passed on ends every call around it, and no model is asked meanwhile.
+    let went_on_before = |inner: usize, outer: Option<usize>| {
+        let around = std::iter::successors(Some(inner), |at| Some(parent_of(*at)? as usize));
+        let between = around.take(MAX_FAILED).take_while(|at| Some(*at) != outer);
+        between
+            .filter_map(|at| Some((at, steps.get(at)?)))
+            .any(|(at, step)| {
+                let ended = || step.offset?.checked_add(step.duration?);
+                let is_other = at != inner;
+                is_other && step.is_call() && !step.in_flight && step.outcome() == Outcome::Ok
+                    || last_asked.get(&parent_of(at)).copied() >= ended() && ended().is_some()
+            })
     };
     let failed: Vec<usize> = (0..steps.len())
         .filter(|index| {
@@ -328,9 +354,20 @@ fn mark_passed_on(steps: &mut [Step<'_>], parents: &[u32]) {
             *inner != outer
                 && (is_within(*inner, outer) || is_of_run)
                 && steps.get(*inner).is_some_and(|inner| inner.caused(error))
+                && !went_on_before(*inner, (!is_of_run).then_some(outer))
         });
         let deepest = arose.max_by_key(|inner| (depth(*inner), *inner));
         found.extend(deepest.and_then(|inner| Some((outer, steps.get(inner)?.number))));
+    }
+    let went_on: Vec<usize> = failed
+        .iter()
+        .copied()
+        .filter(|at| went_on_before(*at, None))
+        .collect();
+    for index in went_on {
+        if let Some(step) = steps.get_mut(index) {
+            step.went_on = true;
+        }
     }
     for (outer, origin) in found {
         if let Some(step) = steps.get_mut(outer) {

@@ -19,6 +19,8 @@ const MAX_MESSAGE_CHARS: usize = 160;
 const MAX_PATH_CALLS: usize = 6;
 /// The type of the error of a recorded command that ended with another exit code than 0.
 const EXIT_CODE: &str = "ExitCode";
+/// The error of a recorded command that a signal ended.
+const SIGNAL: &str = "Signal";
 
 /// The sentence. `totals` are those of a run of which `steps` are only a part; `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
 /// of it cannot be read.
@@ -172,6 +174,7 @@ fn failed(steps: &[Step<'_>]) -> String {
     match error_type::class(&error.error_type) {
         error_type::LOOP_ABORT => ended(&format!("Stopped by the loop guardrail{after}"), &message),
         error_type::GUARDRAIL_EXCEEDED => ended(&format!("Stopped by a guardrail{after}"), &message),
+        error_type::INTERRUPTED => ended(&format!("Interrupted{after}"), &message),
         class if error_type::is_cancellation(class) => format!("Cancelled{after}."),
         "panic" => ended(&format!("Panicked{after}"), &message),
         _ => match last(steps, |step| step.is_call() && caused(step, error)) {
@@ -300,8 +303,7 @@ pub(crate) fn error_of_the_run<'a>(steps: &'a [Step<'a>]) -> Option<&'a ErrorPay
 pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     let of_run = last(steps, Step::is_of_run)
         .or_else(|| last(steps, |step| matches!(step.record.payload, Payload::Error(_))))?;
-    let is_exit_code =
-        step_summary::failure(&of_run.record.payload).is_some_and(|error| error.error_type == EXIT_CODE);
+    let is_exit_code = step_summary::failure(&of_run.record.payload).is_some_and(is_exit_code);
     let failed_agent = || {
         let agent = last(steps, |step| {
             step.depth == 0 && step.kind() == StepKind::Span && step.failed()
@@ -314,33 +316,42 @@ pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     if is_exit_code { failed_agent() } else { None }.or(Some(of_run))
 }
 
-/// The error of the run is the failure of this call, passed on.
-pub(crate) fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
-    call.caused(error)
+/// The error is the exit code of a recorded command, which says nothing of the reason.
+pub(crate) fn is_exit_code(error: &ErrorPayload) -> bool {
+    error.error_type == EXIT_CODE
 }
 
-/// The step that the run was in when it was cancelled or panicked.
+/// The error of the run is the failure of this call, passed on.
+pub(crate) fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
+    !call.went_on && call.caused(error)
+}
+
+/// The step that the run was in when it was cancelled, panicked, or failed with an error that nothing else recorded: a call that was
+/// dropped then, as the one whose stream broke.
 pub(crate) fn broken_off<'a>(steps: &'a [Step<'a>], error: &ErrorPayload) -> Option<&'a Step<'a>> {
     let class = error_type::class(&error.error_type);
     if class == "panic" {
         return last(steps, |step| step.is_call() && caused(step, error));
     }
-    if !error_type::is_cancellation(class) {
+    // Of an exit code or a signal only the place is known, too.
+    let is_cancelled = error_type::is_cancellation(class) || matches!(class, EXIT_CODE | SIGNAL);
+    if !is_cancelled && steps.iter().any(|step| step.is_call() && caused(step, error)) {
         return None;
     }
-    in_flight(steps).or_else(|| {
+    in_flight(steps).filter(|_| is_cancelled).or_else(|| {
         let has_no_end =
             |step: &Step<'_>| step.outcome() == Outcome::Unknown && step.duration.unwrap_or(0) == 0;
-        let is_cancelled =
-            |step: &Step<'_>| step.is_call() && (step.outcome() == Outcome::Cancelled || has_no_end(step));
+        let is_cancelled = |step: &Step<'_>| {
+            step.is_call() && (step.outcome() == Outcome::Cancelled || is_cancelled && has_no_end(step))
+        };
         let cancelled = last(steps, is_cancelled)?;
+        let has_no_end_of_its_own = has_no_end(cancelled);
         // What ended after it, or began after one without an end, shows that the run went on without it.
         let is_before = |step: &Step<'_>| {
             is_cancelled(step)
-                || if has_no_end(cancelled) {
-                    step.number < cancelled.number
-                } else {
-                    step.record.end <= cancelled.record.end
+                || match (step.record.end, cancelled.record.end) {
+                    (Some(end), Some(cancelled)) if !has_no_end_of_its_own => end <= cancelled,
+                    _ => step.number < cancelled.number,
                 }
         };
         let mut calls = steps.iter().filter(|step| step.is_call());

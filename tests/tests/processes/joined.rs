@@ -156,12 +156,21 @@ fn late_records_of_a_child_are_marked() {
         .spans
         .iter()
         .find(|span| span.name == "child" && span.attributes.contains_key("tracer.after_end"));
-    let stand_in = own.unwrap().parent_span_id;
+    // It has the place of its stand-in, under whose ID the calls were recorded.
+    let own = own.unwrap();
+    assert!(
+        finished
+            .run
+            .spans
+            .iter()
+            .any(|span| Some(span.span_id) == own.parent_span_id)
+    );
+    let own = Some(own.span_id.to_string());
     assert!(
         finished
             .all(EventType::ToolCall)
             .iter()
-            .all(|call| call.parent_id == stand_in.map(|id| id.to_string()))
+            .all(|call| call.parent_id == own)
     );
 }
 

@@ -448,6 +448,116 @@ async fn a_finished_future_stays_pending() {
     assert!(poll_once(run.as_mut()).is_pending());
 }
 
+/// The steps of a run as its readers have them, each with what it is below, and what they count.
+fn read(data: &DataDir) -> (Vec<(String, EventType, String)>, [u64; 2]) {
+    let runs = tracer_sdk::read::RunStore::new(data.path());
+    let steps = RunSteps::open(runs.newest().unwrap(), Prices::default());
+    let totals = [steps.totals().llm_calls, steps.totals().tool_calls];
+    let finished = data.finished();
+    let records: Vec<_> = finished
+        .records
+        .iter()
+        .filter(|record| !record.is_leftover())
+        .collect();
+    let named = |id: &str| records.iter().find(|record| record.event_id == id);
+    let shown: Vec<_> = records
+        .iter()
+        .filter(|record| !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd))
+        .map(|record| {
+            let parent = record.parent_id.as_deref().and_then(named);
+            let parent = parent.map_or("?".to_owned(), |parent| parent.name.clone());
+            (record.name.clone(), record.event_type(), parent)
+        })
+        .collect();
+    assert_eq!(steps.len(), shown.len(), "{shown:?}");
+    let numbers = steps.numbers(|_, _| true);
+    let indexed: Vec<_> = steps
+        .read_steps(numbers)
+        .unwrap()
+        .iter()
+        .map(|step| step.record.event_type())
+        .collect();
+    assert_eq!(
+        indexed,
+        shown
+            .iter()
+            .map(|(_, event_type, _)| *event_type)
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(finished.run.meta.counts, finished.run.counts());
+    assert_eq!(finished.run.meta.counts.tool_calls, totals[1]);
+    (shown, totals)
+}
+
+#[test]
+fn a_span_that_others_are_in_keeps_its_kind_and_its_place_when_it_outlives_its_run() {
+    for is_call in [true, false] {
+        let data = DataDir::new();
+        let run = data.run("agent").start();
+        let agent = span("coder").start();
+        let agent_guard = agent.enter();
+        let research = is_call.then(|| tool_call("research").args(&json!({"q": 1})).start().unwrap());
+        let phase = (!is_call).then(|| span("research").start());
+        {
+            let _within = (
+                research.as_ref().map(tracer_sdk::ToolSpan::enter),
+                phase.as_ref().map(tracer_sdk::Span::enter),
+            );
+            llm_call("gpt-5").record().unwrap();
+            tool_call("read_file").record().unwrap();
+        }
+        run.finish();
+
+        let kind = if is_call {
+            EventType::ToolCall
+        } else {
+            EventType::Unknown
+        };
+        let step = |name: &str, kind, parent: &str| (name.to_owned(), kind, parent.to_owned());
+        let expected = (
+            vec![
+                step("coder", EventType::Unknown, "agent"),
+                step("research", kind, "coder"),
+                step("gpt-5", EventType::LlmCall, "research"),
+                step("read_file", EventType::ToolCall, "research"),
+            ],
+            [1, 1 + u64::from(is_call)],
+        );
+        assert_eq!(read(&data), expected, "the run has ended");
+        if is_call {
+            let finished = data.finished();
+            let record = finished
+                .records
+                .iter()
+                .find(|record| record.name == "research")
+                .unwrap();
+            assert_eq!(record.outcome(), tracer_sdk::format::Outcome::Unknown);
+        }
+        if let Some(mut research) = research {
+            research.result(&"found");
+            research.end().unwrap();
+        }
+        drop(phase);
+        assert_eq!(read(&data), expected, "the step has ended, too");
+        if is_call {
+            let finished = data.finished();
+            let records = finished.records.iter().filter(|record| !record.is_leftover());
+            let record = records
+                .into_iter()
+                .find(|record| record.name == "research")
+                .unwrap();
+            assert_eq!(record.outcome(), tracer_sdk::format::Outcome::Ok);
+            let payload = serde_json::to_value(&record.payload).unwrap();
+            assert_eq!(
+                (&payload["args"], &payload["result"]),
+                (&json!({"q": 1}), &json!("found"))
+            );
+        }
+        drop((agent_guard, agent));
+        assert_eq!(read(&data), expected, "all have ended");
+    }
+}
+
 #[test]
 fn what_a_run_left_open_is_a_step_of_it() {
     let data = DataDir::new();

@@ -358,6 +358,11 @@ impl OpenSpan {
         self.0.as_ref()?.place.as_ref()
     }
 
+    /// Its name; `None` where nothing is recorded.
+    pub(crate) fn name(&self) -> Option<&str> {
+        Some(&self.0.as_ref()?.content.name)
+    }
+
     /// Whether nothing is recorded.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -608,6 +613,7 @@ impl SpanPlace {
             is_holder: self.event_type != EventType::LlmCall,
             is_named: false,
             has_stand_in: false,
+            is_counted: false,
             outlives_run: false,
             #[cfg(feature = "tracing")]
             is_library: content.library.is_some(),

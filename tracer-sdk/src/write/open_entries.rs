@@ -24,6 +24,8 @@ pub(crate) struct OpenEntry {
     pub(crate) is_named: bool,
     /// A span under its ID is in the file in its place.
     pub(crate) has_stand_in: bool,
+    /// The call that it is was counted with its stand-in.
+    pub(crate) is_counted: bool,
     /// It was open when its run ended.
     pub(crate) outlives_run: bool,
     /// A library opened it, and not a recorder.

@@ -282,6 +282,17 @@ impl RunFiles {
         try_twice(|| self.append_now(line))
     }
 
+    /// Counts the call that a stand-in is, until the run has ended in its `meta.json`, later there.
+    pub(crate) fn count_stand_in(&mut self, event_type: EventType) {
+        let mut counts = Counts::default();
+        counts.count(event_type);
+        if self.is_complete {
+            self.late.add(0, counts);
+        } else {
+            self.counts.add(counts);
+        }
+    }
+
     /// Appends the run's own span, the last one. Nothing waits in the batch any more.
     pub(crate) fn append_root(&mut self, line: &[u8]) -> io::Result<()> {
         let appended = try_twice(|| self.append_now(line));

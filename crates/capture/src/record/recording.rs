@@ -480,6 +480,9 @@ fn identity(options: &RecordOptions) -> RunIdentity {
     identity
 }
 
+/// The exit code of programs that Ctrl-C ends: 128 and the number of SIGINT.
+const INTERRUPTED_CODE: i32 = 130;
+
 fn ending(end: CommandEnd) -> RunEnding {
     let mut ending = RunEnding::new(end.at);
     match end.exit {
@@ -487,9 +490,14 @@ fn ending(end: CommandEnd) -> RunEnding {
             ending
                 .attributes
                 .insert("process.exit.code".to_owned(), code.into());
-            if code != 0 {
+            if code == INTERRUPTED_CODE {
+                ending = ending.failed("Interrupted", "the command was interrupted (exit code 130)");
+            } else if code != 0 {
                 ending = ending.failed("ExitCode", &format!("the command ended with exit code {code}"));
             }
+        }
+        Some(Exit::Signal(signal)) if signal == INTERRUPTED_CODE - 128 => {
+            ending = ending.failed("Interrupted", "the command was interrupted (SIGINT)");
         }
         Some(exit @ Exit::Signal(_)) => {
             ending = ending.failed("Signal", &format!("the command was ended by {exit}"));

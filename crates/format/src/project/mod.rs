@@ -24,7 +24,7 @@ mod tests;
 pub use classify::{child_type, span_type};
 pub use correlate::{
     Ancestor, CallReport, Correlation, IndexEntry, LinePlace, RecordHeader, RepeatableTypes,
-    ReportedArguments, correlate, is_own_call,
+    ReportedArguments, correlate, is_own_call, may_be_reported_twice,
 };
 pub use marks::{is_replayed, service_usage};
 pub use model_name::normal_model_name;
@@ -138,20 +138,19 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
 
 /// Makes one record of the spans that recorded one call, and of the others records of no type (capture, section 1).
 fn correlate_records(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timestamp, Rank, Record)]) {
-    let calls_with_types = || {
+    let with_types = || {
         let numbered = spans.iter().zip(own).enumerate();
-        numbered.filter_map(|(number, (span, record))| {
-            let event_type = placed.get(*record)?.2.event_type();
-            is_call(event_type).then_some((event_type, number, span))
-        })
+        numbered
+            .filter_map(|(number, (span, record))| Some((placed.get(*record)?.2.event_type(), number, span)))
     };
-    let of_others = calls_with_types().filter(|(_, _, span)| !is_own_call(*span));
-    let repeatable = RepeatableTypes::of(of_others.map(|(event_type, ..)| event_type));
-    if repeatable == RepeatableTypes::default() {
+    let may_repeat = |(event_type, _, span): &(_, _, &SpanRecord)| may_be_reported_twice(*span, *event_type);
+    let mut may_be_repeated = with_types().filter(may_repeat).peekable();
+    if may_be_repeated.peek().is_none() {
         return;
     }
-    let reports: Vec<CallReport> = calls_with_types()
-        .filter(|(event_type, ..)| repeatable.contains(*event_type))
+    let repeatable = RepeatableTypes::of(may_be_repeated.map(|(event_type, ..)| event_type));
+    let reports: Vec<CallReport> = with_types()
+        .filter(|span| repeatable.contains(span.0) || may_repeat(span))
         .filter_map(|(event_type, number, span)| {
             let place = LinePlace {
                 offset: number as u64,
@@ -173,8 +172,10 @@ fn correlate_records(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timesta
             )
         })
         .collect();
-    for (event_type, _, span) in calls_with_types() {
-        if let Some(ancestor) = ancestors.get_mut(&span.span_id) {
+    for (event_type, _, span) in with_types() {
+        if is_call(event_type)
+            && let Some(ancestor) = ancestors.get_mut(&span.span_id)
+        {
             ancestor.call = Some(event_type);
         }
     }

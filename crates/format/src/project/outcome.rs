@@ -84,7 +84,7 @@ pub(super) fn span_outcome<S: SpanView>(
     };
     match is_seen {
         _ if fits(WAITS) => waiting,
-        _ if fits(UNFINISHED) => known(Outcome::Unknown),
+        _ if fits(UNFINISHED) || facts.has(names::UNFINISHED.written()) => known(Outcome::Unknown),
         true => known(Outcome::Ok),
         false => known(Outcome::Unknown),
     }

@@ -107,7 +107,9 @@ impl KnownKeys {
         for sources in [MODEL, RESPONSE_MODEL, RESPONSE_ID, SOURCE, FINISH_REASON] {
             keys.sources(sources, |used| used.is_outlined = true);
         }
-        keys.add(Tracer, names::DERIVED.written(), |used| used.is_noted = true);
+        for mark in [names::DERIVED, names::UNFINISHED, names::AFTER_END] {
+            keys.add(Tracer, mark.written(), |used| used.is_noted = true);
+        }
         for name in [
             names::REPLAYED,
             names::CLIENT_MODEL,

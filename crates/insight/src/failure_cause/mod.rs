@@ -175,7 +175,8 @@ fn of_failed_run(steps: &[Step<'_>]) -> FailureCause {
     // The call whose failure is passed on, else a failure that nothing came after.
     let passed_on =
         error.and_then(|error| summary::last(steps, |step| step.is_call() && summary::caused(step, error)));
-    if let Some(call) = passed_on.or(last_call.filter(|step| step.failed())) {
+    let is_own = error.is_some_and(|error| summary::broken_off(steps, error).is_some());
+    if let Some(call) = passed_on.or(last_call.filter(|step| step.failed() && !is_own)) {
         let then = error.filter(|error| !summary::caused(call, error));
         return of_call(call, then, ended_with);
     }

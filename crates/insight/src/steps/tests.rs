@@ -1,11 +1,11 @@
 //! Order, nesting and time of the steps, of whole runs and of damaged ones.
 
 use serde_json::json;
-use tracer_sdk::format::{EventType, Payload, TraceId};
+use tracer_sdk::format::{EventType, Payload, TraceId, Usage};
 
 use super::*;
 use crate::in_flight;
-use crate::sample_run::{Sample, error, failed_tool, span_id, structural, tool};
+use crate::sample_run::{Sample, error, failed_tool, llm, span_id, structural, tool};
 use tracer_sdk::read::StartedSpan;
 
 fn call(name: &str) -> Payload {
@@ -109,4 +109,35 @@ fn an_error_stands_where_it_arose_and_what_it_passed_through_names_that() {
     assert_eq!(origins, [(1, Some(2)), (2, None), (3, None), (4, Some(2))]);
     assert_eq!(steps[0].summary().output.as_deref(), Some("✗ failed by #2"));
     assert!(steps[3].own_failure().is_none());
+}
+
+#[test]
+fn an_error_that_the_program_went_on_after_is_not_the_cause_of_a_later_one_with_its_message() {
+    let lost = || error("Http", "503 Service Unavailable");
+    let fetch = || failed_tool("fetch", &json!({}), lost());
+    let asked = || llm("And now?", "Again.", Usage::default());
+    let of_run = |sample: Sample| {
+        let sources = sample.on_root(Payload::Error(lost())).sources();
+        let steps = steps(&sources, None);
+        steps.last().and_then(|last| last.failed_by)
+    };
+    // The model was given it as text, and the program failed at something that is no call.
+    assert_eq!(of_run(Sample::new().step(fetch()).step(asked())), None);
+    // The same with a further call: that one is it, wherever the first is.
+    let again = Sample::new()
+        .step(tool("research", &json!({}), &json!("nothing found")))
+        .within(1, fetch())
+        .step(asked())
+        .step(fetch());
+    assert_eq!(of_run(again), Some(4));
+    // A call that ended well passed nothing on.
+    let swallowed = Sample::new()
+        .step(tool("research", &json!({}), &json!("nothing found")))
+        .within(1, fetch());
+    assert_eq!(of_run(swallowed), None);
+    // What is done at the end of a failed agent asks no model.
+    let closed = Sample::new()
+        .step(fetch())
+        .step(tool("close", &json!({}), &json!({})));
+    assert_eq!(of_run(closed), Some(1));
 }

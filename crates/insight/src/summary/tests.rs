@@ -268,6 +268,21 @@ fn an_agent_that_failed_says_more_than_an_exit_code() {
         "Failed after #3 lookup_customer: ExitCode: the command ended with exit code 1.",
         "the program went on after it"
     );
+    let listed = |sources: &[steps::StepSource]| {
+        let mut reading = crate::run_preview::PreviewReading::of(RunStatus::Failed);
+        for source in sources {
+            reading.add(&source.record);
+        }
+        reading.finish().subtitle.unwrap()
+    };
+    let mut sources = run(search(), None);
+    assert_eq!(listed(&sources), "ExitCode: the command ended with exit code 1");
+    let end = sources[1].record.ts.parse::<Timestamp>().unwrap();
+    (sources[0].record.end, sources[0].record.parent_id) = (Some(end), None);
+    assert_eq!(listed(&sources), "panic: no such city");
+    let mut sources = run(search(), Some(lookup()));
+    (sources[0].record.end, sources[0].record.parent_id) = (Some(end), None);
+    assert_eq!(listed(&sources), "ExitCode: the command ended with exit code 1");
 }
 
 #[test]
@@ -458,4 +473,31 @@ fn an_answer_that_was_withheld_is_the_reason() {
         );
         assert_eq!(summary(RunStatus::Failed, &sample), format!("Failed; {expected}"));
     }
+}
+
+#[test]
+fn a_call_that_was_dropped_when_the_run_failed_has_the_reason_of_the_run() {
+    let dropped = || {
+        failed_tool(
+            "read",
+            &json!({}),
+            error("Cancelled", "the call was dropped before it had a result"),
+        )
+    };
+    let broken = || Payload::Error(error("reqwest::Error", "error decoding response body"));
+    assert_eq!(
+        summary(
+            RunStatus::Failed,
+            &Sample::new().step(lookup()).step(dropped()).on_root(broken())
+        ),
+        "Failed in #2 read: reqwest::Error: error decoding response body."
+    );
+    // The program went on without it.
+    assert_eq!(
+        summary(
+            RunStatus::Failed,
+            &Sample::new().step(dropped()).step(lookup()).on_root(broken())
+        ),
+        "Failed after #2 lookup_customer: reqwest::Error: error decoding response body."
+    );
 }

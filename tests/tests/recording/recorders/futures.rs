@@ -113,6 +113,7 @@ fn the_time_limit_drops_the_future() {
         }
     }
     let is_dropped = std::cell::Cell::new(false);
+    let said = std::cell::RefCell::new(String::new());
     let finished = recorded(|| {
         let held = Dropped(&is_dropped);
         let search = async move {
@@ -124,11 +125,14 @@ fn the_time_limit_drops_the_future() {
             panic!("the limit is over")
         };
         assert!(late.is::<TimedOut>() && is_dropped.get());
+        *said.borrow_mut() = late.to_string();
     });
-    assert_eq!(
-        outcome(&finished),
-        failed("TimedOut", "the time limit of the call is over")
+    let said = said.into_inner();
+    assert!(
+        said.starts_with("the tool search was stopped by its time limit after 0."),
+        "{said}"
     );
+    assert_eq!(outcome(&finished), failed("TimedOut", &said));
 }
 
 #[test]

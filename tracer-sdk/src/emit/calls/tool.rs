@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::future::{Future, pending};
 use std::panic::Location;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -257,12 +258,15 @@ impl<Timer: Future> LimitedToolCall<Timer> {
         E: fmt::Display + From<GuardrailExceeded> + From<TimedOut>,
     {
         let place = caller();
-        let (scope, timer) = (Scope::open(self.call.span), self.timer);
+        let tool = self.call.span.name().map(str::to_owned);
+        let (scope, timer, began) = (Scope::open(self.call.span), self.timer, Instant::now());
         let limited = scope.clone();
         let late = async move {
             timer.await;
-            limited.fail(ErrorInfo::of(&TimedOut).at(place.place()));
-            Err(TimedOut.into())
+            let after = began.elapsed();
+            let late = TimedOut { tool, after };
+            limited.fail(ErrorInfo::of(&late).at(place.place()));
+            Err(late.into())
         };
         run(scope, future, late, caller())
     }
@@ -295,17 +299,38 @@ where
     Traced::new(scope, CutShort::new(observed, instead))
 }
 
-/// The time limit of a tool call is over: the error that [`LimitedToolCall::run`] gives.
+/// The time limit of a tool call is over: the error that [`LimitedToolCall::run`] gives. It names the time and, in a run, the tool,
+/// so that it can be given to the model as it is.
 ///
 /// ```
-/// assert_eq!(tracer_sdk::TimedOut.to_string(), "the time limit of the call is over");
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use tracer_sdk::{testing::capture_async, tool_call};
+///
+/// let run = capture_async(async {
+///     let search = std::future::pending::<Result<String, Box<dyn std::error::Error>>>();
+///     let late = tool_call("search").timeout(std::future::ready(())).run(search).await;
+///     let words = late.unwrap_err().to_string();
+///     assert!(words.starts_with("the tool search was stopped by its time limit after 0."));
+/// });
+/// assert_eq!(run.await.meta.counts.tool_calls, 1);
+/// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TimedOut;
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimedOut {
+    /// Outside of a run nothing keeps the name.
+    tool: Option<String>,
+    after: Duration,
+}
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the time limit of the call is over")
+        let (tool, after) = (self.tool.as_deref(), self.after.as_secs_f64());
+        match tool {
+            Some(tool) => write!(formatter, "the tool {tool}")?,
+            None => formatter.write_str("the tool")?,
+        }
+        write!(formatter, " was stopped by its time limit after {after:.2} s")
     }
 }
 

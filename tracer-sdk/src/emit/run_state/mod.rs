@@ -537,8 +537,14 @@ impl RunState {
         if open.as_ref().is_some_and(|entry| entry.outlives_run) {
             files.late.finish();
         }
+        let is_counted = open.as_ref().is_some_and(|entry| entry.is_counted);
+        let counted_as = if is_counted {
+            EventType::Unknown
+        } else {
+            span.event_type
+        };
         if open.is_some_and(|entry| entry.has_stand_in) {
-            // Its ID is taken by the stand-in, under which it belongs now.
+            // Its ID is taken by the stand-in, whose place readers give it.
             span.parent = std::mem::replace(&mut span.id, self.new_span_id());
         }
         draft.flag(names::AFTER_END);
@@ -546,7 +552,7 @@ impl RunState {
         files.drop_nested(recording::take_dropped());
         let parents = root::write_lost_parents(self, &mut files)
             .and_then(|()| self.write_stand_ins(&mut files, span.parent, span.end));
-        let appended = parents.and_then(|()| files.append_late(line, span.event_type));
+        let appended = parents.and_then(|()| files.append_late(line, counted_as));
         let recorded = match &appended {
             Ok(()) => RecordOutcome::AfterEnd,
             Err(_) => RecordOutcome::Nowhere,
@@ -564,7 +570,7 @@ impl RunState {
     fn write_stand_ins(&self, files: &mut RunFiles, id: SpanId, now: Timestamp) -> std::io::Result<()> {
         let mut id = id;
         while let Some(entry) = files.open.get_mut(&id).filter(|entry| !entry.has_stand_in) {
-            entry.has_stand_in = true;
+            (entry.has_stand_in, entry.is_counted) = (true, true);
             let entry = entry.clone();
             root::write_unfinished(self, files, id, &entry, now)?;
             id = entry.parent;

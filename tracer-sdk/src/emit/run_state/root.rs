@@ -176,9 +176,15 @@ pub(super) fn write_unfinished(
 ) -> io::Result<()> {
     let mut draft = Draft::default();
     draft.flag(names::UNFINISHED);
-    let name = structural_name(&entry.name);
+    describe(&mut draft, entry, &run.redactor);
+    let name = match entry.event_type {
+        EventType::LlmCall | EventType::ToolCall => &entry.name,
+        _ => structural_name(&entry.name),
+    };
     let times = (entry.start, now.max(entry.start));
-    write_stand_in(run, files, (id, entry.parent, name), times, draft)
+    write_stand_in(run, files, (id, entry.parent, name), times, draft)?;
+    files.count_stand_in(entry.event_type);
+    Ok(())
 }
 
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
@@ -206,6 +212,16 @@ pub(super) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp
     write_stand_in(run, files, span, (now, now), draft)
 }
 
+/// Says what an open span is: a call, and of which model or tool.
+fn describe(draft: &mut Draft, entry: &OpenEntry, redactor: &Redactor) {
+    match entry.event_type {
+        EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, redactor),
+        EventType::ToolCall => draft.text(names::TOOL_NAME, &entry.name, redactor),
+        _ => return,
+    }
+    operation(draft, entry.event_type, &entry.name);
+}
+
 /// The error message of an open span that the end of the program overtook.
 pub(super) const OVERTAKEN: &str = "the program ended before this span did";
 
@@ -213,13 +229,8 @@ pub(super) const OVERTAKEN: &str = "the program ended before this span did";
 pub(super) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
     let error = ErrorInfo::new(CANCELLED, OVERTAKEN);
     let mut draft = Draft::default();
-    match entry.event_type {
-        EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, redactor),
-        EventType::ToolCall => draft.text(names::TOOL_NAME, &entry.name, redactor),
-        _ => {}
-    }
+    describe(&mut draft, entry, redactor);
     if matches!(entry.event_type, EventType::LlmCall | EventType::ToolCall) {
-        operation(&mut draft, entry.event_type, &entry.name);
         draft.word(names::STATUS, STATUS_ERROR);
         error_attributes(&mut draft, &error, redactor);
     } else {

@@ -16,7 +16,7 @@ use tracer_format::parse::{IndexedAttributes, ParsedSpan};
 #[cfg(feature = "prices")]
 use tracer_format::project::error_class;
 use tracer_format::project::{
-    CallReport, Lookup, SpanView, call_usage, display_name, is_call, is_own_call, outcome, promoted_type,
+    CallReport, Lookup, SpanView, call_usage, display_name, may_be_reported_twice, outcome, promoted_type,
     service_usage, signature, span_type, text,
 };
 use tracer_format::project::{LinePlace, RecordHeader};
@@ -170,7 +170,7 @@ impl SpanVisitor for Columns {
         if let Some(tokens) = &tokens {
             self.set_details(self.spans.len(), tokens);
         }
-        if !is_foreign && is_call(event_type) && !is_own_call(&span) {
+        if !is_foreign && may_be_reported_twice(&span, event_type) {
             self.calls.extend(CallReport::of(&span, event_type, place));
         }
         #[cfg(feature = "prices")]

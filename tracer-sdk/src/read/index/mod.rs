@@ -303,7 +303,9 @@ impl LogIndex {
             }
             let none = Usage::default();
             let usage = usages.get(&call.place.line).unwrap_or(&call.usage);
-            self.columns.set_tokens(at, if is_call { usage } else { &none });
+            if call.event_type != EventType::Unknown {
+                self.columns.set_tokens(at, if is_call { usage } else { &none });
+            }
         }
         #[cfg(feature = "prices")]
         self.join_price_keys();

@@ -36,6 +36,7 @@ pub(super) fn fold(
     groups: &mut Groups,
 ) -> HashSet<usize> {
     let mut steps = HashSet::new();
+    take_places(reports, groups);
     // The calls within each call.
     let mut held: HashMap<SpanId, Vec<usize>> = HashMap::new();
     for (at, report) in reports.iter().enumerate() {
@@ -77,6 +78,22 @@ pub(super) fn fold(
         }
     }
     steps
+}
+
+/// Joins each span that outlived its run with its stand-in: that is its parent, as its ID was taken, and began when it did.
+fn take_places(reports: &[CallReport], groups: &mut Groups) {
+    let numbered = || reports.iter().enumerate();
+    let by_span: HashMap<SpanId, usize> = numbered().map(|(at, report)| (report.span_id, at)).collect();
+    for (at, report) in numbered() {
+        let parent = report.parent.and_then(|parent| by_span.get(&parent)).copied();
+        if let Some(outer_at) = parent
+            && let Some(outer) = reports.get(outer_at)
+            && (outer.event_type, outer.name, outer.start) == (report.event_type, report.name, report.start)
+            && outer.is_stand_in
+        {
+            groups.join(outer_at, at);
+        }
+    }
 }
 
 fn has_failed(report: &CallReport) -> bool {

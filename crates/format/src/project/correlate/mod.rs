@@ -18,7 +18,7 @@ mod report;
 pub use arguments::ReportedArguments;
 pub use entry::{IndexEntry, LinePlace, RecordHeader};
 pub(crate) use report::PROXY;
-pub use report::{CallReport, is_own_call};
+pub use report::{CallReport, is_own_call, may_be_reported_twice};
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -107,7 +107,7 @@ pub fn correlate(
     arguments: impl FnMut(LinePlace) -> Option<ReportedArguments>,
 ) -> Correlation {
     let mut found = Correlation::default();
-    if reports.len() < 2 || reports.iter().all(|report| report.is_own) {
+    if reports.len() < 2 {
         return found;
     }
     let mut groups = Groups::of(reports);

@@ -58,6 +58,8 @@ pub struct CallReport {
     pub(super) is_mcp: bool,
     /// Whether it was derived from messages: nobody saw it run.
     pub(super) is_derived: bool,
+    /// Whether it replaces a span that had not ended when its run did.
+    pub(super) is_stand_in: bool,
     /// Whether it asked again for an answer, which another call created.
     pub(super) is_fetch: bool,
     /// How much it says.
@@ -71,8 +73,22 @@ pub fn is_own_call(span: &impl SpanView) -> bool {
     is_of_the_format(&facts) && !facts.says(names::SOURCE.written())
 }
 
+/// Whether a span may be a report of what another span is: a call that no recorder of this format made, the stand-in of a span
+/// that outlived its run, and what is no call and came after the run's end, perhaps in the place of a stand-in.
+pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> bool {
+    match event_type {
+        EventType::LlmCall | EventType::ToolCall => {
+            !is_own_call(span) || span.facts().has(names::UNFINISHED.written())
+        }
+        EventType::Unknown => [names::UNFINISHED, names::AFTER_END]
+            .iter()
+            .any(|mark| span.facts().has(mark.written())),
+        _ => false,
+    }
+}
+
 impl CallReport {
-    /// The facts of a model or tool call; `None` for any other span.
+    /// The facts of a call, or of a step that may have a stand-in; `None` for any other span.
     pub fn of(span: &impl SpanView, event_type: EventType, place: LinePlace) -> Option<Self> {
         let facts = span.facts();
         let hash = |text: Option<&str>| text.map_or(0, hash_of);
@@ -123,6 +139,7 @@ impl CallReport {
                 richness += 32 * u8::from(!facts.has(names::DERIVED.written()));
                 (hash(Some(&normal_tool_name(name))), 0, hash(id), richness)
             }
+            EventType::Unknown => (hash(Some(span.name())), 0, 0, 0),
             _ => return None,
         };
         let is_own = is_own_call(span);
@@ -159,6 +176,7 @@ impl CallReport {
             is_on_the_wire: is_of_proxy && !facts.says(names::INFERRED.written()),
             is_mcp: facts.says("mcp.method.name"),
             is_derived,
+            is_stand_in: facts.has(names::UNFINISHED.written()),
             is_fetch: event_type == EventType::LlmCall && is_fetch(&facts),
             richness: richness + u8::from(is_own),
         })
