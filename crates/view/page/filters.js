@@ -61,6 +61,8 @@ export class Filters {
     for (const name of /** @type {(keyof Values & string)[]} */ (Object.keys(this.usual))) {
       this.values[name] = /** @type {any} */ (query.get(name) ?? this.usual[name]);
     }
+    // A time that is no choice is any time.
+    if (!SINCE.some(([value]) => value === this.values.since)) this.values.since = /** @type {any} */ ("");
     this.#show();
   }
 

@@ -29,6 +29,8 @@ export class RunsFilters extends Filters {
 
   read() {
     super.read();
+    this.values.status = [...this.statuses].join(",");
+    if (this.values.group !== "thread") this.values.group = "";
     this.values.q ||= this.input.value = new URLSearchParams(location.search).get("filter") ?? "";
   }
 

@@ -399,7 +399,11 @@ impl TableRow {
 
 fn cell(run: &ListedRun, column: RunColumn) -> TableCell {
     let cost = || RunColumn::Cost.words(run);
-    let text = column.cell(run, units::now()).0;
+    let text = match (column, run.preview()) {
+        // There is room for all digits.
+        (RunColumn::Steps, Some(preview)) if preview.is_whole => units::grouped(preview.steps),
+        _ => column.cell(run, units::now()).0,
+    };
     let title = match column {
         RunColumn::Cost => cost(),
         RunColumn::Tokens if !text.is_empty() => {

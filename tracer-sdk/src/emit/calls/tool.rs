@@ -178,7 +178,8 @@ impl ToolCall {
     ///     let timer = ready(()); // `tokio::time::sleep(limit)`
     ///     tool_call("search").timeout(timer).run(search).await
     /// });
-    /// assert_eq!(run.await.spans[0].status_description, "the time limit of the call is over");
+    /// let said = run.await.spans[0].status_description.clone();
+    /// assert_eq!(said, "the tool search was stopped by its time limit after 0.00 s");
     /// # }
     /// ```
     pub fn timeout<Timer: Future>(self, timer: Timer) -> LimitedToolCall<Timer> {
