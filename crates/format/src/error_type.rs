@@ -5,6 +5,9 @@ pub const LOOP_ABORT: &str = "LoopAbort";
 /// The error of a run that another guardrail stopped.
 pub const GUARDRAIL_EXCEEDED: &str = "GuardrailExceeded";
 
+/// The error of work that was given up.
+pub(crate) const CANCELLED: &str = "Cancelled";
+
 /// The error of a run whose command was interrupted, as by Ctrl-C.
 pub const INTERRUPTED: &str = "Interrupted";
 
@@ -46,7 +49,7 @@ pub fn is_guardrail(error_type: &str) -> bool {
 pub fn is_cancellation(error_type: &str) -> bool {
     matches!(
         class(error_type),
-        "Cancelled" | "CancelledError" | "KeyboardInterrupt" | "AbortError" | INTERRUPTED
+        CANCELLED | "CancelledError" | "KeyboardInterrupt" | "AbortError" | INTERRUPTED
     )
 }
 

@@ -8,7 +8,7 @@ use tracer_sdk::format::EventType;
 use tracing::field::{Empty, display};
 use tracing::{info_span, trace};
 
-use crate::setup::{json as payload, records, run, span};
+use crate::setup::{json as payload, names, records, run, span};
 
 #[test]
 fn values_keep_their_types() {
@@ -132,6 +132,8 @@ fn a_request_that_names_no_result_leaves_it_to_the_next() {
     });
     let tool = payload(&records(&run, EventType::ToolCall)[0].payload);
     assert_eq!(tool["result"], "7 C");
+    // It is written when it has run: a program that is killed keeps it.
+    assert_eq!(names(&run), ["chat", "tool", "chat", "weather", "chat", "calc"]);
 }
 
 #[test]

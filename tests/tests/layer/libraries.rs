@@ -57,7 +57,13 @@ fn content_of_rig_comes_from_its_log_without_a_switch() {
     assert_eq!(tool["args"], json!({"x": 2, "y": 3}));
     assert_eq!(tool["result"], json!({"value": 5}));
     let joined = run.spans.iter().find(|span| span.name == "execute_tool").unwrap();
-    assert_eq!(joined.attributes["tracer.joined"], "arguments,result");
+    assert_eq!(joined.attributes["tracer.joined"], "arguments");
+    let reported = run
+        .spans
+        .iter()
+        .find(|span| span.parent_span_id == Some(joined.span_id));
+    assert_eq!(reported.unwrap().attributes["tracer.derived"], true);
+    assert_eq!((run.meta.counts.llm_calls, run.meta.counts.tool_calls), (2, 1));
 }
 
 #[test]

@@ -817,6 +817,12 @@ impl SpanEditor<'_> {
         self.content.library = Some(Box::new(call));
     }
 
+    /// When the work of the span started.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn start(&self) -> Option<Timestamp> {
+        self.content.start
+    }
+
     /// Sets when the work of the span started.
     #[cfg(feature = "tracing")]
     pub(crate) fn set_start(&mut self, start: Timestamp) {

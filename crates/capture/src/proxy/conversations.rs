@@ -36,6 +36,8 @@ pub(super) struct WireCall {
     /// When it was made and when it ended, in nanoseconds after 1970.
     pub(super) times: (u64, u64),
     pub(super) has_failed: bool,
+    /// Its client left before the answer was there.
+    pub(super) was_left: bool,
     /// The history of a request whose answer is made in the background, and not there yet.
     pub(super) background: Option<Box<History>>,
     pub(super) continues: Option<usize>,

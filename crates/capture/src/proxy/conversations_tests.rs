@@ -500,6 +500,7 @@ fn the_oldest_calls_are_forgotten() {
             parent: "03".repeat(8).parse().unwrap(),
             times: (0, 10),
             has_failed: true,
+            was_left: false,
             background: None,
             continues: None,
             instructions: history.instructions,
@@ -540,6 +541,26 @@ fn requests_at_once_are_no_attempts() {
     assert_eq!(threads(&spans), ["1", "1", "2"]);
     assert!(spans.iter().all(|span| text(span, "tracer.retry_of").is_none()));
     assert_eq!(text(&spans[1], "tracer.error_type").as_deref(), Some("Cancelled"));
+}
+
+#[test]
+fn a_hedge_names_the_request_that_was_left_for_it() {
+    for (to, end, is_named) in [
+        (20, ExchangeEnd::ClientGone, true),
+        // Another failure is one, whatever was made meanwhile.
+        (20, ExchangeEnd::BrokenOff("reset".to_owned()), false),
+        // Before it: what was left is tried again.
+        (4, ExchangeEnd::ClientGone, true),
+    ] {
+        let mut wire = Wire::new();
+        let mut talk = Talk::new(Ids::Own, "Be brief.", "Weather in Oslo?");
+        let request = talk.request();
+        wire.ask_until((0, to), &request, &Value::Null, end);
+        wire.ask((5, 30), &request, &talk.says("Cold."));
+        let spans = wire.finish();
+        assert_eq!(threads(&spans), ["1", "1"]);
+        assert_eq!(text(&spans[1], "tracer.retry_of").is_some(), is_named, "{to}");
+    }
 }
 
 #[test]

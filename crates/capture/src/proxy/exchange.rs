@@ -558,6 +558,11 @@ pub(super) fn has_failed(span: &Span) -> bool {
     !is_cancelled && span.status.as_ref().is_some_and(|status| status.code == error)
 }
 
+/// True if the span of a call says that its client left.
+pub(super) fn is_left(span: &Span) -> bool {
+    span.attributes.contains(&error_class(ABORTED))
+}
+
 /// Says of a request that its client left while it made the same one elsewhere that it was cancelled; true of such a one.
 pub(super) fn abandon(span: &mut Span) -> bool {
     let mut attributes = span.attributes.iter_mut();

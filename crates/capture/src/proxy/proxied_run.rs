@@ -10,7 +10,9 @@ use tracer_sdk::format::names;
 
 use super::ProxyContext;
 use super::conversations::{Conversations, RequestPlace, WireCall};
-use super::exchange::{Exchange, ModelCall, abandon, has_failed, model_span, nanoseconds, plain_span};
+use super::exchange::{
+    Exchange, ModelCall, abandon, has_failed, is_left, model_span, nanoseconds, plain_span,
+};
 use super::history::History;
 use super::tools::OpenTools;
 use crate::otlp::encode::attribute;
@@ -120,6 +122,7 @@ impl ProxiedRun {
             parent,
             times: (nanoseconds(exchange.arrived), nanoseconds(exchange.ended)),
             has_failed: has_failed(span),
+            was_left: is_left(span),
             background: call.is_unfinished(exchange).then(|| Box::new(history.clone())),
             continues: place.answer,
             instructions: history.instructions,
@@ -193,11 +196,15 @@ impl ProxiedRun {
         let parent = sent.or(inferred).unwrap_or(root);
         let mut span = model_span(&self.context, exchange, api, call, parent);
         span.attributes.push(attribute(THREAD, conversation + 1));
-        let failed = place.failed.and_then(|failed| self.conversations.turn(failed));
-        span.attributes
-            .extend(failed.map(|failed| attribute(names::RETRY_OF.written(), failed.span_id.to_string())));
         let other = place.hedge.and_then(|other| self.conversations.turn(other));
         let is_left = other.is_some_and(|other| !other.has_failed) && abandon(&mut span);
+        let left = place.hedge.filter(|_| other.is_some_and(|other| other.was_left));
+        let instead_of = place
+            .failed
+            .or(left)
+            .and_then(|number| self.conversations.turn(number));
+        span.attributes
+            .extend(instead_of.map(|other| attribute(names::RETRY_OF.written(), other.span_id.to_string())));
         let is_over = place.failed.or(place
             .hedge
             .filter(|_| other.is_some_and(|other| other.has_failed)));

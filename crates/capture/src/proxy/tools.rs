@@ -501,6 +501,7 @@ mod tests {
             parent: "03".repeat(8).parse().unwrap(),
             times: (0, asked),
             has_failed: false,
+            was_left: false,
             background: None,
             continues: None,
             instructions: 0,

@@ -249,6 +249,16 @@ pub(super) fn take_outcome(payload: &mut Payload, other: &SpanRecord, facts: &Wh
     }
 }
 
+/// Says of a failed call that it was cancelled.
+pub(super) fn cancel(payload: &mut Payload) {
+    if let Payload::LlmCall {
+        error: Some(error), ..
+    } = payload
+    {
+        crate::error_type::CANCELLED.clone_into(&mut error.error_type);
+    }
+}
+
 /// Adds what another span that recorded the same call knows. One that asked again for its answer knows best what that is.
 pub(super) fn fill(payload: &mut Payload, own_name: &str, is_own: bool, other: &SpanRecord) {
     let is_null = |value: &Value| value.is_null();

@@ -1,12 +1,13 @@
 //! What the layer knows of the calls in a run: what models asked for, which tools wait for their results, what failed last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 use serde_json::Value;
 
 use super::outcome::INCOMPLETE;
 use super::tools::{ToolArguments, result_in};
+use super::vocabulary::TOOLS;
 use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{EndTime, OpenSpan};
@@ -15,8 +16,8 @@ use crate::process::{OwnLock, OwnProcess, PerProcess};
 use tracer_format::names::span_names;
 use tracer_format::{EventType, SpanId, Timestamp, names};
 
-/// How many tool spans of a run wait for their results.
-const MAX_WAITING: usize = 64;
+/// How many tools of a run are remembered whose results have not come.
+const MAX_CLOSED_TOOLS: usize = 64;
 
 /// How many spans of a run are known by what they ended with.
 const MAX_ENDINGS: usize = 1024;
@@ -28,8 +29,8 @@ const MAX_PASSED_ON: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct RunCalls {
     pub(super) arguments: ToolArguments,
-    /// Tool spans that have closed and whose results the next request may name.
-    pub(super) waiting: Vec<WaitingTool>,
+    /// Tools that have run and whose results the next request may name.
+    closed_tools: VecDeque<ClosedTool>,
     /// Requests and replies of the run are logged.
     pub(super) has_bodies: bool,
     /// What happened last directly within a span, by its ID; a span with an answer of its own has none.
@@ -129,21 +130,25 @@ impl RunCalls {
         self.endings.remove(&span)
     }
 
-    /// Removes the tools whose results a request holds. Those that it does not name wait on: it may be another
-    /// conversation's.
-    pub(super) fn take_answered(&mut self, request: &Value) -> Vec<(WaitingTool, String)> {
-        let results: Vec<Option<String>> = self
-            .waiting
-            .iter()
-            .map(|tool| result_in(request, &tool.call_id))
-            .collect();
-        let mut answered = Vec::new();
-        for (place, result) in results.into_iter().enumerate().rev() {
-            if let Some(result) = result {
-                answered.push((self.waiting.remove(place), result));
+    /// Remembers a tool that has run, where requests of the run are logged.
+    pub(super) fn add_closed_tool(&mut self, tool: ClosedTool) {
+        if self.has_bodies {
+            self.closed_tools.push_back(tool);
+            let too_many = self.closed_tools.len().saturating_sub(MAX_CLOSED_TOOLS);
+            self.closed_tools.drain(..too_many);
+        }
+    }
+
+    /// Removes the tools whose results a request holds. The others stay: it may be another conversation's.
+    pub(super) fn take_answered(&mut self, request: &Value) -> Vec<(ClosedTool, String)> {
+        let (mut answered, mut left) = (Vec::new(), VecDeque::new());
+        for tool in self.closed_tools.drain(..) {
+            match result_in(request, &tool.call_id) {
+                Some(result) => answered.push((tool, result)),
+                None => left.push_back(tool),
             }
         }
-        answered.reverse();
+        self.closed_tools = left;
         answered
     }
 }
@@ -176,62 +181,31 @@ pub(super) fn calls_of(run: &Arc<RunState>) -> SharedCalls {
     calls
 }
 
-/// A tool span that has closed and is not written, because the next request to the model may hold its result.
+/// A tool whose span is written, without its result.
 #[derive(Debug)]
-pub(super) struct WaitingTool {
+pub(super) struct ClosedTool {
     pub(super) call_id: String,
-    pub(super) span: OpenSpan,
-    pub(super) event_type: EventType,
-    pub(super) same_call: Option<SpanId>,
+    pub(super) name: String,
+    pub(super) span: SpanId,
+    pub(super) start: Timestamp,
     pub(super) end: Timestamp,
-    pub(super) has_arguments: bool,
 }
 
-impl WaitingTool {
-    /// Waits for the result, where requests of the run are logged; no longer than the run lasts.
-    pub(super) fn wait(self, run: &Arc<RunState>, calls: &SharedCalls) {
-        let Some(mut known) = calls.lock() else {
-            return self.finish(None);
-        };
-        if !known.has_bodies || run.has_ended() {
-            drop(known);
-            return self.finish(None);
+impl ClosedTool {
+    /// Writes the result as a report of its own, which readers join with the tool's: the tool's span is written.
+    pub(super) fn report_result(self, result: &str, mut context: Context) {
+        context.span = self.span;
+        let mut report = OpenSpan::of_library(context, EventType::ToolCall, &self.name);
+        if let Some(mut editor) = report.editor() {
+            editor.set_start(self.start);
+            let (draft, redactor) = editor.redacted();
+            draft.word(names::OPERATION, "execute_tool");
+            draft.user(TOOLS[0], &self.name, redactor);
+            draft.flag(names::LAYER);
+            draft.flag(names::DERIVED);
+            editor.result(&JsonOrText(result));
         }
-        let is_first = known.waiting.is_empty();
-        let oldest = (known.waiting.len() >= MAX_WAITING).then(|| known.waiting.remove(0));
-        known.waiting.push(self);
-        drop(known);
-        if let Some(oldest) = oldest {
-            oldest.finish(None);
-        }
-        if is_first {
-            let calls = Arc::downgrade(calls);
-            run.before_end(move |_| {
-                let waiting = calls
-                    .upgrade()
-                    .and_then(|calls| Some(std::mem::take(&mut calls.lock()?.waiting)));
-                waiting.into_iter().flatten().for_each(|tool| tool.finish(None));
-            });
-        }
-    }
-
-    /// Writes the span, with its result where it came.
-    pub(super) fn finish(mut self, result: Option<&str>) {
-        if let Some(mut editor) = self.span.editor() {
-            if let Some(result) = result {
-                editor.result(&JsonOrText(result));
-            }
-            let joined = match (self.has_arguments, result.is_some()) {
-                (true, true) => "arguments,result",
-                (true, false) => "arguments",
-                (false, true) => "result",
-                (false, false) => "",
-            };
-            if !joined.is_empty() {
-                editor.redacted().0.word(names::JOINED, joined);
-            }
-        }
-        self.span.end_library(self.event_type, self.same_call, self.end);
+        report.end_library(EventType::ToolCall, Some(self.span), self.end);
     }
 }
 

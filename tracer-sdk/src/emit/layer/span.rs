@@ -11,7 +11,7 @@ use tracing::Metadata;
 
 use super::attributes::SentAttributes;
 use super::bodies::{CallSide, RigRequest, finish_reason};
-use super::calls::{JsonOrText, SharedCalls, WaitingTool, WorkEnding, calls_of};
+use super::calls::{ClosedTool, JsonOrText, SharedCalls, WorkEnding, calls_of};
 use super::conversations::ConversationRun;
 use super::outcome::{Failure, INFERRED_ERROR, failure};
 use super::runs::{LiveContext, is_of};
@@ -354,7 +354,7 @@ impl LibrarySpan {
             }
         });
         for (tool, result) in arrived {
-            tool.finish(Some(&result));
+            tool.report_result(&result, self.0.context.clone());
         }
     }
 
@@ -527,7 +527,7 @@ impl OpenWork {
                 if let (Some(conversation), Some(failure)) = (&conversation, &failure) {
                     conversation.failed(&self.attributes, &failure.error);
                 }
-                self.close_span(&run, metadata, event_type, same_call, failure, end, limits);
+                self.close_span(metadata, event_type, same_call, failure, end, limits);
                 if let Some(run) = owned {
                     run.end(failed, end);
                 }
@@ -622,10 +622,8 @@ impl OpenWork {
         run.end(failure.map(|failure| failure.error), end);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what was found out of the span, once")]
     fn close_span(
         mut self,
-        run: &Arc<RunState>,
         metadata: &'static Metadata<'static>,
         event_type: EventType,
         same_call: Option<SpanId>,
@@ -670,24 +668,29 @@ impl OpenWork {
             }
             if let Some(arguments) = &arguments {
                 editor.arguments(&JsonOrText(arguments));
+                editor.redacted().0.word(names::JOINED, "arguments");
             }
             if let Some(Failure { error, .. }) = failure {
                 editor.fail(error);
             }
-            editor.set_library_call(LibraryCall { called, kind });
+            editor.set_library_call(LibraryCall {
+                called: called.clone(),
+                kind,
+            });
         }
-        let closing = WaitingTool {
-            call_id: call_id.unwrap_or_default(),
-            span,
-            event_type,
-            same_call,
-            end,
-            has_arguments: arguments.is_some(),
-        };
-        if awaits_result && !closing.call_id.is_empty() {
-            closing.wait(run, &self.calls);
-        } else {
-            closing.finish(None);
+        let closed = call_id.filter(|_| awaits_result && !called.is_empty());
+        let closed = closed.and_then(|call_id| {
+            Some(ClosedTool {
+                call_id,
+                name: called,
+                span: span.id()?,
+                start: span.editor()?.start()?,
+                end,
+            })
+        });
+        span.end_library(event_type, same_call, end);
+        if let (Some(closed), Some(mut calls)) = (closed, self.calls.lock()) {
+            calls.add_closed_tool(closed);
         }
     }
 

@@ -40,7 +40,9 @@ pub(super) fn fold(
     // The calls within each call.
     let mut held: HashMap<SpanId, Vec<usize>> = HashMap::new();
     for (at, report) in reports.iter().enumerate() {
-        if let Some(outer) = call_around(report, &ancestor) {
+        if !report.is_addition
+            && let Some(outer) = call_around(report, &ancestor)
+        {
             held.entry(outer).or_default().push(at);
         }
     }
@@ -80,7 +82,8 @@ pub(super) fn fold(
     steps
 }
 
-/// Joins each span that outlived its run with its stand-in: that is its parent, as its ID was taken, and began when it did.
+/// Joins each span that outlived its run with its stand-in, and what came later of a call with its span: that is its parent, as
+/// its ID was taken, and began when it did.
 fn take_places(reports: &[CallReport], groups: &mut Groups) {
     let numbered = || reports.iter().enumerate();
     let by_span: HashMap<SpanId, usize> = numbered().map(|(at, report)| (report.span_id, at)).collect();
@@ -89,7 +92,7 @@ fn take_places(reports: &[CallReport], groups: &mut Groups) {
         if let Some(outer_at) = parent
             && let Some(outer) = reports.get(outer_at)
             && (outer.event_type, outer.name, outer.start) == (report.event_type, report.name, report.start)
-            && outer.is_stand_in
+            && (outer.is_stand_in || report.is_addition)
         {
             groups.join(outer_at, at);
         }

@@ -95,6 +95,8 @@ pub struct Correlation {
     calls_by_span: HashMap<SpanId, SpanId>,
     /// Of each failed request that a call tries again, by its line, that call: the last one that does.
     attempts: HashMap<u64, SpanId>,
+    /// Those of them that were left while that call was made: hedged requests.
+    hedged: HashSet<u64>,
     /// How many requests failed before each such call.
     failed_before: HashMap<SpanId, usize>,
 }
@@ -247,23 +249,28 @@ impl Correlation {
             .filter(|report| report.retry_of.is_some())
             .collect();
         retries.sort_by_key(|retry| Reverse((retry.start, retry.span_id)));
-        let mut last: HashMap<SpanId, SpanId> = HashMap::new();
+        let mut last: HashMap<SpanId, (SpanId, i64)> = HashMap::new();
         for retry in &retries {
-            let call = last.get(&retry.span_id).copied().unwrap_or(retry.span_id);
-            last.extend(retry.retry_of.map(|failed| (failed, call)));
+            let call = last.get(&retry.span_id).map_or(retry.span_id, |(call, _)| *call);
+            last.extend(retry.retry_of.map(|failed| (failed, (call, retry.start))));
         }
         for failed in reports.iter().filter(|_| !retries.is_empty()) {
-            if let Some(call) = last.get(&failed.span_id) {
+            if let Some((call, start)) = last.get(&failed.span_id) {
                 let call = self.calls_by_span.get(call).copied().unwrap_or(*call);
                 self.attempts.insert(failed.place.line, call);
-                *self.failed_before.entry(call).or_default() += 1;
+                if *start < failed.end {
+                    self.hedged.insert(failed.place.line);
+                } else {
+                    *self.failed_before.entry(call).or_default() += 1;
+                }
             }
         }
     }
 
     /// The call that tries the failed request of a line again: the last one that does.
     pub fn attempt_of(&self, line: u64) -> Option<SpanId> {
-        self.attempts.get(&line).copied()
+        let call = self.attempts.get(&line).copied();
+        call.filter(|_| !self.hedged.contains(&line))
     }
 
     /// How many requests failed that a call tries again.
@@ -332,6 +339,9 @@ impl Correlation {
         if let Some(call) = self.attempt_of(line) {
             super::mark_attempt(record, &call.to_text());
         }
+        if self.hedged.contains(&line) {
+            super::payload::cancel(&mut record.payload);
+        }
         if let Payload::LoopWarning {
             evidence_event_ids, ..
         } = &mut record.payload
@@ -374,7 +384,8 @@ impl Correlation {
     /// The outcome of the calls that are reported more than once, where it is another one than their own span's, by line.
     pub fn outcomes<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, Outcome)> {
         let by_line = self.by_line(reports);
-        self.repeats.iter().filter_map(move |(line, others)| {
+        let hedged = self.hedged.iter().map(|line| (*line, Outcome::Cancelled));
+        let joined = self.repeats.iter().filter_map(move |(line, others)| {
             let report = by_line.get(line)?;
             let others = others.iter().filter_map(|other| by_line.get(&other.line));
             let known = others.fold(report.outcome, |known, other| {
@@ -385,7 +396,8 @@ impl Correlation {
                 }
             });
             (known != report.outcome).then_some((*line, known))
-        })
+        });
+        joined.chain(hedged)
     }
 
     /// The tokens of each call that is reported more than once, by its line, with what the others know of it.

@@ -92,7 +92,7 @@ fn place_attempts(
         if !is_alone || report.is_on_the_wire && !report.parent.is_some_and(is_root) {
             continue;
         }
-        let call = found.attempt_of(line).and_then(|call| calls.get(&call));
+        let call = found.attempts.get(&line).and_then(|call| calls.get(call));
         if let Some(parent) = call.and_then(|call| found.parent_of(call.place.line, call.parent)) {
             found.parents.insert(line, parent);
         }

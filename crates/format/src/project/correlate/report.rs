@@ -58,6 +58,8 @@ pub struct CallReport {
     pub(super) is_mcp: bool,
     /// Whether it was derived from messages: nobody saw it run.
     pub(super) is_derived: bool,
+    /// Whether it only adds to the report that its parent is.
+    pub(super) is_addition: bool,
     /// Whether it replaces a span that had not ended when its run did.
     pub(super) is_stand_in: bool,
     /// Whether it asked again for an answer, which another call created.
@@ -175,7 +177,8 @@ impl CallReport {
             is_of_proxy,
             is_on_the_wire: is_of_proxy && !facts.says(names::INFERRED.written()),
             is_mcp: facts.says("mcp.method.name"),
-            is_derived,
+            is_derived: is_derived && is_of_proxy,
+            is_addition: is_derived && !is_of_proxy,
             is_stand_in: facts.has(names::UNFINISHED.written()),
             is_fetch: event_type == EventType::LlmCall && is_fetch(&facts),
             richness: richness + u8::from(is_own),

@@ -1057,6 +1057,34 @@ fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
     assert_eq!(attempt.unwrap().meta["attempt_of"], json!("0000000000000005"));
 }
 
+#[test]
+fn a_request_that_was_left_for_one_made_meanwhile_is_cancelled() {
+    let mut left = span(
+        2,
+        1,
+        "POST",
+        (2, 6),
+        by(
+            "tracer.proxy",
+            json!({"tracer.source": "proxy", "error.type": "aborted"}),
+        ),
+    );
+    left.status_code = StatusCode::Error;
+    let made = json!({"tracer.source": "proxy", "tracer.retry_of": "0000000000000002", "gen_ai.usage.output_tokens": 7});
+    for (start, expected) in [(4, Outcome::Cancelled), (7, Outcome::Failed)] {
+        let records = run(vec![
+            left.clone(),
+            span(3, 1, "POST", (start, 9), by("tracer.proxy", made.clone())),
+        ]);
+        assert_eq!(outcome(&records, 2), expected);
+        let attempt = records
+            .iter()
+            .find(|record| record.event_id.ends_with('2'))
+            .unwrap();
+        assert_eq!(attempt.meta.contains_key("attempt_of"), start == 7);
+    }
+}
+
 /// What asked again for an answer, with its ID and how it stood.
 fn fetch(id: &str, status: &str, more: Value) -> Value {
     let mut stored = attributes(json!({
