@@ -19,6 +19,7 @@ pub mod files;
 #[cfg(feature = "formats")]
 pub mod formats;
 mod independence;
+mod invariants;
 pub mod one_run;
 pub mod phrase;
 pub mod policy;

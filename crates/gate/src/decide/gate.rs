@@ -196,7 +196,7 @@ impl<'a> Gate<'a> {
             judged.outcomes = outcomes.of(planned.name());
             judged.tools = trials
                 .iter()
-                .filter_map(|trial| rule.tools_against_trial(trial, self.baseline))
+                .filter_map(|trial| invariant::tools_against(&**rule, trial, self.baseline))
                 .collect();
         }
         judged

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use tracer_insight::profile::RunProfile;
 
 use super::plan::Planned;
-use crate::policy::{Invariant, OnReplayMiss, Policy, Rule};
+use crate::invariants::Invariant;
+use crate::policy::{OnReplayMiss, Policy, Rule};
 use crate::{Baseline, Trial};
 
 /// The outcomes of the invariants; `None` where a trial does not hold enough evidence.
@@ -25,9 +26,10 @@ impl Outcomes {
     ) -> Self {
         let of_trial = |trial: &Trial| {
             let outcomes = checks.iter().filter_map(|planned| match &planned.check.rule {
-                Rule::Invariant(rule) => {
-                    Some((planned.name().to_owned(), outcome(rule, policy, baseline, trial)))
-                }
+                Rule::Invariant(rule) => Some((
+                    planned.name().to_owned(),
+                    outcome(&**rule, policy, baseline, trial),
+                )),
                 _ => None,
             });
             outcomes.collect()
@@ -56,11 +58,16 @@ impl Outcomes {
     }
 }
 
-fn outcome(rule: &Invariant, policy: &Policy, baseline: Option<&Baseline>, trial: &Trial) -> Option<bool> {
+fn outcome(
+    rule: &dyn Invariant,
+    policy: &Policy,
+    baseline: Option<&Baseline>,
+    trial: &Trial,
+) -> Option<bool> {
     let is_excused = is_excused(policy, trial);
     match judged_run(trial) {
         // How it would have ended is not known.
-        _ if is_excused && matches!(rule, Invariant::StopConditionReached(_)) => None,
+        _ if is_excused && rule.is_about_the_end() => None,
         None if is_excused => None,
         // A trial without a run that can be judged keeps nothing.
         None => Some(false),

@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-use serde::de::{self, Expected, Unexpected};
+use serde_path_to_error::Segment;
+
+use crate::invariants::PathError;
 use tracer_sdk::settings::Position;
 
 /// All mistakes of a policy; exit code 2 of the command line (gate, section 5).
@@ -80,9 +82,9 @@ impl PolicyMistake {
         self
     }
 
-    /// The mistake of a value below `key`.
-    pub(super) fn below(mut self, key: &str) -> Self {
-        self.path.insert(0, key.to_owned());
+    /// The mistake of a value below `path`.
+    pub(super) fn below(mut self, path: &[&str]) -> Self {
+        self.path.splice(0..0, path.iter().map(|key| (*key).to_owned()));
         self
     }
 
@@ -91,26 +93,56 @@ impl PolicyMistake {
         self
     }
 
-    /// The mistake of an item as one of its list; all lists of a policy are of names.
-    pub(super) fn of_item(mut self) -> Self {
-        if self.path.is_empty() && self.message == "must be a text" {
-            "must be a list of texts".clone_into(&mut self.message);
-            self.hint = Some("put names such as 1 and yes in quotes".to_owned());
-        }
-        self
-    }
-
-    fn wanted(expected: &str) -> Self {
-        let wanted = match expected {
-            "f64" => "a number",
-            "a nonzero u32" => "a whole number, at least 1",
-            "a boolean" => "true or false",
-            "a sequence" => "a list",
-            "a string" => "a text",
-            "a map" => "a mapping",
-            other => other,
+    /// The mistake that `serde` found in the value at `above`.
+    pub(super) fn of_value(above: &[&str], error: &PathError) -> Self {
+        let reported = error.inner().to_string();
+        let (found, expected) = reported.rsplit_once(", expected ").unwrap_or((&reported, ""));
+        let names = || {
+            expected
+                .split('`')
+                .skip(1)
+                .step_by(2)
+                .collect::<Vec<_>>()
+                .join(", ")
         };
-        Self::new(&[], format!("must be {wanted}"))
+        let mut mistake = if let Some(field) = found.strip_prefix("missing field ") {
+            Self::new(above, format!("needs {}", field.trim_matches('`')))
+        } else if found.starts_with("unknown field") {
+            let hint = format!("the keys are {}", names());
+            Self::new(above, "is not a key here").of_key().hint(hint)
+        } else if found.starts_with("unknown variant") {
+            Self::new(above, format!("must be one of {}", names()))
+        } else if expected.is_empty() {
+            Self::new(above, found)
+        } else {
+            Self::new(above, format!("must be {}", type_name(expected)))
+        };
+        for segment in error.path().iter() {
+            match segment {
+                Segment::Map { key } => mistake.path.push(key.clone()),
+                // The mistake of an item is one of its list; all lists of a policy are of names.
+                Segment::Seq { .. } => {
+                    "must be a list of texts".clone_into(&mut mistake.message);
+                    return mistake.hint("put names such as 1 and yes in quotes");
+                }
+                Segment::Enum { .. } | Segment::Unknown => {}
+            }
+        }
+        mistake
+    }
+}
+
+/// The type that `serde` expects, in plain words.
+fn type_name(expected: &str) -> &str {
+    match expected {
+        "f64" => "a number",
+        "a nonzero u32" => "a whole number, at least 1",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a string" => "a text",
+        "string or map" => "a word",
+        _ if expected == "a map" || expected.starts_with("struct ") => "a mapping",
+        other => other,
     }
 }
 
@@ -128,33 +160,3 @@ impl fmt::Display for PolicyMistake {
 }
 
 impl Error for PolicyMistake {}
-
-impl de::Error for PolicyMistake {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::new(&[], message.to_string())
-    }
-
-    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::wanted(&expected.to_string())
-    }
-
-    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::wanted(&expected.to_string())
-    }
-
-    fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
-        Self::wanted(&expected.to_string())
-    }
-
-    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(&[], format!("must be one of {}", expected.join(", ")))
-    }
-
-    fn unknown_field(_: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(&[], "is not a key here").hint(format!("the keys are {}", expected.join(", ")))
-    }
-
-    fn missing_field(field: &'static str) -> Self {
-        Self::new(&[], format!("needs {field}"))
-    }
-}

@@ -5,17 +5,23 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IgnoredAny};
+use serde_json::Value;
+use tracer_insight::profile::{METRICS, Metric};
 
-use super::metrics::{RATE, keys_of, kinds_of};
-use super::rules::{Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
-use super::{Aggregate, OnInconclusive, OnReplayMiss, PolicyMistake, ToolGlobs};
-use crate::statistics::IntervalMethod;
+use super::rules::{Measured, Rule, Statistical, Tolerance, share, usual_share};
+use super::yaml::YamlText;
+use super::{Aggregate, Check, MAX_MISTAKES, OnInconclusive, OnReplayMiss, Policy, PolicyMistake};
+use crate::invariants::{self, INVARIANTS, PathError};
+use crate::statistics::{IntervalMethod, minimum_trials};
 use crate::{AllowedRange, CheckKind, CheckMode, Direction};
+
+/// The rate of successful trials.
+pub(super) const RATE: &str = "task_pass_rate";
 
 /// A policy of version 2: the checks of a gate.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct PolicyFile {
     /// Version of the grammar.
@@ -24,75 +30,79 @@ pub(super) struct PolicyFile {
     _version: IgnoredAny,
     /// Number of runs of the agent.
     #[serde(default = "default_trials")]
-    pub(super) trials: NonZeroU32,
+    trials: NonZeroU32,
     /// Stop as soon as the verdict is certain.
     #[serde(default = "yes")]
-    pub(super) fail_fast: bool,
+    fail_fast: bool,
     /// Exit code of an INCONCLUSIVE gate: 0 or 1.
     #[serde(default)]
-    pub(super) inconclusive: OnInconclusive,
+    inconclusive: OnInconclusive,
     /// Interval of statistical and distributional checks.
     #[serde(default)]
-    pub(super) decision: IntervalMethod,
+    decision: IntervalMethod,
     /// Trials at a time.
     #[serde(default = "one")]
-    pub(super) jobs: NonZeroU32,
+    jobs: NonZeroU32,
     /// Maximum duration of a trial in seconds.
-    #[serde(default = "default_timeout")]
-    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0)))]
-    timeout_s: f64,
+    #[serde(
+        rename = "timeout_s",
+        default = "default_timeout",
+        deserialize_with = "seconds"
+    )]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "f64", default = "schema::timeout", extend("exclusiveMinimum" = 0))
+    )]
+    timeout: Duration,
     /// Verdict of a trial against a cassette that asked what is not in it.
     #[serde(default)]
-    pub(super) replay_miss: OnReplayMiss,
+    replay_miss: OnReplayMiss,
     /// Age from which the report warns of a cassette: hours, days or weeks, as in 90d.
-    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[0-9]+[hdw]$")))]
-    cassette_max_age: Option<String>,
+    #[serde(default, deserialize_with = "age")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<String>", regex(pattern = "^[0-9]+[hdw]$"))
+    )]
+    cassette_max_age: Option<Duration>,
     /// Invariants that only `task_pass_rate` judges: a trial may break them.
     #[serde(default)]
-    pub(super) judged_by_rate: Vec<String>,
+    judged_by_rate: Vec<String>,
     /// The checks by the name of their metric.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::metrics"))]
-    pub(super) metrics: BTreeMap<String, Demand>,
+    metrics: BTreeMap<String, Value>,
 }
 
-/// The keys of a metric, of every kind.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+/// The keys of a `measured` metric.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(super) struct Demand {
-    /// Kind of the check.
-    kind: Option<CheckKind>,
-    /// `false` requires the opposite: the run does not end `ok`.
-    require: Option<bool>,
-    /// Tools that no trial may call.
-    #[cfg_attr(feature = "schema", schemars(inner(length(min = 1))))]
-    none_of: Option<Vec<String>>,
-    /// Tools that every trial must call.
-    #[cfg_attr(feature = "schema", schemars(inner(length(min = 1))))]
-    all_of: Option<Vec<String>>,
-    /// Repeated shapes of calls count too, whatever their arguments: a loop warning is enough.
-    shape: Option<bool>,
-    /// Tools that the check ignores; `*` is any text, `?` any one character.
-    #[cfg_attr(feature = "schema", schemars(inner(length(min = 1))))]
-    allow: Option<Vec<String>>,
+struct MeasuredKeys {
     /// Which way is worse.
-    direction: Option<Direction>,
+    direction: Direction,
     /// Allowed distance from the baseline.
     tolerance: Option<Tolerance>,
     /// Bound independent of the baseline; for `both` its ends.
     limit: Option<Bound>,
     /// Number computed from the trials, and from the baseline.
-    aggregate: Option<Aggregate>,
-    /// Share of trials that must stay within the baseline's most extreme value.
-    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
-    coverage: Option<f64>,
+    #[serde(default)]
+    aggregate: Aggregate,
+}
+
+/// The keys of a `statistical` metric.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct StatisticalKeys {
+    /// Which way is worse.
+    direction: Direction,
+    /// Required share of successful trials; for `both` its ends.
+    threshold: Bound,
     /// Confidence of the verdict.
+    #[serde(default = "usual_share", deserialize_with = "share")]
     #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
-    confidence: Option<f64>,
+    confidence: f64,
     /// `report_only` never decides the verdict; left out, the check gates where it can pass.
     mode: Option<CheckMode>,
-    /// Required share of successful trials; for `both` its ends.
-    threshold: Option<Bound>,
     /// Condition of a successful trial.
     #[serde(rename = "success_predicate")]
     _success_predicate: Option<SuccessPredicate>,
@@ -134,236 +144,300 @@ const fn yes() -> bool {
     true
 }
 
-const fn default_timeout() -> f64 {
-    600.0
+const fn default_timeout() -> Duration {
+    Duration::from_secs(600)
 }
 
-type Read<T> = Result<T, PolicyMistake>;
-
-fn wrong<T>(key: &str, message: &str) -> Read<T> {
-    Err(PolicyMistake::new(&[key], message))
-}
-
-impl PolicyFile {
-    pub(super) fn timeout(&self) -> Read<Duration> {
-        match Duration::try_from_secs_f64(self.timeout_s) {
-            Ok(timeout) if !timeout.is_zero() => Ok(timeout),
-            _ => wrong("timeout_s", "must be a number of seconds, more than 0"),
-        }
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    match Duration::try_from_secs_f64(f64::deserialize(deserializer)?) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err(D::Error::custom("must be a number of seconds, more than 0")),
     }
+}
 
-    pub(super) fn cassette_max_age(&self) -> Read<Option<Duration>> {
-        let Some(text) = &self.cassette_max_age else {
-            return Ok(None);
+/// Reads a whole number of hours, days or weeks, at most a thousand years: `90d`.
+fn age<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    const MAX_SECONDS: u64 = 1000 * 366 * 24 * 3600;
+    let parsed = |text: &str| {
+        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let unit = match unit {
+            "h" => 3600,
+            "d" => 24 * 3600,
+            "w" => 7 * 24 * 3600,
+            _ => return None,
         };
-        match age(text) {
-            Some(age) => Ok(Some(age)),
-            None => wrong(
-                "cassette_max_age",
-                "must be a number of hours, days or weeks, as in 36h, 90d or 12w",
-            ),
-        }
-    }
-}
-
-/// A whole number of hours, days or weeks, at most a thousand years: `90d`.
-fn age(text: &str) -> Option<Duration> {
-    const LONGEST: u64 = 1000 * 366 * 24 * 3600;
-    let unit = match text.bytes().last()? {
-        b'h' => 3600,
-        b'd' => 24 * 3600,
-        b'w' => 7 * 24 * 3600,
-        _ => return None,
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let seconds = number.parse::<u64>().ok().filter(|_| is_number)?;
+        let seconds = seconds.checked_mul(unit)?;
+        (1..=MAX_SECONDS)
+            .contains(&seconds)
+            .then(|| Duration::from_secs(seconds))
     };
-    let number = text.get(..text.len() - 1)?;
-    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let seconds = number.parse::<u64>().ok()?.checked_mul(unit)?;
-    (1..=LONGEST)
-        .contains(&seconds)
-        .then(|| Duration::from_secs(seconds))
+    let Some(text) = Option::<String>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    parsed(&text)
+        .map(Some)
+        .ok_or_else(|| D::Error::custom("must be a number of hours, days or weeks, as in 36h, 90d or 12w"))
 }
 
-impl Demand {
-    /// The rule that the metric `name` states with the keys `given`.
-    pub(super) fn rule(self, name: &str, given: &[&str]) -> Read<Rule> {
-        let kinds = kinds_of(name);
-        let kind = match (self.kind, kinds) {
-            (Some(kind), _) if !kinds.contains(&kind) => {
-                let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-                return wrong("kind", &format!("must be {} for this metric", names.join(" or ")));
-            }
-            (Some(kind), _) | (None, &[kind]) => kind,
-            (None, _) => return Err(PolicyMistake::new(&[], "needs kind: measured or distributional")),
+/// The policy of a text as far as it can be read; with a mistake it is none.
+pub(super) fn read(yaml: &YamlText, mistakes: &mut Vec<PolicyMistake>) -> Option<Policy> {
+    let file: PolicyFile = lenient(&yaml.value, &[], mistakes, from_value)?;
+    let mut checks = Vec::with_capacity(file.metrics.len());
+    for (name, keys) in file.metrics {
+        if mistakes.len() > MAX_MISTAKES {
+            break;
+        }
+        if let Some(rule) = rule(&name, keys, file.decision, mistakes) {
+            let path = ["metrics".to_owned(), name];
+            let position = yaml.position_of(&path, true);
+            let [_, name] = path;
+            checks.push(Check {
+                name,
+                rule,
+                ignored: false,
+                position,
+            });
+        }
+    }
+    checks.sort_by_key(|check| check.position.map(|at| (at.line, at.column)));
+    if mistakes.is_empty() {
+        mistakes.extend(misplaced_judged_by_rate(&file.judged_by_rate, &checks));
+    }
+    Some(Policy {
+        trials: file.trials.get(),
+        fail_fast: file.fail_fast,
+        checks,
+        on_inconclusive: file.inconclusive,
+        decision: file.decision,
+        jobs: file.jobs.get(),
+        timeout: file.timeout,
+        on_replay_miss: file.replay_miss,
+        cassette_max_age: file.cassette_max_age,
+        judged_by_rate: file.judged_by_rate,
+    })
+}
+
+fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, PathError> {
+    serde_path_to_error::deserialize(value)
+}
+
+/// Reads the value at `path`. Each mistake is removed from it, until the rest can be read.
+fn lenient<T>(
+    value: &Value,
+    path: &[&str],
+    mistakes: &mut Vec<PolicyMistake>,
+    read: impl Fn(&Value) -> Result<T, PathError>,
+) -> Option<T> {
+    let (mut rest, first) = (value.clone(), mistakes.len());
+    loop {
+        let mistake = match read(&rest) {
+            Ok(read) => return Some(read),
+            Err(error) => PolicyMistake::of_value(path, &error),
         };
-        let (required, optional) = keys_of(name, kind);
-        let is_own = |key: &&str| *key == "kind" || required.contains(key) || optional.contains(key);
-        if let Some(key) = given.iter().find(|key| !is_own(key)) {
-            let hint = format!("its keys are {}", [required, optional].concat().join(", "));
-            return wrong(key, &format!("means nothing for {name}")).map_err(|mistake| mistake.hint(hint));
+        // A required key of the wrong type is missing once it is removed.
+        let is_missing = |removed: &PolicyMistake| match removed.path.strip_prefix(&*mistake.path) {
+            Some([key]) => mistake.message == format!("needs {key}"),
+            _ => false,
+        };
+        if mistakes.iter().skip(first).any(is_missing) {
+            return None;
         }
-        if let Some(key) = required.iter().find(|key| !given.contains(key)) {
-            return Err(PolicyMistake::new(&[], format!("needs {key}")));
+        let below: Vec<String> = mistake.path.iter().skip(path.len()).cloned().collect();
+        mistakes.push(mistake);
+        if !remove(&mut rest, &below) || mistakes.len() > MAX_MISTAKES {
+            return None;
         }
-        Ok(match kind {
-            CheckKind::Invariant => Rule::Invariant(self.invariant(name)?),
-            CheckKind::Measured => Rule::Measured(self.measured()?),
-            CheckKind::Distributional => Rule::Distributional(Distributional {
-                direction: match self.direction()? {
-                    Direction::Both => return wrong("direction", "must be upper or lower for this kind"),
-                    direction => direction,
-                },
-                coverage: share("coverage", self.coverage)?,
-                confidence: share("confidence", self.confidence)?,
-                mode: self.mode,
-            }),
-            CheckKind::Statistical => Rule::Statistical(self.statistical()?),
-        })
     }
+}
 
-    fn invariant(self, name: &str) -> Read<Invariant> {
-        if self.require == Some(false) && name != "stop_condition_reached" {
-            let mistake = wrong("require", &format!("cannot be false: {name} has no opposite"));
-            return mistake.map_err(|mistake| mistake.hint(format!("leave {name} out to allow it")));
+/// Removes the entry at `path`; `false` where there is none.
+fn remove(value: &mut Value, path: &[String]) -> bool {
+    match (value.as_object_mut(), path) {
+        (Some(entries), [key]) => entries.remove(key).is_some(),
+        (Some(entries), [key, rest @ ..]) => entries.get_mut(key).is_some_and(|value| remove(value, rest)),
+        _ => false,
+    }
+}
+
+/// The kinds that a metric can have; none where there is no such metric.
+fn kinds_of(metric: &str) -> &'static [CheckKind] {
+    if invariants::find(metric).is_some() {
+        &[CheckKind::Invariant]
+    } else if metric == RATE {
+        &[CheckKind::Statistical]
+    } else if Metric::from_name(metric).is_some() {
+        &[CheckKind::Measured, CheckKind::Distributional]
+    } else {
+        &[]
+    }
+}
+
+/// The names of all metrics, for a hint.
+fn names() -> Vec<&'static str> {
+    let invariants = INVARIANTS.iter().map(|spec| spec.name);
+    let numbers = METRICS.iter().map(|metric| metric.name);
+    invariants
+        .chain(numbers)
+        .chain([RATE, "tool_calls.<tool>"])
+        .collect()
+}
+
+/// The rule that a metric states.
+fn rule(
+    name: &str,
+    mut keys: Value,
+    method: IntervalMethod,
+    mistakes: &mut Vec<PolicyMistake>,
+) -> Option<Rule> {
+    let path = ["metrics", name];
+    let kind = match keys.as_object_mut() {
+        Some(keys) => kind(name, keys.remove("kind")),
+        None => Err(PolicyMistake::new(&[], "must be a mapping")),
+    };
+    let kind = kind.map_err(|mistake| mistakes.push(mistake.below(&path))).ok()?;
+    let rule = match kind {
+        CheckKind::Invariant => {
+            let spec = invariants::find(name)?;
+            Ok(Rule::Invariant(lenient(&keys, &path, mistakes, spec.read)?))
         }
-        let allow = ToolGlobs::new(tools("allow", self.allow)?);
-        Ok(match name {
-            "forbidden_tools" => Invariant::ForbiddenTools(tools("none_of", self.none_of)?),
-            "required_tools" => Invariant::RequiredTools(tools("all_of", self.all_of)?),
-            "no_new_tools" => Invariant::KnownTools { allow },
-            "still_called" => Invariant::StillCalled { allow },
-            "no_loops" => Invariant::NoLoops {
-                shape: self.shape.unwrap_or(false),
-            },
-            "no_guardrails" => Invariant::NoGuardrails,
-            _ => Invariant::StopConditionReached(self.require.unwrap_or(true)),
-        })
-    }
+        CheckKind::Measured => {
+            let keys: MeasuredKeys = lenient(&keys, &path, mistakes, from_value)?;
+            keys.rule().map(Rule::Measured)
+        }
+        CheckKind::Distributional => Ok(Rule::Distributional(lenient(&keys, &path, mistakes, from_value)?)),
+        CheckKind::Statistical => {
+            let keys: StatisticalKeys = lenient(&keys, &path, mistakes, from_value)?;
+            keys.rule(method).map(Rule::Statistical)
+        }
+    };
+    rule.map_err(|mistake| mistakes.push(mistake.below(&path))).ok()
+}
 
-    fn direction(&self) -> Read<Direction> {
-        self.direction
-            .ok_or_else(|| PolicyMistake::new(&["direction"], "must be one of upper, lower, both"))
+/// The kind of a metric: the given one, or its only one.
+fn kind(name: &str, given: Option<Value>) -> Result<CheckKind, PolicyMistake> {
+    let kinds = kinds_of(name);
+    let given: Option<CheckKind> = match given {
+        Some(given) => Some(from_value(&given).map_err(|error| PolicyMistake::of_value(&["kind"], &error))?),
+        None => None,
+    };
+    match (kinds, given) {
+        ([], _) => {
+            let hint = format!("the metrics are {}", names().join(", "));
+            Err(PolicyMistake::new(&[], "is not a metric").of_key().hint(hint))
+        }
+        (_, Some(kind)) if kinds.contains(&kind) => Ok(kind),
+        (_, Some(_)) => {
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+            let message = format!("must be {} for this metric", names.join(" or "));
+            Err(PolicyMistake::new(&["kind"], message))
+        }
+        ([kind], None) => Ok(*kind),
+        (_, None) => Err(PolicyMistake::new(&[], "needs kind: measured or distributional")),
     }
+}
 
-    fn measured(self) -> Read<Measured> {
-        let direction = self.direction()?;
-        if self.tolerance.is_none() && self.limit.is_none() {
+impl MeasuredKeys {
+    fn rule(self) -> Result<Measured, PolicyMistake> {
+        let Self {
+            direction,
+            tolerance,
+            limit,
+            aggregate,
+        } = self;
+        if tolerance.is_none() && limit.is_none() {
             return Err(PolicyMistake::new(&[], "needs a tolerance or a limit"));
         }
-        if let Some(tolerance) = &self.tolerance {
-            let parts = [tolerance.relative, tolerance.absolute];
-            if parts == [None, None] {
-                return wrong("tolerance", "needs relative, absolute, or both");
-            }
-            if !parts
-                .iter()
-                .flatten()
-                .all(|part| part.is_finite() && *part >= 0.0)
-            {
-                return wrong("tolerance", "must hold numbers that are not negative");
-            }
+        if tolerance.is_some_and(|tolerance| (tolerance.relative, tolerance.absolute) == (None, None)) {
+            return Err(PolicyMistake::new(
+                &["tolerance"],
+                "needs relative, absolute, or both",
+            ));
         }
-        let aggregate = self.aggregate.unwrap_or(Aggregate::Median);
         if aggregate != Aggregate::Median && direction != Direction::Upper {
-            return wrong("aggregate", "must be median unless the direction is upper");
+            let message = "must be median unless the direction is upper";
+            return Err(PolicyMistake::new(&["aggregate"], message));
         }
-        let limit = self
-            .limit
-            .map(|limit| ends("limit", limit, direction, f64::is_finite, "must be finite"));
+        let limit = limit.map(|limit| {
+            limit
+                .range(direction)
+                .map_err(|mistake| mistake.below(&["limit"]))
+        });
         Ok(Measured {
             direction,
-            tolerance: self.tolerance,
+            tolerance,
             limit: limit.transpose()?.unwrap_or_default(),
             aggregate,
         })
     }
+}
 
-    fn statistical(self) -> Read<Statistical> {
-        let direction = self.direction()?;
-        let Some(threshold) = self.threshold else {
-            return Err(PolicyMistake::new(&[], "needs threshold"));
-        };
+impl StatisticalKeys {
+    /// The rule; one that cannot be shown is refused, unless it is only reported.
+    fn rule(self, method: IntervalMethod) -> Result<Statistical, PolicyMistake> {
+        let wrong = |mistake: PolicyMistake| mistake.below(&["threshold"]);
+        let allowed = self.threshold.range(self.direction).map_err(wrong)?;
         let is_share = |number| (0.0..=1.0).contains(&number);
+        if ![allowed.lower, allowed.upper].into_iter().flatten().all(is_share) {
+            return Err(wrong(PolicyMistake::new(&[], "must be between 0 and 1")));
+        }
+        if self.mode != Some(CheckMode::ReportOnly)
+            && minimum_trials(method, allowed, self.confidence).is_none()
+        {
+            let hint = "demand less than certainty, or a wider range, or set mode: report_only";
+            return Err(wrong(
+                PolicyMistake::new(&[], "cannot be shown with 100,000 trials").hint(hint),
+            ));
+        }
         Ok(Statistical {
-            allowed: ends(
-                "threshold",
-                threshold,
-                direction,
-                is_share,
-                "must be between 0 and 1",
-            )?,
-            confidence: share("confidence", self.confidence)?,
+            allowed,
+            confidence: self.confidence,
             mode: self.mode,
         })
     }
 }
 
-/// The lower and the upper bound of a direction.
-fn ends(
-    key: &str,
-    bound: Bound,
-    direction: Direction,
-    is_allowed: fn(f64) -> bool,
-    message: &str,
-) -> Read<AllowedRange> {
-    let range = match (bound, direction) {
-        (Bound::One(number), Direction::Upper) => AllowedRange::at_most(number),
-        (Bound::One(number), Direction::Lower) => AllowedRange::at_least(number),
-        (Bound::Both(Ends { lower, upper }), Direction::Both) => AllowedRange::within(lower, upper),
-        (_, Direction::Both) => return wrong(key, "must be a mapping of lower and upper for this direction"),
-        _ => return wrong(key, "must be a number for this direction"),
+impl Bound {
+    /// The range of a direction.
+    fn range(self, direction: Direction) -> Result<AllowedRange, PolicyMistake> {
+        let message = match (self, direction) {
+            (Self::One(number), Direction::Upper) => return Ok(AllowedRange::at_most(number)),
+            (Self::One(number), Direction::Lower) => return Ok(AllowedRange::at_least(number)),
+            (Self::Both(Ends { lower, upper }), Direction::Both) if lower <= upper => {
+                return Ok(AllowedRange::within(lower, upper));
+            }
+            (Self::Both(_), Direction::Both) => "has a lower end above its upper one",
+            (Self::One(_), Direction::Both) => "must be a mapping of lower and upper for this direction",
+            (Self::Both(_), _) => "must be a number for this direction",
+        };
+        Err(PolicyMistake::new(&[], message))
+    }
+}
+
+/// The mistake of invariants under `judged_by_rate` that no rate would judge.
+fn misplaced_judged_by_rate(names: &[String], checks: &[Check]) -> Option<PolicyMistake> {
+    const KEY: &[&str] = &["judged_by_rate"];
+    let has = |name: &str, kind| {
+        let mut checks = checks.iter();
+        checks.any(|check| check.name == name && check.rule.kind() == kind)
     };
-    if ![range.lower, range.upper].into_iter().flatten().all(is_allowed) {
-        return wrong(key, message);
+    if let Some(name) = names.iter().find(|name| !has(name, CheckKind::Invariant)) {
+        let message = format!("names `{name}`, which is no invariant of this policy");
+        return Some(PolicyMistake::new(KEY, message));
     }
-    if range
-        .lower
-        .zip(range.upper)
-        .is_some_and(|(lower, upper)| lower > upper)
-    {
-        return wrong(key, "has a lower end above its upper one");
-    }
-    Ok(range)
+    (!names.is_empty() && !has(RATE, CheckKind::Statistical)).then(|| {
+        let message = "needs the metric task_pass_rate, which would judge these invariants";
+        PolicyMistake::new(KEY, message).hint("add task_pass_rate under metrics")
+    })
 }
 
-/// A share between 0 and 1, ends not included; 0.95 by default.
-fn share(key: &str, number: Option<f64>) -> Read<f64> {
-    match number.unwrap_or(0.95) {
-        share if share > 0.0 && share < 1.0 => Ok(share),
-        _ => wrong(key, "must be more than 0 and less than 1"),
+#[test]
+fn the_page_of_the_policy_names_every_metric() {
+    let page = include_str!("../../../../docs/policy.md");
+    for name in names() {
+        assert!(page.contains(&format!("\n| `{name}` | ")), "{name}");
     }
-}
-
-fn tools(key: &str, names: Option<Vec<String>>) -> Read<Vec<String>> {
-    let names = names.unwrap_or_default();
-    if names.iter().any(String::is_empty) {
-        return wrong(key, "must be a list of texts that are not empty");
-    }
-    Ok(names)
-}
-
-/// Refuses invariants under `judged_by_rate` that no rate would judge.
-pub(super) fn check_judged_by_rate(names: &[String], checks: &[super::Check]) -> Read<()> {
-    const KEY: &str = "judged_by_rate";
-    let is_invariant = |name: &String| {
-        let mut checks = checks.iter().filter(|check| check.name == *name);
-        checks.any(|check| matches!(check.rule, Rule::Invariant(_)))
-    };
-    if let Some(name) = names.iter().find(|name| !is_invariant(name)) {
-        return wrong(
-            KEY,
-            &format!("names `{name}`, which is no invariant of this policy"),
-        );
-    }
-    if !names.is_empty() && !checks.iter().any(|check| check.name == RATE) {
-        let mistake = wrong(
-            KEY,
-            "needs the metric task_pass_rate, which would judge these invariants",
-        );
-        return mistake.map_err(|mistake| mistake.hint("add task_pass_rate under metrics"));
-    }
-    Ok(())
 }
 
 #[cfg(feature = "schema")]
@@ -373,10 +447,10 @@ mod schema {
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
     use serde_json::{Map, Value, json};
 
-    use super::{Demand, PolicyFile};
-    use crate::CheckKind as Kind;
-    use crate::policy::Policy;
-    use crate::policy::metrics::{INVARIANTS, RATE, keys_of, kinds_of};
+    use super::{MeasuredKeys, PolicyFile, RATE, StatisticalKeys};
+    use crate::CheckKind;
+    use crate::invariants::INVARIANTS;
+    use crate::policy::{Distributional, Policy};
     use tracer_insight::profile::METRICS;
 
     /// The schema is for editors: it leaves to the reader what depends on several keys at once.
@@ -394,20 +468,37 @@ mod schema {
         json_schema!({"enum": [2, 2.1, "2", "2.0", "2.1"]})
     }
 
-    /// The mapping of metrics, by the tables above.
+    pub(super) fn timeout() -> f64 {
+        super::default_timeout().as_secs_f64()
+    }
+
+    /// The mapping of metrics, by their tables.
     pub(super) fn metrics(generator: &mut SchemaGenerator) -> Schema {
-        let keys = Demand::json_schema(generator);
-        let keys = keys.get("properties").and_then(Value::as_object);
-        let keys = keys.cloned().unwrap_or_default();
-        let number = metric("tool_calls.x", &keys);
+        let kinds = [
+            of_kind(CheckKind::Measured, true, MeasuredKeys::json_schema(generator)),
+            of_kind(
+                CheckKind::Distributional,
+                true,
+                Distributional::json_schema(generator),
+            ),
+        ];
+        let number = json!({"oneOf": kinds});
         generator.definitions_mut().insert("Number".to_owned(), number);
         let number = json!({"$ref": "#/$defs/Number"});
-        let numbers = METRICS
+        let mut properties: Map<String, Value> = METRICS
             .iter()
-            .map(|metric| (metric.name.to_owned(), number.clone()));
-        let others = INVARIANTS.iter().copied().chain([RATE]);
-        let others = others.map(|name| (name.to_owned(), metric(name, &keys)));
-        let properties: Map<String, Value> = others.chain(numbers).collect();
+            .map(|metric| (metric.name.to_owned(), number.clone()))
+            .collect();
+        for spec in INVARIANTS {
+            let schema = of_kind(CheckKind::Invariant, false, (spec.schema)(generator));
+            properties.insert(spec.name.to_owned(), schema);
+        }
+        let rate = of_kind(
+            CheckKind::Statistical,
+            false,
+            StatisticalKeys::json_schema(generator),
+        );
+        properties.insert(RATE.to_owned(), rate);
         json_schema!({
             "type": "object",
             "properties": properties,
@@ -416,26 +507,14 @@ mod schema {
         })
     }
 
-    fn metric(name: &str, keys: &Map<String, Value>) -> Value {
-        let kinds = kinds_of(name);
-        let of_kind = |kind: &Kind| {
-            let (required, optional) = keys_of(name, *kind);
-            let own = required.iter().chain(optional);
-            let mut properties: Map<String, Value> = own
-                .filter_map(|key| Some(((*key).to_owned(), keys.get(*key)?.clone())))
-                .collect();
-            properties.insert("kind".to_owned(), json!({"const": kind}));
-            let mut required = required.to_vec();
-            if kinds.len() > 1 {
-                required.push("kind");
-            }
-            json!({
-                "type": "object", "properties": properties, "required": required, "additionalProperties": false,
-            })
-        };
-        match kinds {
-            [kind] => of_kind(kind),
-            _ => json!({"oneOf": kinds.iter().map(of_kind).collect::<Vec<_>>()}),
+    /// The schema of the keys of a kind, and the key `kind`.
+    fn of_kind(kind: CheckKind, is_required: bool, keys: Schema) -> Value {
+        let mut keys = keys.to_value();
+        keys["properties"]["kind"] = json!({"const": kind});
+        let required = keys.get_mut("required").and_then(Value::as_array_mut);
+        if let Some(required) = required.filter(|_| is_required) {
+            required.push("kind".into());
         }
+        keys
     }
 }

@@ -22,8 +22,6 @@
 
 mod error;
 mod file;
-mod globs;
-mod metrics;
 mod rules;
 mod yaml;
 
@@ -34,14 +32,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::CheckMode;
 pub use crate::statistics::Aggregate;
-use crate::statistics::{IntervalMethod, minimum_trials};
+use crate::statistics::IntervalMethod;
 pub use error::{PolicyError, PolicyMistake};
-use file::PolicyFile;
-pub use globs::ToolGlobs;
-pub use rules::{Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
-use yaml::YamlNode;
+pub use rules::{Check, Distributional, Measured, Rule, Statistical, Tolerance};
+use serde_json::Value;
+use yaml::YamlText;
 
 /// The checks of a gate and how its trials run, after the overrides of the command line.
 ///
@@ -54,7 +50,7 @@ use yaml::YamlNode;
 /// assert!(policy.fail_fast);
 /// assert_eq!(policy.on_inconclusive, OnInconclusive::Fail);
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Policy {
     /// Number of trials.
@@ -170,16 +166,16 @@ impl Policy {
     ///
     /// [`PolicyError`] with the mistakes of the file: of each metric the first of its meaning, at most 50.
     pub fn parse(text: &str, overrides: &Overrides) -> Result<Self, PolicyError> {
-        let tree = yaml::parse(text)?;
-        check_version(text, &tree)?;
-        let (file, mut mistakes) = deserialize(&tree);
-        let policy = file.map(|file| Self::of_file(file, &tree, &mut mistakes));
+        let yaml = YamlText::parse(text)?;
+        check_version(text, &yaml)?;
+        let mut mistakes = Vec::new();
+        let policy = file::read(&yaml, &mut mistakes);
         if let Some(mut policy) = policy.filter(|_| mistakes.is_empty()) {
             policy.apply(overrides);
             return Ok(policy);
         }
         for mistake in &mut mistakes {
-            mistake.position = tree.position_of(&mistake.path, mistake.is_key);
+            mistake.position = yaml.position_of(&mistake.path, mistake.is_key);
         }
         mistakes.sort_by_key(|mistake| mistake.position.map(|at| (at.line, at.column)));
         if mistakes.len() > MAX_MISTAKES {
@@ -213,58 +209,6 @@ impl Policy {
             check.position = None;
         }
         Ok(policy)
-    }
-
-    fn of_file(file: PolicyFile, tree: &YamlNode, mistakes: &mut Vec<PolicyMistake>) -> Self {
-        let timeout = file.timeout().map_err(|mistake| mistakes.push(mistake));
-        let cassette_max_age = file.cassette_max_age().map_err(|mistake| mistakes.push(mistake));
-        let mut checks = Vec::with_capacity(file.metrics.len());
-        for (name, demand) in file.metrics {
-            if mistakes.len() > MAX_MISTAKES {
-                break;
-            }
-            let path = ["metrics".to_owned(), name.clone()];
-            if mistakes.iter().any(|mistake| mistake.path.starts_with(&path)) {
-                continue;
-            }
-            let entry = tree.entry(&path);
-            let given = entry.map_or(&[][..], |entry| entry.value.entries()).iter();
-            let given: Vec<&str> = given.map(|entry| entry.key.as_str()).collect();
-            let rule = if metrics::kinds_of(&name).is_empty() {
-                let hint = format!("the metrics are {}", metrics::names().join(", "));
-                Err(PolicyMistake::new(&[], "is not a metric").of_key().hint(hint))
-            } else {
-                demand
-                    .rule(&name, &given)
-                    .and_then(|rule| possible(rule, file.decision))
-            };
-            match rule {
-                Ok(rule) => checks.push(Check {
-                    position: tree.position_of(&path, true),
-                    name,
-                    rule,
-                    ignored: false,
-                }),
-                Err(mistake) => mistakes.push(mistake.below(&name).below("metrics")),
-            }
-        }
-        checks.sort_by_key(|check| check.position.map(|at| (at.line, at.column)));
-        if mistakes.is_empty() {
-            let judged = file::check_judged_by_rate(&file.judged_by_rate, &checks);
-            mistakes.extend(judged.err());
-        }
-        Self {
-            trials: file.trials.get(),
-            fail_fast: file.fail_fast,
-            checks,
-            on_inconclusive: file.inconclusive,
-            decision: file.decision,
-            jobs: file.jobs.get(),
-            timeout: timeout.unwrap_or_default(),
-            on_replay_miss: file.replay_miss,
-            cassette_max_age: cassette_max_age.unwrap_or_default(),
-            judged_by_rate: file.judged_by_rate,
-        }
     }
 
     fn apply(&mut self, overrides: &Overrides) {
@@ -320,14 +264,14 @@ impl Policy {
 }
 
 /// Refuses files of other versions. The version is read from the text: `2.10` is not the number 2.1.
-fn check_version(text: &str, tree: &YamlNode) -> Result<(), PolicyMistake> {
-    if let Some(entry) = tree.entry(&["x_tracer".to_owned()]) {
+fn check_version(text: &str, yaml: &YamlText) -> Result<(), PolicyMistake> {
+    if yaml.value.get("x_tracer").is_some() {
         return Err(PolicyMistake::new(&["x_tracer"], "is not a key any more")
-            .at(entry.position)
+            .at(yaml.position_of(&["x_tracer".to_owned()], true))
             .hint("write its keys at the top level, and its metrics and checks under metrics"));
     }
-    if !matches!(tree.value, yaml::YamlValue::Mapping(_) | yaml::YamlValue::Null) {
-        return Err(PolicyMistake::new(&[], "must be a mapping").at(tree.position));
+    if !matches!(yaml.value, Value::Object(_) | Value::Null) {
+        return Err(PolicyMistake::new(&[], "must be a mapping").at(yaml.position_of(&[], false)));
     }
     let value = |line: &str| {
         let keys = ["version", "\"version\"", "'version'"];
@@ -350,43 +294,4 @@ fn check_version(text: &str, tree: &YamlNode) -> Result<(), PolicyMistake> {
     Err(PolicyMistake::new(&["version"], message)
         .at(Some(tracer_sdk::settings::Position { line, column: 1 }))
         .hint("rewrite a policy of version 1 as docs/policy.md says, or write a new one: tracer init"))
-}
-
-/// The file, and the mistakes of its types: each is removed from the tree until the rest can be read.
-fn deserialize(tree: &YamlNode) -> (Option<PolicyFile>, Vec<PolicyMistake>) {
-    let mut rest = tree.clone();
-    let mut mistakes = Vec::new();
-    loop {
-        match PolicyFile::deserialize(&rest) {
-            Ok(file) => return (Some(file), mistakes),
-            Err(mistake) => {
-                // A required key of the wrong type is missing once it is removed.
-                let removed = |earlier: &PolicyMistake| match &*earlier.path {
-                    [key] => mistake.path.is_empty() && mistake.message == format!("needs {key}"),
-                    _ => false,
-                };
-                if mistakes.iter().any(removed) {
-                    return (None, mistakes);
-                }
-                let is_removed = rest.remove(&mistake.path);
-                mistakes.push(mistake);
-                if !is_removed || mistakes.len() > MAX_MISTAKES {
-                    return (None, mistakes);
-                }
-            }
-        }
-    }
-}
-
-/// Refuses a rate that cannot be shown; one that is only reported may be any.
-fn possible(rule: Rule, method: IntervalMethod) -> Result<Rule, PolicyMistake> {
-    if let Rule::Statistical(rate) = &rule
-        && rate.mode != Some(CheckMode::ReportOnly)
-        && minimum_trials(method, rate.allowed, rate.confidence).is_none()
-    {
-        let message = "cannot be shown with 100,000 trials";
-        return Err(PolicyMistake::new(&["threshold"], message)
-            .hint("demand less than certainty, or a wider range, or set mode: report_only"));
-    }
-    Ok(rule)
 }

@@ -1,8 +1,11 @@
 //! Demands of a policy on one metric (gate, section 2).
 
-use serde::Deserialize;
+use std::sync::Arc;
 
-use super::ToolGlobs;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use crate::invariants::Invariant;
 use crate::statistics::Aggregate;
 use crate::{AllowedRange, CheckKind, CheckMode, Direction};
 use tracer_sdk::settings::Position;
@@ -19,7 +22,7 @@ use tracer_sdk::settings::Position;
 /// assert!(matches!(check.rule, Rule::Measured(_)));
 /// assert_eq!(check.position.unwrap().line, 3);
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Check {
     /// The metric as the policy names it, `step_count` or `tool_calls.search`; the name of the check in the report.
@@ -36,15 +39,16 @@ pub struct Check {
 ///
 /// ```
 /// use tracer_gate::CheckKind;
-/// use tracer_gate::policy::{Invariant, Rule};
+/// use tracer_gate::policy::{Distributional, Rule};
 ///
-/// assert_eq!(Rule::Invariant(Invariant::NoGuardrails).kind(), CheckKind::Invariant);
+/// let nine_of_ten = Distributional { coverage: 0.9, ..Distributional::default() };
+/// assert_eq!(Rule::Distributional(nine_of_ten).kind(), CheckKind::Distributional);
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Rule {
     /// Must hold in every trial.
-    Invariant(Invariant),
+    Invariant(Arc<dyn Invariant>),
     /// One number of the whole sample stays within a tolerance of the baseline, or within a limit.
     Measured(Measured),
     /// The trials' values stay within what the baseline's sample shows.
@@ -57,11 +61,10 @@ impl Rule {
     /// The kind as a report writes it.
     ///
     /// ```
-    /// use tracer_gate::CheckKind;
-    /// use tracer_gate::policy::{Invariant, Rule};
+    /// use tracer_gate::policy::{Overrides, Policy};
     ///
-    /// let rule = Rule::Invariant(Invariant::RequiredTools(vec!["send_reply".to_owned()]));
-    /// assert_eq!(rule.kind(), CheckKind::Invariant);
+    /// let policy = Policy::usual(&Overrides::default()).unwrap();
+    /// assert_eq!(policy.check("task_pass_rate").unwrap().rule.kind().as_str(), "statistical");
     /// ```
     #[must_use]
     pub const fn kind(&self) -> CheckKind {
@@ -76,9 +79,10 @@ impl Rule {
     /// Which way is worse, where there is one.
     ///
     /// ```
-    /// use tracer_gate::policy::{Invariant, Rule};
+    /// use tracer_gate::Direction;
+    /// use tracer_gate::policy::{Distributional, Rule};
     ///
-    /// assert_eq!(Rule::Invariant(Invariant::NoGuardrails).direction(), None);
+    /// assert_eq!(Rule::Distributional(Distributional::default()).direction(), Some(Direction::Upper));
     /// ```
     #[must_use]
     pub const fn direction(&self) -> Option<Direction> {
@@ -89,41 +93,6 @@ impl Rule {
             Self::Statistical(statistical) => Some(statistical.allowed.direction()),
         }
     }
-}
-
-/// A property of one trial (gate-contract, section 3.2).
-///
-/// ```
-/// use tracer_gate::policy::Invariant;
-///
-/// assert_ne!(Invariant::NoLoops { shape: true }, Invariant::NoLoops { shape: false });
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Invariant {
-    /// The run ended `ok`, or, with `false`, did not.
-    StopConditionReached(bool),
-    /// None of these tools is called.
-    ForbiddenTools(Vec<String>),
-    /// No tool is called that no run of the baseline called: `no_new_tools`.
-    KnownTools {
-        /// Tools that may be new.
-        allow: ToolGlobs,
-    },
-    /// Every one of these tools is called.
-    RequiredTools(Vec<String>),
-    /// Every tool is called that all runs of the baseline called: `still_called`.
-    StillCalled {
-        /// Tools that need not be called any more.
-        allow: ToolGlobs,
-    },
-    /// No call is repeated in a loop.
-    NoLoops {
-        /// Repeated shapes break it too, whatever their arguments.
-        shape: bool,
-    },
-    /// No guardrail stopped the run.
-    NoGuardrails,
 }
 
 /// The demand of a `measured` metric (gate-contract, sections 3.3 and 7.2).
@@ -165,9 +134,11 @@ pub struct Measured {
 #[serde(deny_unknown_fields, expecting = "a mapping")]
 pub struct Tolerance {
     /// A share of the baseline's number.
+    #[serde(default, deserialize_with = "not_negative")]
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub relative: Option<f64>,
     /// In the unit of the metric.
+    #[serde(default, deserialize_with = "not_negative")]
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub absolute: Option<f64>,
 }
@@ -191,22 +162,39 @@ impl Tolerance {
 /// The demand of a `distributional` metric (gate-contract, sections 3.4 and 7.3).
 ///
 /// ```
-/// use tracer_gate::Direction;
 /// use tracer_gate::policy::Distributional;
 ///
-/// let nineteen_of_twenty = Distributional { direction: Direction::Upper, coverage: 0.95, confidence: 0.95, mode: None };
-/// assert_eq!(nineteen_of_twenty.mode, None);
+/// let nineteen_of_twenty = Distributional::default();
+/// assert_eq!((nineteen_of_twenty.coverage, nineteen_of_twenty.mode), (0.95, None));
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Distributional {
     /// Which way is worse; never both.
+    #[serde(deserialize_with = "one_sided")]
     pub direction: Direction,
-    /// The share of the baseline's runs that its bound is meant to cover.
+    /// Share of trials that must stay within the baseline's most extreme value.
+    #[serde(default = "usual_share", deserialize_with = "share")]
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
     pub coverage: f64,
-    /// Confidence of a verdict, between 0 and 1.
+    /// Confidence of the verdict.
+    #[serde(default = "usual_share", deserialize_with = "share")]
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
     pub confidence: f64,
-    /// Its mode; `None` gates when the baseline's sample is large enough.
+    /// `report_only` never decides the verdict; left out, the check gates where the baseline's sample is large enough.
     pub mode: Option<CheckMode>,
+}
+
+impl Default for Distributional {
+    fn default() -> Self {
+        Self {
+            direction: Direction::Upper,
+            coverage: usual_share(),
+            confidence: usual_share(),
+            mode: None,
+        }
+    }
 }
 
 /// The demand of a `statistical` metric (gate-contract, sections 3.5 and 7.4).
@@ -226,4 +214,30 @@ pub struct Statistical {
     pub confidence: f64,
     /// Its mode; `None` gates when this many trials can reach PASS.
     pub mode: Option<CheckMode>,
+}
+
+pub(super) const fn usual_share() -> f64 {
+    0.95
+}
+
+/// Reads a share between 0 and 1, ends not included.
+pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    match f64::deserialize(deserializer)? {
+        share if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err(D::Error::custom("must be more than 0 and less than 1")),
+    }
+}
+
+fn one_sided<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Direction, D::Error> {
+    match Direction::deserialize(deserializer)? {
+        Direction::Both => Err(D::Error::custom("must be upper or lower for this kind")),
+        direction => Ok(direction),
+    }
+}
+
+fn not_negative<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    match Option::deserialize(deserializer)? {
+        Some(number) if number < 0.0 => Err(D::Error::custom("must not be negative")),
+        number => Ok(number),
+    }
 }

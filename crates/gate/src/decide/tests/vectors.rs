@@ -1,11 +1,14 @@
 //! The groups of the vectors that tell decisions, with every difference named.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{baseline_of_steps, exactly, policy, run};
 use crate::decide::plan::plan;
 use crate::decide::rule::{Judge as _, JudgedTrials};
-use crate::policy::{Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance, ToolGlobs};
+use crate::invariants::{self, Invariant};
+use crate::policy::{Aggregate, Distributional, Measured, Statistical, Tolerance};
 use crate::{AllowedRange, Baseline, CheckMode, Direction, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_insight::testing::metrics_of_vector;
@@ -220,14 +223,6 @@ fn a_distributional_check_gates_when_the_baseline_is_large_enough() {
     }
 }
 
-fn tools(list: &Value) -> Vec<String> {
-    list.as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| tool.as_str().unwrap().to_owned())
-        .collect()
-}
-
 #[test]
 fn invariants_hold_as_the_contract_has_it() {
     for vector in testing::measured("invariant_outcomes") {
@@ -242,22 +237,19 @@ fn invariants_hold_as_the_contract_has_it() {
             .map(|name| Baseline::of_run(&metrics_of_vector(name), "now"));
         for (name, expected) in vector.expected.as_object().unwrap() {
             let rule = match name.as_str() {
-                "stop_condition_reached" => Invariant::StopConditionReached(true),
-                "forbidden_tools" if rules.is_null() => Invariant::KnownTools {
-                    allow: ToolGlobs::default(),
-                },
-                "forbidden_tools" => Invariant::ForbiddenTools(tools(&rules["forbidden_tools"])),
-                "required_tools" => Invariant::RequiredTools(tools(&rules["required_tools"])),
+                "forbidden_tools" if rules.is_null() => invariant("no_new_tools", json!({})),
+                "forbidden_tools" => invariant(name, json!({"none_of": rules[name]})),
+                "required_tools" => invariant(name, json!({"all_of": rules[name]})),
                 // Difference: the contract counts loop warnings, which this gate does on request. Its own rule looks at
                 // what the calls asked (gate-2, section 1), of which one of these runs recorded nothing.
                 "no_loops" => {
-                    let own = Invariant::NoLoops { shape: false }.outcome(&run, None);
+                    let own = invariant(name, json!({})).outcome(&run, None);
                     let is_known = vector.name != "regressed";
                     let expected = expected.as_bool().filter(|_| is_known);
                     assert_eq!(own, expected, "{}", vector.name);
-                    Invariant::NoLoops { shape: true }
+                    invariant(name, json!({"shape": true}))
                 }
-                _ => Invariant::NoGuardrails,
+                name => invariant(name, json!({})),
             };
             let found = rule.outcome(&run, baseline.as_ref());
             assert_eq!(expected.as_bool(), found, "{}: {name}", vector.name);
@@ -265,10 +257,15 @@ fn invariants_hold_as_the_contract_has_it() {
     }
 }
 
+/// An invariant with these keys.
+fn invariant(name: &str, keys: Value) -> Arc<dyn Invariant> {
+    (invariants::find(name).unwrap().read)(&keys).unwrap()
+}
+
 /// Difference: `require: false` means something for `stop_condition_reached` alone; for `no_loops` and `no_guardrails`
 /// the policy is refused (gate, section 1; gate-contract, section 15.2, F5).
 fn assert_require_false(vector: &Vector, run: &RunProfile) {
-    let found = Invariant::StopConditionReached(false).outcome(run, None);
+    let found = invariant("stop_condition_reached", json!({"require": false})).outcome(run, None);
     assert_eq!(vector.expected["stop_condition_reached"].as_bool(), found);
 }
 

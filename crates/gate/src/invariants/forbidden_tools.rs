@@ -1,0 +1,38 @@
+//! `forbidden_tools`: none of the tools in `none_of` is called.
+
+use serde::Deserialize;
+use tracer_insight::profile::RunProfile;
+
+use super::{Invariant, InvariantSpec, tools, unless_missing};
+use crate::Baseline;
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct ForbiddenTools {
+    /// Tools that no trial may call.
+    #[serde(deserialize_with = "tools::names")]
+    #[cfg_attr(feature = "schema", schemars(inner(length(min = 1))))]
+    none_of: Vec<String>,
+}
+
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<ForbiddenTools>("forbidden_tools", tools::called);
+
+impl Invariant for ForbiddenTools {
+    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
+        unless_missing(run, self.tools_against(run, baseline).is_empty())
+    }
+
+    fn description(&self) -> String {
+        format!("none of these tools is called: {}", self.none_of.join(", "))
+    }
+
+    fn tools_against(&self, run: &RunProfile, _: Option<&Baseline>) -> Vec<String> {
+        let is_forbidden = |tool: &&String| self.none_of.contains(tool);
+        run.tools_in_any_reading().filter(is_forbidden).cloned().collect()
+    }
+
+    fn can_fail(&self) -> bool {
+        !self.none_of.is_empty()
+    }
+}

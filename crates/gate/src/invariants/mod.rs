@@ -1,0 +1,133 @@
+//! Invariants: properties that every trial must keep, one file each.
+
+mod forbidden_tools;
+mod no_guardrails;
+mod no_loops;
+mod no_new_tools;
+mod required_tools;
+mod still_called;
+mod stop_condition_reached;
+mod tools;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde::Deserialize as _;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde_json::Value;
+use tracer_insight::profile::RunProfile;
+
+use crate::phrase::Phrase;
+use crate::{Baseline, Report, ReportedTrial};
+
+/// All invariants, in the order in which a hint names them.
+pub(crate) const INVARIANTS: [InvariantSpec; 7] = [
+    stop_condition_reached::SPEC,
+    forbidden_tools::SPEC,
+    required_tools::SPEC,
+    no_loops::SPEC,
+    no_guardrails::SPEC,
+    no_new_tools::SPEC,
+    still_called::SPEC,
+];
+
+/// An error of reading a value, with the path to it.
+pub(crate) type PathError = serde_path_to_error::Error<serde_json::Error>;
+
+/// A property of one trial, with the keys that a policy gives it (gate-contract, section 3.2).
+pub trait Invariant: Debug + Send + Sync {
+    /// Outcome in a run. Missing spans leave it unknown: a forbidden call may be among them, and a required one, too.
+    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool>;
+
+    /// The demand in words.
+    fn description(&self) -> String;
+
+    /// The tools by which a run breaks it: called and not allowed, or required and not called.
+    fn tools_against(&self, _: &RunProfile, _: Option<&Baseline>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Checks if it compares with a baseline.
+    fn needs_baseline(&self) -> bool {
+        false
+    }
+
+    /// Checks if any run can break it.
+    fn can_fail(&self) -> bool {
+        true
+    }
+
+    /// Checks if it is about the end of the run, which a truncated trial does not show.
+    fn is_about_the_end(&self) -> bool {
+        false
+    }
+}
+
+/// An entry of the table of invariants: name, keys, and words of a report about it.
+pub(crate) struct InvariantSpec {
+    /// The metric as a policy names it.
+    pub(crate) name: &'static str,
+    /// Reads the keys of a policy.
+    pub(crate) read: fn(&Value) -> Result<Arc<dyn Invariant>, PathError>,
+    /// The schema of the keys.
+    #[cfg(feature = "schema")]
+    pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
+    /// Explains how a trial broke it; the tools are those of its evidence.
+    pub(crate) broken: fn(&ReportedTrial, &[String]) -> Phrase,
+    /// Adds to the words of a check that all trials kept.
+    pub(crate) kept: fn(&Report) -> Phrase,
+    /// Explains why the outcome of these trials is unknown.
+    pub(crate) unknown: fn(&[&ReportedTrial]) -> Phrase,
+}
+
+#[cfg(feature = "schema")]
+pub(crate) trait Keys: DeserializeOwned + schemars::JsonSchema {}
+#[cfg(feature = "schema")]
+impl<T: DeserializeOwned + schemars::JsonSchema> Keys for T {}
+#[cfg(not(feature = "schema"))]
+pub(crate) trait Keys: DeserializeOwned {}
+#[cfg(not(feature = "schema"))]
+impl<T: DeserializeOwned> Keys for T {}
+
+impl InvariantSpec {
+    /// The entry of an invariant; `broken` explains how a trial broke it.
+    const fn new<T: Invariant + Keys + 'static>(
+        name: &'static str,
+        broken: fn(&ReportedTrial, &[String]) -> Phrase,
+    ) -> Self {
+        Self {
+            name,
+            read: |keys| Ok(Arc::new(serde_path_to_error::deserialize::<_, T>(keys)?)),
+            #[cfg(feature = "schema")]
+            schema: T::json_schema,
+            broken,
+            kept: |_| Phrase::default(),
+            unknown: |_| Phrase::default(),
+        }
+    }
+}
+
+/// The invariant with this name.
+pub(crate) fn find(name: &str) -> Option<&'static InvariantSpec> {
+    const TABLE: &[InvariantSpec] = &INVARIANTS;
+    TABLE.iter().find(|spec| spec.name == name)
+}
+
+/// The outcome of a property that a missing span may break.
+fn unless_missing(run: &RunProfile, is_kept: bool) -> Option<bool> {
+    (!is_kept || run.missing.is_none()).then_some(is_kept)
+}
+
+/// Reads `require`, which may only be `true` where a property has no opposite.
+fn only_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    match bool::deserialize(deserializer)? {
+        true => Ok(true),
+        false => Err(D::Error::custom(
+            "cannot be false, it has no opposite: remove the metric instead",
+        )),
+    }
+}
+
+const fn yes() -> bool {
+    true
+}

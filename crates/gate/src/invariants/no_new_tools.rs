@@ -1,0 +1,45 @@
+//! `no_new_tools`: no tool is called that no run of the baseline called.
+
+use serde::Deserialize;
+use tracer_insight::profile::RunProfile;
+
+use super::tools::AllowedTools;
+use super::{Invariant, InvariantSpec, tools, unless_missing};
+use crate::Baseline;
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct NoNewTools {
+    /// Tools that the check ignores; `*` is any text, `?` any one character.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", inner(length(min = 1))))]
+    allow: AllowedTools,
+}
+
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<NoNewTools>("no_new_tools", tools::called);
+
+impl Invariant for NoNewTools {
+    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
+        unless_missing(run, self.tools_against(run, baseline).is_empty())
+    }
+
+    fn description(&self) -> String {
+        let but = self.allow.words();
+        format!("no tool is called that the baseline does not know{but}")
+    }
+
+    fn tools_against(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Vec<String> {
+        let known = baseline.map(Baseline::known_tools).unwrap_or_default();
+        let is_new = |tool: &&String| !known.contains(tool.as_str()) && !self.allow.matches(tool);
+        run.tools_in_any_reading().filter(is_new).cloned().collect()
+    }
+
+    fn needs_baseline(&self) -> bool {
+        true
+    }
+
+    fn can_fail(&self) -> bool {
+        !self.allow.allows_everything()
+    }
+}

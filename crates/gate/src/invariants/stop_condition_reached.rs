@@ -1,0 +1,40 @@
+//! `stop_condition_reached`: the run ended `ok`, or, with `require: false`, did not.
+
+use serde::Deserialize;
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::format::RecordedStatus;
+
+use super::{Invariant, InvariantSpec, yes};
+use crate::Baseline;
+use crate::phrase::Phrase;
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct StopConditionReached {
+    /// `false` requires the opposite: the run does not end `ok`.
+    #[serde(default = "yes")]
+    require: bool,
+}
+
+pub(super) const SPEC: InvariantSpec =
+    InvariantSpec::new::<StopConditionReached>("stop_condition_reached", |trial, _| match &trial.signature {
+        Some(signature) => Phrase::words("ended ").and_value(&signature.status),
+        None => Phrase::default(),
+    });
+
+impl Invariant for StopConditionReached {
+    fn outcome(&self, run: &RunProfile, _: Option<&Baseline>) -> Option<bool> {
+        // The root holds the status, and the root is there.
+        Some((run.status == RecordedStatus::Ok) == self.require)
+    }
+
+    fn description(&self) -> String {
+        let ends = if self.require { "ends" } else { "does not end" };
+        format!("the run {ends} with status ok")
+    }
+
+    fn is_about_the_end(&self) -> bool {
+        true
+    }
+}
