@@ -50,46 +50,32 @@ pub fn lines(step: &Step<'_>, width: usize) -> Vec<Line> {
     lines
 }
 
-/// The state of a run that is watched.
-#[derive(Debug)]
-pub struct FollowedRun<'a> {
-    /// The time that it has been running, in microseconds.
-    pub elapsed: u64,
-    /// The call that it is in, and for how long.
-    pub current: Option<(&'a str, u64)>,
-    /// The totals of the steps that have ended.
-    pub totals: &'a Totals,
-}
-
-impl FollowedRun<'_> {
-    /// `● 00:01:12  in search_kb 8.20 s · 14 steps · 1.9k tok · Ctrl-C stops watching, not the run`.
-    pub fn line(&self) -> Line {
-        let seconds = self.elapsed / 1_000_000;
-        let clock = format!(
-            "{:02}:{:02}:{:02}",
-            seconds / 3_600,
-            seconds / 60 % 60,
-            seconds % 60
-        );
-        let mut line = Line::of("● ", Tone::Active).with(clock, Tone::Plain).space(2);
-        if let Some((name, since)) = self.current {
-            line = line
-                .with("in ", Tone::Muted)
-                .with(value_summary::label(name), Tone::Strong)
-                .with(format!(" {} · ", units::duration(since)), Tone::Plain);
-        }
-        let steps = text::counted(self.totals.steps, "step");
-        let tokens = self.totals.tokens.total_tokens;
-        let mut counts = match tokens {
-            Some(tokens) => format!("{steps} · {} tok", units::quantity(tokens)),
-            None => steps,
-        };
-        if let Some(cost) = cost::known_words(&self.totals.cost) {
-            counts = format!("{counts} · {cost}");
-        }
-        line.with(counts, Tone::Plain)
-            .with(" · Ctrl-C stops watching, not the run", Tone::Muted)
+/// `● 00:01:12  in search_kb 8.20 s · 14 steps · 1.9k tok · Ctrl-C stops watching, not the run`: the time that the run has
+/// been going in microseconds, the call that it is in and for how long, and the totals of the steps that have ended.
+pub fn status(elapsed: u64, current: Option<(&str, u64)>, totals: &Totals) -> Line {
+    let seconds = elapsed / 1_000_000;
+    let clock = format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3_600,
+        seconds / 60 % 60,
+        seconds % 60
+    );
+    let mut line = Line::of("● ", Tone::Active).with(clock, Tone::Plain).space(2);
+    if let Some((name, since)) = current {
+        line = line
+            .with("in ", Tone::Muted)
+            .with(value_summary::label(name), Tone::Strong)
+            .with(format!(" {} · ", units::duration(since)), Tone::Plain);
     }
+    let mut counts = text::counted(totals.steps.saturating_sub(totals.in_flight), "step");
+    if let Some(tokens) = totals.tokens.total_tokens {
+        counts = format!("{counts} · {} tok", units::quantity(tokens));
+    }
+    if let Some(cost) = cost::known_words(&totals.cost) {
+        counts = format!("{counts} · {cost}");
+    }
+    line.with(counts, Tone::Plain)
+        .with(" · Ctrl-C stops watching, not the run", Tone::Muted)
 }
 
 #[cfg(test)]

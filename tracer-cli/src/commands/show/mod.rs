@@ -131,11 +131,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session.use_store()?;
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let filter = StepFilter::new(&args.kind, args.errors, args.grep.as_deref());
-    if args.follow && directory.clone().read_summary().status() == RunStatus::Running {
-        follow::follow(&directory, &short_id, &filter, session)?;
+    let mut shown = OpenedRun::open(&directory, &short_id, session)?;
+    if args.follow && shown.contents.status == RunStatus::Running {
+        follow::follow(&mut shown, &filter, session)?;
         return Ok(CommandOutcome::Done);
     }
-    let mut shown = OpenedRun::open(&directory, &short_id, session)?;
     if let Some(tokens) = args.for_llm {
         let budget = TokenBudget::new(usize::try_from(tokens).unwrap_or(usize::MAX));
         for_llm::write(&mut shown, args.step, budget, session)?;

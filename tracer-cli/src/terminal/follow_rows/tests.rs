@@ -33,12 +33,8 @@ fn steps_as_they_end_and_what_goes_on() {
     insta::assert_snapshot!(at_widths(|width| {
         let mut shown = vec![title(Some("support-agent"), "bc519fdd").fitted(width)];
         shown.extend(steps.iter().flat_map(|step| lines(step, width)));
-        let watched = FollowedRun {
-            elapsed: 72_000_000,
-            current: Some(("search_kb", 8_200_000)),
-            totals: &totals,
-        };
-        shown.push(watched.line().fitted(width));
+        let status = status(72_000_000, Some(("search_kb", 8_200_000)), &totals);
+        shown.push(status.fitted(width));
         shown
     }));
 }
