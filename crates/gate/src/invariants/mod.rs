@@ -120,12 +120,12 @@ fn unless_missing(run: &RunProfile, is_kept: bool) -> Option<bool> {
 
 /// Reads `require`, which may only be `true` where a property has no opposite.
 fn only_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    match bool::deserialize(deserializer)? {
-        true => Ok(true),
-        false => Err(D::Error::custom(
-            "cannot be false, it has no opposite: remove the metric instead",
-        )),
+    if bool::deserialize(deserializer)? {
+        return Ok(true);
     }
+    Err(D::Error::custom(
+        "cannot be false, it has no opposite: remove the metric instead",
+    ))
 }
 
 const fn yes() -> bool {

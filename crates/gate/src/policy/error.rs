@@ -117,7 +117,7 @@ impl PolicyMistake {
         } else {
             Self::new(above, format!("must be {}", type_name(expected)))
         };
-        for segment in error.path().iter() {
+        for segment in error.path() {
             match segment {
                 Segment::Map { key } => mistake.path.push(key.clone()),
                 // The mistake of an item is one of its list; all lists of a policy are of names.

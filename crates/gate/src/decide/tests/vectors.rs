@@ -237,19 +237,19 @@ fn invariants_hold_as_the_contract_has_it() {
             .map(|name| Baseline::of_run(&metrics_of_vector(name), "now"));
         for (name, expected) in vector.expected.as_object().unwrap() {
             let rule = match name.as_str() {
-                "forbidden_tools" if rules.is_null() => invariant("no_new_tools", json!({})),
-                "forbidden_tools" => invariant(name, json!({"none_of": rules[name]})),
-                "required_tools" => invariant(name, json!({"all_of": rules[name]})),
+                "forbidden_tools" if rules.is_null() => invariant("no_new_tools", &json!({})),
+                "forbidden_tools" => invariant(name, &json!({"none_of": rules[name]})),
+                "required_tools" => invariant(name, &json!({"all_of": rules[name]})),
                 // Difference: the contract counts loop warnings, which this gate does on request. Its own rule looks at
                 // what the calls asked (gate-2, section 1), of which one of these runs recorded nothing.
                 "no_loops" => {
-                    let own = invariant(name, json!({})).outcome(&run, None);
+                    let own = invariant(name, &json!({})).outcome(&run, None);
                     let is_known = vector.name != "regressed";
                     let expected = expected.as_bool().filter(|_| is_known);
                     assert_eq!(own, expected, "{}", vector.name);
-                    invariant(name, json!({"shape": true}))
+                    invariant(name, &json!({"shape": true}))
                 }
-                name => invariant(name, json!({})),
+                name => invariant(name, &json!({})),
             };
             let found = rule.outcome(&run, baseline.as_ref());
             assert_eq!(expected.as_bool(), found, "{}: {name}", vector.name);
@@ -258,14 +258,14 @@ fn invariants_hold_as_the_contract_has_it() {
 }
 
 /// An invariant with these keys.
-fn invariant(name: &str, keys: Value) -> Arc<dyn Invariant> {
-    (invariants::find(name).unwrap().read)(&keys).unwrap()
+fn invariant(name: &str, keys: &Value) -> Arc<dyn Invariant> {
+    (invariants::find(name).unwrap().read)(keys).unwrap()
 }
 
 /// Difference: `require: false` means something for `stop_condition_reached` alone; for `no_loops` and `no_guardrails`
 /// the policy is refused (gate, section 1; gate-contract, section 15.2, F5).
 fn assert_require_false(vector: &Vector, run: &RunProfile) {
-    let found = invariant("stop_condition_reached", json!({"require": false})).outcome(run, None);
+    let found = invariant("stop_condition_reached", &json!({"require": false})).outcome(run, None);
     assert_eq!(vector.expected["stop_condition_reached"].as_bool(), found);
 }
 
