@@ -42,10 +42,16 @@ impl ErrorKind {
     }
 }
 
-/// The error in one line, each cause behind a colon.
+/// The error in one line, each cause behind a colon. Some errors have their cause in their own text.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| (*error).source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let mut report = error.to_string();
+    let causes = std::iter::successors(error.source(), |error| (*error).source());
+    for cause in causes.map(ToString::to_string) {
+        if !report.ends_with(&cause) {
+            report = format!("{report}: {cause}");
+        }
+    }
+    report
 }
 
 /// An error as it is printed: `error: …: cause`, then details, then `hint: …` for each next step.
@@ -138,17 +144,7 @@ impl CliError {
 
     /// The message and its causes, in one line.
     pub fn report(&self) -> String {
-        let mut report = self.message.clone();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            // Some errors have their cause in their own text.
-            if !report.ends_with(&text) {
-                report = format!("{report}: {text}");
-            }
-            cause = error.source();
-        }
-        report
+        with_causes(self)
     }
 
     /// Candidates or problems, a line each.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tracer_capture::otlp::files::{FileContent, FileError, OtlpFile};
+use tracer_capture::otlp::files::{FileContent, OtlpFile};
 use tracer_capture::runs::{CollectorOptions, CollectorSummary, RunCollector};
 use tracer_capture::{OtlpSink, Refused};
 
-use crate::error::{CliError, ErrorKind};
+use crate::error::{CliError, ErrorKind, with_causes};
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
@@ -155,7 +155,11 @@ fn import_file(
             Err(error) => {
                 unreadable += 1;
                 if unreadable <= MAX_REPORTED as u64 {
-                    problems.push(format!("{}: {}", text::path_below_home(file), reason(&error)));
+                    problems.push(format!(
+                        "{}: {}",
+                        text::path_below_home(file),
+                        with_causes(&error)
+                    ));
                 }
                 continue;
             }
@@ -163,19 +167,6 @@ fn import_file(
         accepted.map_err(not_stored)?;
     }
     Ok(unreadable)
-}
-
-fn reason(error: &FileError) -> String {
-    let mut reason = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !reason.contains(&next) {
-            reason = format!("{reason}: {next}");
-        }
-        cause = error.source();
-    }
-    reason
 }
 
 fn not_stored(refused: Refused) -> CliError {

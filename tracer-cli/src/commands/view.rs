@@ -70,7 +70,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     print_address(run_id, &url, &bound, session)?;
     if let Some(receiver) = &receiver {
         session.ui.note(&receiver.heading());
-        let export = format!("export OTEL_EXPORTER_OTLP_ENDPOINT={}", receiver.endpoint());
+        let export = format!("export OTEL_EXPORTER_OTLP_ENDPOINT={}", receiver.endpoint);
         session
             .ui
             .hint(&format!("set it for the program to trace: {export}"));

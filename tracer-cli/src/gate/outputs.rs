@@ -246,7 +246,7 @@ fn annotations(report: &Report, inconclusive_fails: bool) -> Vec<Annotation> {
         .filter(|path| Path::new(path).is_relative() && fs::exists(path).unwrap_or(false));
     checks::check_rows(report)
         .into_iter()
-        .filter(|check| matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Undecided))
+        .filter(|check| check.outcome.is_missed())
         .map(|check| Annotation {
             is_error: check.outcome == CheckOutcome::Failed || inconclusive_fails,
             file: file.map(str::to_owned),

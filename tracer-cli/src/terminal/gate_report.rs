@@ -1,6 +1,6 @@
 //! A report as lines for a terminal: the verdict, the checks, the trials, what changed.
 
-use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, shows_cost, why};
+use tracer_gate::words::trials::{exit, is_explained_by_output, outcome, short_id, shows_cost, why};
 use tracer_gate::{Report, ReportedTrial};
 
 use crate::terminal::layout::{Align, Column, Table, indented};
@@ -55,8 +55,8 @@ pub fn lines(report: &Report, width: usize) -> Vec<Line> {
 }
 
 fn head(report: &Report, checks: &[CheckRow], width: usize) -> Vec<Line> {
-    let tone = verdict::tone(report.verdict);
-    let sign = verdict::sign(report.verdict);
+    let outcome = CheckOutcome::from(report.verdict);
+    let (sign, tone) = (outcome.sign(), outcome.tone());
     let mut lines = vec![
         Line::of(format!("{sign} {}", verdict::word(report.verdict)), tone)
             .space(2)
@@ -83,7 +83,7 @@ fn check_lines(checks: &[CheckRow], trials: usize, width: usize) -> Vec<Line> {
     let column = names.max().unwrap_or(0).min(width / 2);
     for check in checks {
         let sign = Line::of(check.outcome.sign(), check.outcome.tone()).space(1);
-        if matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Undecided) {
+        if check.outcome.is_missed() {
             lines.extend(failed(check, sign, trials, width));
             continue;
         }
@@ -179,13 +179,7 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
 }
 
 fn cells(trial: &ReportedTrial) -> Vec<Line> {
-    let (sign, tone) = if trial.passed {
-        ("✓", Tone::Good)
-    } else if is_undecided(trial) {
-        ("?", Tone::Warning)
-    } else {
-        ("✗", Tone::Bad)
-    };
+    let outcome = outcome(trial);
     let known = |metric: &str| {
         let value = trial.metrics.get(metric).copied().flatten();
         value.map_or_else(
@@ -198,7 +192,7 @@ fn cells(trial: &ReportedTrial) -> Vec<Line> {
         .map(|time| units::duration(time.saturating_mul(1_000)))
         .unwrap_or_default();
     vec![
-        Line::of(sign, tone),
+        Line::of(outcome.sign(), outcome.tone()),
         Line::of(trial.trial.to_string(), Tone::Plain),
         Line::of(short_id(trial), Tone::Plain),
         Line::of(known("step_count"), Tone::Plain),

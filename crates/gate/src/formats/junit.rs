@@ -7,7 +7,7 @@ use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, 
 
 use crate::words::checks;
 use crate::words::checks::{CheckOutcome, CheckRow};
-use crate::words::trials::{is_undecided, why};
+use crate::words::trials::{outcome, why};
 use crate::words::verdict;
 
 /// A longer text is cut: a test server shows these on one page.
@@ -59,23 +59,16 @@ fn check_case(check: &CheckRow, inconclusive_fails: bool) -> TestCase {
 }
 
 fn trial_case(trial: &ReportedTrial) -> TestCase {
-    let status = if trial.passed {
-        TestCaseStatus::success()
-    } else if is_undecided(trial) {
-        let mut status = TestCaseStatus::skipped();
-        status.set_message(cut(&why(trial)));
-        status
-    } else {
+    let mut status = match outcome(trial) {
+        CheckOutcome::Passed => TestCaseStatus::success(),
+        CheckOutcome::Undecided | CheckOutcome::Reported => TestCaseStatus::skipped(),
         // An error, as JUnit has it, is a test that could not decide; a failure one that found something worse.
-        let kind = if trial.failure.is_some() {
-            NonSuccessKind::Error
-        } else {
-            NonSuccessKind::Failure
-        };
-        let mut status = TestCaseStatus::non_success(kind);
-        status.set_message(cut(&why(trial)));
-        status
+        CheckOutcome::Failed if trial.failure.is_some() => TestCaseStatus::non_success(NonSuccessKind::Error),
+        CheckOutcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
     };
+    if !trial.passed {
+        status.set_message(cut(&why(trial)));
+    }
     let mut case = TestCase::new(format!("trial {}", trial.trial), status);
     case.set_classname("tracer.trials");
     if let Some(time) = trial.wall_time_ms {

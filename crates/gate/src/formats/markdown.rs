@@ -9,7 +9,7 @@ use crate::formats::size_budget;
 use crate::formats::size_budget::ReportSection;
 use crate::words::checks;
 use crate::words::checks::{CheckOutcome, CheckRow};
-use crate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, shows_cost, why};
+use crate::words::trials::{exit, is_explained_by_output, outcome, short_id, shows_cost, why};
 use crate::words::{changes, verdict};
 use tracer_insight::markdown;
 use tracer_insight::markdown::code;
@@ -30,9 +30,8 @@ const MAX_NOTICES: usize = 10;
 /// The report as a document.
 pub fn document(report: &Report, next: &[NextStep]) -> String {
     let checks = checks::check_rows(report);
-    let (blocking, others): (Vec<&CheckRow>, Vec<&CheckRow>) = checks
-        .iter()
-        .partition(|check| matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Undecided));
+    let (blocking, others): (Vec<&CheckRow>, Vec<&CheckRow>) =
+        checks.iter().partition(|check| check.outcome.is_missed());
     let mut sections = vec![head(report, &checks)];
     if !blocking.is_empty() {
         sections.push(blocking_checks(&blocking));
@@ -54,7 +53,7 @@ fn head(report: &Report, checks: &[CheckRow]) -> ReportSection {
         MARKER.to_owned(),
         format!(
             "## {} Agent gate: {}",
-            verdict::picture(report.verdict),
+            CheckOutcome::from(report.verdict).picture(),
             verdict::word(report.verdict)
         ),
         String::new(),
@@ -78,12 +77,9 @@ fn head(report: &Report, checks: &[CheckRow]) -> ReportSection {
 
 fn blocking_checks(checks: &[&CheckRow]) -> ReportSection {
     let rows = checks.iter().map(|check| {
-        let sign = match check.outcome {
-            CheckOutcome::Failed => "❌",
-            _ => "⚪",
-        };
         format!(
-            "| {sign} {} | {} | {} | {} |",
+            "| {} {} | {} | {} | {} |",
+            check.outcome.picture(),
             code(&check.name),
             check.allowed.markdown(),
             check.seen.markdown(),
@@ -230,11 +226,7 @@ fn row(trial: &ReportedTrial, has_costs: bool) -> String {
     format!(
         "| {} | {} | {} | {} | {} | {} |{cost} {} | {} |",
         trial.trial,
-        match trial.passed {
-            true => "✅",
-            false if is_undecided(trial) => "⚪",
-            false => "❌",
-        },
+        outcome(trial).picture(),
         run.unwrap_or_default(),
         exit(trial),
         value("step_count"),

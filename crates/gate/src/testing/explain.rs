@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::files::BaselineFile;
 use crate::policy::PolicyError;
 use crate::words::changes::change_phrases_without_time;
-use crate::words::checks::{CheckOutcome, CheckRow, check_rows};
+use crate::words::checks::check_rows;
 use crate::{Baseline, Report, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_insight::text;
@@ -77,8 +77,10 @@ pub(super) fn mismatch(name: &str, report: &Report, baseline: &Baseline) -> Stri
     };
     let sample = text::counted(baseline.trials.len() as u64, "run");
     let mut message = format!("`{name}` {what}, a sample of {sample}:");
-    let is_missed = |row: &CheckRow| matches!(row.outcome, CheckOutcome::Failed | CheckOutcome::Undecided);
-    for row in check_rows(report).into_iter().filter(is_missed) {
+    for row in check_rows(report)
+        .into_iter()
+        .filter(|row| row.outcome.is_missed())
+    {
         let (sign, name) = (row.outcome.sign(), row.printable_name());
         let _infallible = write!(message, "\n  {sign} {name}: {}", row.sentence());
     }

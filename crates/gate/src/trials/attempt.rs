@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
 use tracer_sdk::read::RunDirectory;
 
-use super::environment::{PreparedTrial, TrialEnd, TrialEnvironment, TrialStart};
+use super::environment::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
 use super::evidence::TrialEvidence;
 use super::output::OutputCleaner;
 use super::process::{self, EndedProgram, Launch, Marker, ProgramEnd};
@@ -53,8 +53,8 @@ pub struct TrialCommand {
     pub timeout: Duration,
     /// Redaction of the output.
     pub output: OutputCleaner,
-    /// Additions to the environment of its process.
-    pub environment: Box<dyn TrialEnvironment>,
+    /// Preparations of its process; `None` of a program that records its own run.
+    pub environment: Option<Box<dyn TrialEnvironment>>,
 }
 
 /// A trial that is over, with what it left as long as this is there.
@@ -82,21 +82,21 @@ impl TrialCommand {
             Err(error) => return not_started(number, &error, None, stop),
         };
         let mut launch = self.launch(number, &scratch, directory);
-        let prepared = match self.prepare_environment(number, &scratch, &mut launch) {
-            Ok(prepared) => prepared,
+        let finish = match self.prepare_environment(number, &scratch, &mut launch) {
+            Ok(finish) => finish,
             Err(error) => return not_started(number, &error, Some(scratch), stop),
         };
         let ended = match process::run(&launch, stop) {
             Ok(ended) => ended,
             Err(error) => {
-                prepared.finish(TrialEnd {
+                finish(TrialEnd {
                     exit: None,
                     took: Duration::ZERO,
                 });
                 return not_started(number, &error, Some(scratch), stop);
             }
         };
-        let remarks = prepared.finish(TrialEnd {
+        let remarks = finish(TrialEnd {
             exit: match ended.end {
                 ProgramEnd::Exited(status) => Some(exit(status)),
                 ProgramEnd::TimedOut | ProgramEnd::Stopped(_) => None,
@@ -164,17 +164,20 @@ impl TrialCommand {
         number: u32,
         scratch: &Scratch,
         launch: &mut Launch,
-    ) -> io::Result<Box<dyn PreparedTrial>> {
-        let prepared = self.environment.prepare(&TrialStart {
-            number,
-            data_dir: &scratch.data_dir(),
-            directory: &launch.directory,
-            program: &launch.program,
-            arguments: &launch.arguments,
-        })?;
-        launch.environment.extend(prepared.variables());
-        launch.arguments = prepared.arguments(std::mem::take(&mut launch.arguments));
-        Ok(prepared)
+    ) -> io::Result<Box<dyn FnOnce(TrialEnd) -> TrialRemarks>> {
+        let prepared = match &self.environment {
+            Some(environment) => environment.prepare(&TrialStart {
+                number,
+                data_dir: &scratch.data_dir(),
+                directory: &launch.directory,
+                program: &launch.program,
+                arguments: &launch.arguments,
+            })?,
+            None => PreparedTrial::plain(&launch.arguments),
+        };
+        launch.environment.extend(prepared.variables);
+        launch.arguments = prepared.arguments;
+        Ok(prepared.finish)
     }
 
     /// Adds what the process tells; that it failed comes before what is wrong with its trace.

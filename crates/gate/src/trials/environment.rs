@@ -16,7 +16,7 @@ pub trait TrialEnvironment: Debug + Sync {
     /// # Errors
     ///
     /// Reason why the trial cannot be started.
-    fn prepare(&self, trial: &TrialStart<'_>) -> io::Result<Box<dyn PreparedTrial>>;
+    fn prepare(&self, trial: &TrialStart<'_>) -> io::Result<PreparedTrial>;
 }
 
 /// A trial whose process is about to be started.
@@ -34,16 +34,25 @@ pub struct TrialStart<'a> {
     pub arguments: &'a [OsString],
 }
 
-/// Preparations for one trial.
-pub trait PreparedTrial {
+/// A trial that is prepared: the process that is started, and the end of the preparations.
+pub struct PreparedTrial {
     /// Variables that its process gets.
-    fn variables(&self) -> Vec<(&'static str, OsString)>;
-
+    pub variables: Vec<(&'static str, OsString)>,
     /// Arguments of its program: its own, and those for capturing.
-    fn arguments(&self, own: Vec<OsString>) -> Vec<OsString>;
+    pub arguments: Vec<OsString>,
+    /// Ends the preparations, when the process has ended: its run is complete in the data directory then, if there is one.
+    pub finish: Box<dyn FnOnce(TrialEnd) -> TrialRemarks>,
+}
 
-    /// Ends it, when the process has: its run is complete in the data directory then, if there is one.
-    fn finish(self: Box<Self>, ended: TrialEnd) -> TrialRemarks;
+impl PreparedTrial {
+    /// A program with these arguments, which records its own run.
+    pub(super) fn plain(arguments: &[OsString]) -> Self {
+        Self {
+            variables: Vec::new(),
+            arguments: arguments.to_vec(),
+            finish: Box::new(|_| TrialRemarks::default()),
+        }
+    }
 }
 
 /// Facts of an environment about a trial that its run lacks.
@@ -68,38 +77,4 @@ pub struct TrialEnd {
     pub exit: Option<ProcessExit>,
     /// Duration.
     pub took: Duration,
-}
-
-/// Nothing but the workspace and the data directory: the program records its own run.
-///
-/// ```
-/// use std::path::Path;
-/// use tracer_gate::trials::{PlainEnvironment, TrialEnvironment, TrialStart};
-///
-/// let here = Path::new(".");
-/// let trial = TrialStart { number: 1, data_dir: here, directory: here, program: Path::new("agent"), arguments: &[] };
-/// assert!(PlainEnvironment.prepare(&trial)?.variables().is_empty());
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PlainEnvironment;
-
-impl TrialEnvironment for PlainEnvironment {
-    fn prepare(&self, _: &TrialStart<'_>) -> io::Result<Box<dyn PreparedTrial>> {
-        Ok(Box::new(Self))
-    }
-}
-
-impl PreparedTrial for PlainEnvironment {
-    fn variables(&self) -> Vec<(&'static str, OsString)> {
-        Vec::new()
-    }
-
-    fn arguments(&self, own: Vec<OsString>) -> Vec<OsString> {
-        own
-    }
-
-    fn finish(self: Box<Self>, _: TrialEnd) -> TrialRemarks {
-        TrialRemarks::default()
-    }
 }

@@ -25,9 +25,7 @@ mod stop;
 mod workspace;
 
 pub use attempt::TrialCommand;
-pub use environment::{
-    PlainEnvironment, PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart,
-};
+pub use environment::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
 pub use gate_run::{GateProgress, GateRun, MadeTrials, TrialDisplay};
 pub use output::OutputCleaner;
 pub use program::TrialProgram;

@@ -10,7 +10,7 @@ use crate::{CheckMode, CheckResult, Report, ReportedTrial, Verdict};
 /// A longer name is cut.
 const MAX_NAME_LENGTH: usize = 60;
 
-/// Outcome of a check.
+/// Outcome of a check, a trial or a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -28,21 +28,34 @@ pub enum CheckOutcome {
 impl CheckOutcome {
     /// The outcome of a check.
     pub fn of(check: &CheckResult) -> Self {
-        match (check.mode, check.verdict) {
-            (CheckMode::ReportOnly, _) | (_, None) => Self::Reported,
-            (_, Some(Verdict::Fail)) => Self::Failed,
-            (_, Some(Verdict::Inconclusive)) => Self::Undecided,
-            (_, Some(Verdict::Pass)) => Self::Passed,
+        match check.verdict {
+            Some(verdict) if check.mode == CheckMode::Gating => verdict.into(),
+            _ => Self::Reported,
         }
     }
 
-    /// Its sign.
+    /// True of a check that did not pass, and of an undecided one.
+    pub const fn is_missed(self) -> bool {
+        matches!(self, Self::Failed | Self::Undecided)
+    }
+
+    /// Its sign on a terminal.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Failed => "✗",
             Self::Undecided => "?",
             Self::Passed => "✓",
             Self::Reported => "·",
+        }
+    }
+
+    /// Its sign in a comment.
+    pub const fn picture(self) -> &'static str {
+        match self {
+            Self::Failed => "❌",
+            Self::Undecided => "⚪",
+            Self::Passed => "✅",
+            Self::Reported => "",
         }
     }
 
@@ -63,6 +76,16 @@ impl CheckOutcome {
             Self::Undecided => Tone::Warning,
             Self::Passed => Tone::Good,
             Self::Reported => Tone::Muted,
+        }
+    }
+}
+
+impl From<Verdict> for CheckOutcome {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Fail => Self::Failed,
+            Verdict::Inconclusive => Self::Undecided,
+            Verdict::Pass => Self::Passed,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Trials in words: run, end of the process, reason of a failure.
 
+use super::checks::CheckOutcome;
 use crate::{ProcessExit, Report, ReportedTrial};
 
 /// The beginning of the run's ID, or a dash where there is none.
@@ -45,12 +46,16 @@ pub fn why(trial: &ReportedTrial) -> String {
     reported
 }
 
-/// Checks if nothing known is wrong with a trial, and something is unknown.
-pub fn is_undecided(trial: &ReportedTrial) -> bool {
-    !trial.passed
-        && trial.failure.is_none()
-        && trial.exit.is_none_or(|exit| exit == ProcessExit::Code(0))
-        && trial.outcomes.values().all(|kept| *kept != Some(false))
+/// The outcome of a trial; undecided where nothing known is wrong with it, and something is unknown.
+pub fn outcome(trial: &ReportedTrial) -> CheckOutcome {
+    let has_failed = trial.failure.is_some()
+        || trial.exit.is_some_and(|exit| exit != ProcessExit::Code(0))
+        || trial.outcomes.values().any(|kept| *kept == Some(false));
+    match (trial.passed, has_failed) {
+        (true, _) => CheckOutcome::Passed,
+        (false, true) => CheckOutcome::Failed,
+        (false, false) => CheckOutcome::Undecided,
+    }
 }
 
 /// Checks if the output of the process explains the failure of the trial.

@@ -2,7 +2,6 @@
 
 use crate::{Report, StopReason, Verdict};
 
-use tracer_insight::line::Tone;
 use tracer_insight::text;
 
 /// The word of a verdict.
@@ -11,33 +10,6 @@ pub const fn word(verdict: Verdict) -> &'static str {
         Verdict::Pass => "PASS",
         Verdict::Fail => "FAIL",
         Verdict::Inconclusive => "INCONCLUSIVE",
-    }
-}
-
-/// Its sign on a terminal.
-pub const fn sign(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "✓",
-        Verdict::Fail => "✗",
-        Verdict::Inconclusive => "?",
-    }
-}
-
-/// Its sign in a comment.
-pub const fn picture(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "✅",
-        Verdict::Fail => "❌",
-        Verdict::Inconclusive => "⚪",
-    }
-}
-
-/// Its tone.
-pub const fn tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Pass => Tone::Good,
-        Verdict::Fail => Tone::Bad,
-        Verdict::Inconclusive => Tone::Warning,
     }
 }
 

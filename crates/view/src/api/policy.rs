@@ -151,7 +151,7 @@ impl PolicyJudgement {
             .then(|| verdict::UNDECIDED.to_owned());
         Self {
             verdict: report.verdict,
-            sign: verdict::sign(report.verdict),
+            sign: CheckOutcome::from(report.verdict).sign(),
             word: verdict::word(report.verdict),
             tally: checks::tally(&checks),
             notices: undecided

@@ -7,7 +7,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use serde_json::json;
-use tracer_capture::proxy::{self, ProxyAddress, RunGrouping};
+use tracer_capture::proxy::{self, ProxyAddress};
 use tracer_capture::record::Inherited;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::prices::Prices;
@@ -25,7 +25,7 @@ use tracer_insight::status::Signs as _;
 use tracer_insight::text::{counted, one_line, path_below_home};
 use tracer_insight::units;
 
-use self::receiver::{ModelsOptions, OtlpOptions, Received, RunningReceiver};
+use self::receiver::{OtlpOptions, Received, RunningReceiver};
 use crate::value_parsers::parse_duration;
 
 /// Poll interval of completed runs.
@@ -105,12 +105,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let interrupted = runtime::interrupts()?;
     let prices = session.prices()?;
     let receiver = if args.models {
-        RunningReceiver::models(&args.models_options(), &inherited, session)?
+        RunningReceiver::models(args, &inherited, session)?
     } else {
         RunningReceiver::otlp(&args.otlp_options(), session)?
     };
     let store = RunStore::new(session.data_dir()?);
-    announce(args, &receiver, &inherited, session)?;
+    announce(args, &receiver, session)?;
     let mut shown = None;
     while let Err(RecvTimeoutError::Timeout) = interrupted.recv_timeout(POLL_INTERVAL) {
         for trace_id in receiver.take_completed() {
@@ -129,22 +129,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 
 impl Args {
     fn otlp_options(&self) -> OtlpOptions {
-        let usual = OtlpOptions::default();
         OtlpOptions {
-            host: self.host.unwrap_or(usual.host),
+            host: self.host,
             port: self.port,
             token: self.token.clone(),
             all_traces: self.all_traces,
             no_content: self.no_content,
-        }
-    }
-
-    fn models_options(&self) -> ModelsOptions {
-        ModelsOptions {
-            address: self.proxy_address(),
-            idle: self.idle.unwrap_or(RunGrouping::default().idle),
-            no_content: self.no_content,
-            no_stream_usage: self.no_stream_usage,
         }
     }
 
@@ -178,39 +168,32 @@ fn print_environment(args: &Args, inherited: &Inherited, session: &mut Session) 
 }
 
 /// Prints the address, and the variables for the program to record: those of a proxy to standard output, for a shell.
-fn announce(
-    args: &Args,
-    receiver: &RunningReceiver,
-    inherited: &Inherited,
-    session: &mut Session,
-) -> Result<(), CliError> {
-    let exports = receiver.exports(inherited);
+fn announce(args: &Args, receiver: &RunningReceiver, session: &mut Session) -> Result<(), CliError> {
     if session.is_json() {
         session.ui.json(&json!({
             "event": "receiving",
             "spec_version": SPEC_VERSION,
-            "http_endpoint": receiver.endpoint(),
-            "grpc_endpoint": receiver.grpc_endpoint(),
-            "token": receiver.token(),
-            "exports": exports,
+            "http_endpoint": receiver.endpoint,
+            "grpc_endpoint": receiver.grpc_endpoint,
+            "token": receiver.token,
+            "exports": receiver.exports,
         }))?;
         return session.ui.flush();
     }
     let place = path_below_home(&session.data_dir()?);
     session.ui.note(&receiver.heading());
-    let (upstreams, unusable) = receiver.upstreams();
-    for remark in upstreams {
+    for remark in &receiver.upstreams {
         session.ui.remark(remark);
     }
-    for warning in unusable {
+    for warning in &receiver.unusable {
         session.ui.warn(warning);
     }
     let note = format!("runs go to {place}; set for the program to record:");
     session.ui.remark(note);
-    for export in exports {
+    for export in &receiver.exports {
         if args.models {
-            session.ui.plain(&export)?;
-        } else if receiver.token().is_some() && args.token.is_none() {
+            session.ui.plain(export)?;
+        } else if receiver.token.is_some() && args.token.is_none() {
             // A random token is printed nowhere else.
             session.ui.note(&Line::of(format!("  {export}"), Tone::Plain));
         } else {

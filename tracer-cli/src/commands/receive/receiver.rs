@@ -1,12 +1,12 @@
 //! A running receiver: an endpoint of OTLP or a proxy for model APIs, and the collector of its runs.
 
 use std::fmt::Write as _;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tracer_capture::OtlpSink;
-use tracer_capture::proxy::{ModelProxy, ProxyAddress, ProxyError, ProxyHooks, RunGrouping};
+use tracer_capture::proxy::{ModelProxy, ProxyError, ProxyHooks, RunGrouping};
 use tracer_capture::record::{ChildEnvironment, Inherited, OtlpEndpoints};
 use tracer_capture::runs::{CollectorOptions, CollectorSummary, RunCollector};
 use tracer_capture::server::{OtlpServer, ServerError, ServerOptions, ServerStatistics};
@@ -14,6 +14,7 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{counted, path_below_home};
 use tracer_sdk::format::TraceId;
 
+use super::Args;
 use crate::error::{CliError, ErrorKind};
 use crate::session::Session;
 
@@ -27,9 +28,10 @@ const PROXY_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 const PROXY_QUIET: Duration = Duration::from_millis(200);
 
 /// Address and content of an endpoint of OTLP.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct OtlpOptions {
-    pub(crate) host: IpAddr,
+    /// This machine's own address without it.
+    pub(crate) host: Option<IpAddr>,
     /// Both protocols on one port; the usual two ports without it.
     pub(crate) port: Option<u16>,
     pub(crate) token: Option<String>,
@@ -37,39 +39,18 @@ pub(crate) struct OtlpOptions {
     pub(crate) no_content: bool,
 }
 
-impl Default for OtlpOptions {
-    fn default() -> Self {
-        Self {
-            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            port: None,
-            token: None,
-            all_traces: false,
-            no_content: false,
-        }
-    }
-}
-
 impl OtlpOptions {
     fn server(&self) -> ServerOptions {
+        let usual = ServerOptions::default();
         ServerOptions {
-            listen: self.host,
+            listen: self.host.unwrap_or(usual.listen),
             http_port: self.port.unwrap_or(HTTP_PORT),
             // A port answers both protocols.
             grpc_port: self.port.is_none().then_some(GRPC_PORT),
             token: self.token.clone(),
-            ..ServerOptions::default()
+            ..usual
         }
     }
-}
-
-/// Address, runs and content of a proxy for model APIs.
-#[derive(Debug, Clone)]
-pub(crate) struct ModelsOptions {
-    pub(crate) address: ProxyAddress,
-    /// Time without a call that ends a run.
-    pub(crate) idle: Duration,
-    pub(crate) no_content: bool,
-    pub(crate) no_stream_usage: bool,
 }
 
 /// Work of a receiver until it ended.
@@ -86,6 +67,18 @@ pub(crate) struct Received {
 pub(crate) struct RunningReceiver {
     server: Server,
     collector: Arc<RunCollector>,
+    /// The base address.
+    pub(crate) endpoint: String,
+    /// The address of a port for OTLP/gRPC alone.
+    pub(crate) grpc_endpoint: Option<String>,
+    /// The token of a request: a header to an endpoint of OTLP, a part of the addresses of a proxy.
+    pub(crate) token: Option<String>,
+    /// The variables that lead a program to it, as a shell takes them.
+    pub(crate) exports: Vec<String>,
+    /// Remarks on the upstreams of a proxy.
+    pub(crate) upstreams: Vec<String>,
+    /// The variables that a proxy cannot use.
+    pub(crate) unusable: Vec<String>,
 }
 
 enum Server {
@@ -102,57 +95,57 @@ impl RunningReceiver {
             collector.resume_unfinished = true;
         })?;
         let server = OtlpServer::start(options.server(), collector.clone()).map_err(not_started)?;
-        let server = Server::Otlp(server);
-        Ok(Self { server, collector })
+        let (endpoint, grpc_endpoint) = (server.http_endpoint(), server.grpc_endpoint());
+        let endpoints = OtlpEndpoints {
+            grpc: grpc_endpoint.clone().unwrap_or_else(|| endpoint.clone()),
+            http: endpoint.clone(),
+        };
+        let mut exports = exports(&ChildEnvironment::of_otlp(&Inherited::default(), &endpoints));
+        exports.extend(server.token().map(|token| {
+            let token = url_encoded(token);
+            format!("export OTEL_EXPORTER_OTLP_HEADERS=x-tracer-token={token}")
+        }));
+        Ok(Self {
+            endpoint,
+            grpc_endpoint,
+            token: server.token().map(str::to_owned),
+            exports,
+            upstreams: Vec::new(),
+            unusable: Vec::new(),
+            server: Server::Otlp(server),
+            collector,
+        })
     }
 
     /// Starts a proxy for model APIs; `inherited` names the upstreams.
-    pub(crate) fn models(
-        options: &ModelsOptions,
-        inherited: &Inherited,
-        session: &Session,
-    ) -> Result<Self, CliError> {
+    pub(crate) fn models(args: &Args, inherited: &Inherited, session: &Session) -> Result<Self, CliError> {
         let collector = collector(session, |collector| {
-            collector.without_content = options.no_content;
+            collector.without_content = args.no_content;
             collector.silence = PROXY_SILENCE;
             collector.quiet = PROXY_QUIET;
         })?;
         let variable = |name: &str| inherited.get(name).map(str::to_owned);
-        let grouping = RunGrouping {
-            name: variable("TRACER_RUN_NAME"),
-            idle: options.idle,
-        };
+        let mut grouping = RunGrouping::default();
+        grouping.name = variable("TRACER_RUN_NAME");
+        grouping.idle = args.idle.unwrap_or(grouping.idle);
         let mut hooks = ProxyHooks::default();
-        hooks.no_stream_usage = options.no_stream_usage;
+        hooks.no_stream_usage = args.no_stream_usage;
         let sink = Arc::clone(&collector) as Arc<dyn OtlpSink>;
-        let proxy = ModelProxy::start_alone(&options.address, grouping, variable, sink, hooks)
+        let proxy = ModelProxy::start_alone(&args.proxy_address(), grouping, variable, sink, hooks)
             .map_err(proxy_not_started)?;
-        let server = Server::Models(proxy);
-        Ok(Self { server, collector })
-    }
-
-    /// The base address.
-    pub(crate) fn endpoint(&self) -> String {
-        match &self.server {
-            Server::Otlp(server) => server.http_endpoint(),
-            Server::Models(proxy) => format!("http://{}", proxy.address()),
-        }
-    }
-
-    /// The address of a port for OTLP/gRPC alone.
-    pub(crate) fn grpc_endpoint(&self) -> Option<String> {
-        match &self.server {
-            Server::Otlp(server) => server.grpc_endpoint(),
-            Server::Models(_) => None,
-        }
-    }
-
-    /// The token of a request: a header to an endpoint of OTLP, a part of the addresses of a proxy.
-    pub(crate) fn token(&self) -> Option<&str> {
-        match &self.server {
-            Server::Otlp(server) => server.token(),
-            Server::Models(proxy) => Some(proxy.token()),
-        }
+        let upstreams = proxy.upstreams().into_iter();
+        let upstreams =
+            upstreams.map(|(variable, host)| format!("{variable} is set: its requests go on to {host}"));
+        Ok(Self {
+            endpoint: format!("http://{}", proxy.address()),
+            grpc_endpoint: None,
+            token: Some(proxy.token().to_owned()),
+            exports: model_exports(inherited, proxy.base_urls()),
+            upstreams: upstreams.collect(),
+            unusable: proxy.unusable().iter().map(ToString::to_string).collect(),
+            server: Server::Models(proxy),
+            collector,
+        })
     }
 
     /// The runs that were completed since the last call.
@@ -198,46 +191,13 @@ impl RunningReceiver {
 
     /// `tracer receive: http://127.0.0.1:4318 (OTLP/HTTP), http://127.0.0.1:4317 (OTLP/gRPC)`
     pub(crate) fn heading(&self) -> Line {
-        let protocols = match (&self.server, self.grpc_endpoint()) {
+        let protocols = match (&self.server, &self.grpc_endpoint) {
             (Server::Models(_), _) => "model APIs".to_owned(),
             (Server::Otlp(_), Some(grpc)) => format!("OTLP/HTTP), {grpc} (OTLP/gRPC"),
             (Server::Otlp(_), None) => "OTLP/HTTP and OTLP/gRPC".to_owned(),
         };
         Line::of("tracer receive: ", Tone::Muted)
-            .with(format!("{} ({protocols})", self.endpoint()), Tone::Plain)
-    }
-
-    /// The variables that lead a program to it, as a shell takes them.
-    pub(crate) fn exports(&self, inherited: &Inherited) -> Vec<String> {
-        let server = match &self.server {
-            Server::Otlp(server) => server,
-            Server::Models(proxy) => return model_exports(inherited, proxy.base_urls()),
-        };
-        let http = server.http_endpoint();
-        let endpoints = OtlpEndpoints {
-            grpc: server.grpc_endpoint().unwrap_or_else(|| http.clone()),
-            http,
-        };
-        let environment = ChildEnvironment::of_otlp(&Inherited::default(), &endpoints);
-        let of_token = server.token().map(|token| {
-            format!(
-                "export OTEL_EXPORTER_OTLP_HEADERS=x-tracer-token={}",
-                url_encoded(token)
-            )
-        });
-        exports(&environment).into_iter().chain(of_token).collect()
-    }
-
-    /// Remarks on the upstreams of a proxy, and the variables that it cannot use.
-    pub(crate) fn upstreams(&self) -> (Vec<String>, Vec<String>) {
-        let Server::Models(proxy) = &self.server else {
-            return Default::default();
-        };
-        let upstreams = proxy.upstreams().into_iter();
-        let upstreams =
-            upstreams.map(|(variable, host)| format!("{variable} is set: its requests go on to {host}"));
-        let unusable = proxy.unusable().iter().map(ToString::to_string);
-        (upstreams.collect(), unusable.collect())
+            .with(format!("{} ({protocols})", self.endpoint), Tone::Plain)
     }
 }
 
@@ -355,7 +315,7 @@ impl Received {
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
+    use std::net::{Ipv4Addr, SocketAddr};
 
     use super::*;
 

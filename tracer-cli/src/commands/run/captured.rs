@@ -17,8 +17,9 @@ use tracer_sdk::settings::Settings;
 /// Trials that are recorded from outside.
 #[derive(Debug)]
 pub(super) struct CapturedEnvironment {
-    settings: Settings,
-    replay: Option<TrialReplay>,
+    /// Redaction and limits.
+    pub(super) settings: Settings,
+    pub(super) replay: Option<TrialReplay>,
 }
 
 /// The cassette that every trial is answered from, each with all of it.
@@ -42,15 +43,8 @@ impl TrialReplay {
     }
 }
 
-impl CapturedEnvironment {
-    /// With the redaction and limits of these settings.
-    pub(super) fn new(settings: Settings, replay: Option<TrialReplay>) -> Self {
-        Self { settings, replay }
-    }
-}
-
 impl TrialEnvironment for CapturedEnvironment {
-    fn prepare(&self, trial: &TrialStart<'_>) -> io::Result<Box<dyn PreparedTrial>> {
+    fn prepare(&self, trial: &TrialStart<'_>) -> io::Result<PreparedTrial> {
         let program = trial.program.as_os_str().to_owned();
         let command: Vec<OsString> = [program]
             .into_iter()
@@ -69,13 +63,28 @@ impl TrialEnvironment for CapturedEnvironment {
             None => None,
         };
         let recording = Recording::start(options, &inherited).map_err(io::Error::other)?;
-        Ok(Box::new(CapturedTrial {
-            // The run takes as long as its process, however long it takes to prepare the recording.
-            started_at: recording.started_at(),
-            recording,
-            replay: self.replay.clone().zip(replayer),
-            runs_directory: trial.data_dir.join(RUNS_FOLDER),
-        }))
+        let variables = recording.environment().variables.iter();
+        let variables = variables.map(|variable| (variable.name, OsString::from(&variable.value)));
+        let mut arguments = trial.arguments.to_vec();
+        let position = recording
+            .options_position()
+            .saturating_sub(1)
+            .min(arguments.len());
+        arguments.splice(position..position, recording.added_options().iter().cloned());
+        Ok(PreparedTrial {
+            variables: variables.collect(),
+            arguments,
+            finish: Box::new({
+                let captured = CapturedTrial {
+                    // The run takes as long as its process, however long it takes to prepare the recording.
+                    started_at: recording.started_at(),
+                    recording,
+                    replay: self.replay.clone().zip(replayer),
+                    runs_directory: trial.data_dir.join(RUNS_FOLDER),
+                };
+                |ended| captured.finish(ended)
+            }),
+        })
     }
 }
 
@@ -87,27 +96,9 @@ struct CapturedTrial {
     started_at: Timestamp,
 }
 
-impl PreparedTrial for CapturedTrial {
-    fn variables(&self) -> Vec<(&'static str, OsString)> {
-        let variables = &self.recording.environment().variables;
-        variables
-            .iter()
-            .map(|variable| (variable.name, OsString::from(&variable.value)))
-            .collect()
-    }
-
-    fn arguments(&self, own: Vec<OsString>) -> Vec<OsString> {
-        let mut arguments = own;
-        let position = self
-            .recording
-            .options_position()
-            .saturating_sub(1)
-            .min(arguments.len());
-        arguments.splice(position..position, self.recording.added_options().iter().cloned());
-        arguments
-    }
-
-    fn finish(self: Box<Self>, ended: TrialEnd) -> TrialRemarks {
+impl CapturedTrial {
+    /// Ends the recording.
+    fn finish(self, ended: TrialEnd) -> TrialRemarks {
         let took = i64::try_from(ended.took.as_micros()).unwrap_or(i64::MAX);
         let ended_at = self.started_at.unix_microseconds().saturating_add(took);
         let recorded = self.recording.end(CommandEnd {

@@ -22,7 +22,7 @@ use captured::{CapturedEnvironment, TrialReplay};
 pub use options::Args;
 use tracer_gate::files;
 use tracer_gate::trials::{
-    GateProgress, GateRun, OutputCleaner, PlainEnvironment, TrialCommand, TrialDisplay, TrialProgram,
+    GateProgress, GateRun, OutputCleaner, TrialCommand, TrialDisplay, TrialEnvironment, TrialProgram,
     Workspace,
 };
 use tracer_insight::units::now;
@@ -197,11 +197,8 @@ fn command(
         in_place: args.in_place,
         timeout: policy.timeout,
         output,
-        environment: if args.capture || replay.is_some() {
-            Box::new(CapturedEnvironment::new(settings, replay))
-        } else {
-            Box::new(PlainEnvironment)
-        },
+        environment: (args.capture || replay.is_some())
+            .then(|| Box::new(CapturedEnvironment { settings, replay }) as Box<dyn TrialEnvironment>),
     };
     Ok((command, details))
 }
