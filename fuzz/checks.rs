@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tracer_sdk::read::{LoadedRun, RunReader, Strictness, validate};
+use tracer_runs::{LoadedRun, RunReader, Strictness, validate};
 use tracer_sdk::settings::Settings;
 use tracer_sdk::testing::redacted;
 

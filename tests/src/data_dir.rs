@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use tracer_sdk::read::RunStore;
+use tracer_runs::RunStore;
 use tracer_sdk::{Config, Run};
 
 use crate::Finished;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::Value;
+use tracer_runs::{LoadedRun, count_records};
 use tracer_sdk::format::{EventType, Record, RecordedStatus, SpanRecord};
-use tracer_sdk::read::{LoadedRun, count_records};
 use tracer_sdk::spans_to_events;
 
 /// A valid run that has ended.

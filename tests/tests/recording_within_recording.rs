@@ -190,7 +190,7 @@ fn what_code_records_that_a_recorder_calls_is_dropped_and_counted() {
             assert!(CALLED.get() > before, "{place} was not asked");
             OPEN.take();
             drop(OUTER.take());
-            let run = tracer_sdk::read::LoadedRun::read(&directory).unwrap();
+            let run = tracer_runs::LoadedRun::read(&directory).unwrap();
             assert!(Context::current().is_none(), "{recorder} in {place}");
             let dropped = run.meta.dropped().map_or(0, |dropped| dropped.spans);
             assert!(run.meta.status.is_completed());
@@ -322,7 +322,7 @@ fn a_file_system_that_records_never_waits_for_itself() {
         drop(context);
         OPEN.take();
         assert!(Context::current().is_none(), "{recorder}");
-        let run = tracer_sdk::read::LoadedRun::read(&directory).unwrap();
+        let run = tracer_runs::LoadedRun::read(&directory).unwrap();
         assert!(run.spans.iter().any(|span| span.name == "late"), "{recorder}");
         assert!(run.spans.iter().all(|span| span.name != "within"), "{recorder}");
     }
@@ -350,7 +350,7 @@ fn a_panic_hook_that_records_does_so_and_never_waits_for_itself() {
     drop(OUTER.take());
     std::panic::set_hook(hook);
     assert!(within.is_err());
-    let run = tracer_sdk::read::LoadedRun::read(&directory).unwrap();
+    let run = tracer_runs::LoadedRun::read(&directory).unwrap();
     assert!(run.spans.iter().any(|span| span.name == "outer"));
     assert!(
         run.meta.dropped().is_some(),

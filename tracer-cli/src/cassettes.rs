@@ -8,8 +8,8 @@ use std::time::Duration;
 use tracer_capture::cassette::{Cassette, CassetteError, EXCHANGES_FILE, Miss, ReplayOutcome};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
+use tracer_runs::RunDirectory;
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::read::RunDirectory;
 
 use crate::error::CliError;
 use crate::session::{Session, quoted};

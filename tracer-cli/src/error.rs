@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitCode;
 
 use tracer_gate::files::InputError;
-use tracer_sdk::read::{InvalidRun, RecordError};
+use tracer_runs::{InvalidRun, RecordError};
 
 /// Kind of an error, which decides the exit code (decisions, section 11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use tracer_facts::FactsStore;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::text::{counted, shell_quoted};
+use tracer_runs::{RunDirectory, RunReader, Strictness};
 use tracer_sdk::format::{Payload, TAGS_VARIABLE, Tags};
-use tracer_sdk::read::{RunDirectory, RunReader, Strictness};
 
 use crate::error::{CliError, ErrorKind};
 use crate::session::{Session, short_id};

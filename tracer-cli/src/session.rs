@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use tracer_facts::{FactsStore, FetchError, RunLease};
+use tracer_runs::{RunDirectory, SelectError, StoreError};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{RunDirectory, SelectError, StoreError};
 use tracer_sdk::settings::{self, Config, SettingProblem, Settings, Sources};
 
 use crate::error::CliError;

@@ -1,38 +1,17 @@
-//! What a recorder must know of reading: whether a run can be joined, and how readers see its spans.
+//! The files of runs as recording opens, writes and replaces them: for `tracer-runs`, which changes them by the same
+//! rules, and for libraries of the command that keep files of their own.
 
-use std::path::Path;
-
-#[cfg(feature = "tracing")]
-use serde_json::{Map, Value};
-
-#[cfg(feature = "prices")]
-use crate::read::CallToPrice;
-use crate::read::{RunDirectory, RunStore};
-#[cfg(feature = "tracing")]
-use tracer_format::EventType;
-#[cfg(feature = "tracing")]
-use tracer_format::project::child_type;
-use tracer_format::{RecordedStatus, TraceId};
-
-/// Whether the run is going on in this data directory: nothing is ever written into a directory that nobody owns, or
-/// behind the end of a run.
-pub(crate) fn is_running(data_directory: &Path, trace_id: TraceId) -> bool {
-    let path = RunStore::new(data_directory)
-        .runs_dir()
-        .join(trace_id.to_string());
-    RunDirectory { trace_id, path }
-        .read_summary()
-        .meta
-        .is_ok_and(|meta| meta.status == RecordedStatus::Running)
-}
-
-/// What readers make of a span with these attributes that has a parent: a run counts what its projection counts
-/// (decisions, section 4).
-#[cfg(feature = "tracing")]
-pub(crate) fn event_type(name: &str, attributes: &Map<String, Value>) -> EventType {
-    child_type(name, attributes)
-}
-
-/// A model call of the log by what decides its cost, so that a limit counts what readers will say that the run cost.
-#[cfg(feature = "prices")]
-pub(crate) type LoggedCall = CallToPrice;
+pub use crate::input::{LinkPolicy, OpenError, open, open_input, read_input};
+pub use crate::private_files::{private_file, private_folder};
+pub use crate::process::{OwnIdentity, own_boot, own_namespace, process_identity};
+pub use crate::redact::Redactor;
+pub use crate::write::draft::{Draft, ForeignLimits, ScalarValue, cut_to};
+#[cfg(any(test, feature = "testing"))]
+pub use crate::write::faulty::{Fault, Faulty};
+pub use crate::write::files::{Disk, FileSystem, OpenFile, OpenMode, write_all};
+pub use crate::write::late_spans::LateSpans;
+pub use crate::write::line::{SpanHead, write_line};
+pub use crate::write::live_file::{LiveFileWriter, LiveHeader};
+pub use crate::write::log::{Batch, SpanLog};
+pub use crate::write::meta_file::{MetaFile, replace_text, write_unread};
+pub use crate::write::meta_text::MetaText;

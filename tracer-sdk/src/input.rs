@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Whether a symbolic link in the place of a file is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LinkPolicy {
+pub enum LinkPolicy {
     /// To a regular file: a project may share its settings, its policy.
     Follow,
     /// Never: an emitter writes no links.
@@ -18,7 +18,7 @@ pub(crate) enum LinkPolicy {
 
 /// Why a file cannot be opened.
 #[derive(Debug)]
-pub(crate) enum OpenError {
+pub enum OpenError {
     /// There is none.
     Missing,
     /// Something else is in its place, in words: `a pipe`.
@@ -47,7 +47,7 @@ impl From<OpenError> for io::Error {
 }
 
 /// Opens a regular file for reading, and never waits for a writer.
-pub(crate) fn open(path: &Path, links: LinkPolicy) -> Result<File, OpenError> {
+pub fn open(path: &Path, links: LinkPolicy) -> Result<File, OpenError> {
     // Asked before opening, because opening a device can have effects.
     regular(
         match links {
@@ -118,7 +118,7 @@ fn options(_: LinkPolicy) -> OpenOptions {
 /// one, of at most `max_bytes`. Never waits, and never reads more than that.
 ///
 /// ```
-/// use tracer_sdk::read::read_input;
+/// use tracer_runs::read_input;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let policy = folder.path().join("policy.yaml");
@@ -154,7 +154,7 @@ pub fn read_input(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
 /// `max_bytes`. Never waits. The file may grow while it is read: [`take`](Read::take) no more than that.
 ///
 /// ```
-/// use tracer_sdk::read::open_input;
+/// use tracer_runs::open_input;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let cassette = folder.path().join("refund.jsonl");

@@ -1,21 +1,17 @@
 #![doc = include_str!("../docs/crate.md")]
 
-mod disk;
+// For the libraries of the command; no promise to anybody else.
+#[doc(hidden)]
+pub mod disk;
 mod emit;
 pub mod guardrails;
-#[cfg(feature = "import")]
-pub mod import;
 mod input;
 #[doc(hidden)]
 pub mod macro_support;
-pub mod maintenance;
 #[cfg(feature = "prices")]
 pub mod prices;
-// For the libraries of the command, which keep files of one user too; no promise to anybody else.
-#[doc(hidden)]
-pub mod private_files;
+mod private_files;
 mod process;
-pub mod read;
 mod redact;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]

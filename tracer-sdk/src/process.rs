@@ -18,17 +18,17 @@ use serde::Serialize;
 
 /// What tells this process from a later one with the same number.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct OwnIdentity {
+pub struct OwnIdentity {
     /// When it started, in clock ticks since the machine's boot.
     #[serde(rename = "process_start")]
-    pub(crate) start: Option<String>,
+    pub start: Option<String>,
     /// The boot.
-    pub(crate) boot: Option<String>,
+    pub boot: Option<String>,
     /// The namespace that the number belongs to.
     #[serde(rename = "pid_namespace")]
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// The namespace whose clock counts [`OwnIdentity::start`].
-    pub(crate) time_namespace: Option<String>,
+    pub time_namespace: Option<String>,
 }
 
 impl OwnIdentity {
@@ -48,20 +48,20 @@ impl OwnIdentity {
 }
 
 /// The boot of this machine.
-pub(crate) fn own_boot() -> Option<String> {
+pub fn own_boot() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(boot.trim().to_owned())
 }
 
 /// The namespace of this kind, `pid` or `time`, that this process is in.
-pub(crate) fn own_namespace(kind: &str) -> Option<String> {
+pub fn own_namespace(kind: &str) -> Option<String> {
     // Of this thread: the first one of the process may be gone.
     let path = std::fs::read_link(format!("/proc/thread-self/ns/{kind}")).ok()?;
     Some(path.to_string_lossy().into_owned())
 }
 
 /// The identity of this process. It is asked of the system once: each run needs it, and a receiver begins thousands.
-pub(crate) fn process_identity() -> OwnIdentity {
+pub fn process_identity() -> OwnIdentity {
     static KNOWN: PerProcess<(u32, OwnIdentity)> =
         PerProcess::new(|process| (process.id(), OwnIdentity::read()));
     let (id, known) = KNOWN.get();
@@ -163,10 +163,6 @@ impl<T> Mutex<T> {
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
-    }
-
-    pub(crate) fn into_inner(self) -> T {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -188,7 +188,7 @@ fn time(microseconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tracer_sdk::read::validate;
+    use tracer_runs::validate;
 
     use super::*;
 

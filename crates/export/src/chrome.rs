@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use tracer_runs::SpanStream;
 use tracer_sdk::format::{Record, RunMeta, SpanId, SpanRecord, StoredTime, Timestamp};
-use tracer_sdk::read::SpanStream;
 
 use super::ExportError;
 use super::pieces::{ExportChunk, Pieces};

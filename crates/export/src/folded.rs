@@ -6,8 +6,8 @@
 
 use std::io::{self, Write};
 
+use tracer_runs::SpanStream;
 use tracer_sdk::format::{Payload, Record, SpanRecord};
-use tracer_sdk::read::SpanStream;
 
 use super::ExportError;
 use super::pieces::{ExportChunk, Pieces};

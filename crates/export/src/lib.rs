@@ -19,8 +19,8 @@ mod tracks;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
+use tracer_runs::{RecordError, RecordStream};
 use tracer_sdk::format::RunMeta;
-use tracer_sdk::read::{RecordError, RecordStream};
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use serde::Serialize;
-use tracer_sdk::read::RecordStream;
+use tracer_runs::RecordStream;
 
 use super::pieces::{ExportChunk, Pieces};
 use tracer_insight::json;
@@ -63,7 +63,7 @@ mod tests {
 
     use serde_json::json;
     use tempfile::TempDir;
-    use tracer_sdk::read::{RunReader, Strictness};
+    use tracer_runs::{RunReader, Strictness};
 
     use super::super::ExportError;
     use super::super::pieces::{PASSED_BYTES, TURN_ITEMS};

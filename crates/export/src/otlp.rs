@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use tracer_capture::otlp::encode;
+use tracer_runs::SpanStream;
 use tracer_sdk::format::RunMeta;
-use tracer_sdk::read::SpanStream;
 
 use super::ExportError;
 use super::lines::Lines;

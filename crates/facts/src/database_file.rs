@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
-use tracer_sdk::private_files::{private_file, private_folder};
+use tracer_sdk::disk::{private_file, private_folder};
 
 /// The folder in a data directory for what can be computed again.
 pub(crate) const CACHE_FOLDER: &str = "cache";

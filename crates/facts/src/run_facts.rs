@@ -13,14 +13,14 @@ use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::{ATTEMPT_OF, StepSource};
 use tracer_insight::{step_summary, text, units};
+use tracer_runs::{
+    Liveness, RecordSource, RecordStream, RunDirectory, RunReader, RunSummary, Strictness, probe_liveness,
+};
 use tracer_sdk::format::names::{self, tag_key};
 use tracer_sdk::format::{
     Counts, EventType, Outcome, Payload, Record, RunMeta, SpanRecord, Tags, Timestamp, Usage,
 };
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
-use tracer_sdk::read::{
-    Liveness, RecordSource, RecordStream, RunDirectory, RunReader, RunSummary, Strictness, probe_liveness,
-};
 
 use crate::latencies::Latencies;
 

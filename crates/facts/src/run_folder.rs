@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use tracer_runs::RunDirectory;
 use tracer_sdk::format::{META_FILE, SPANS_FILE};
-use tracer_sdk::read::RunDirectory;
 
 use crate::files_stamp::FilesStamp;
 

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tracer_insight::status::RunStatus;
+use tracer_runs::CancelToken;
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::CancelToken;
 
 use crate::database::{DatabaseRow, RunDatabase};
 use crate::database_file::DatabaseError;
@@ -129,7 +129,7 @@ impl RunCensus {
 /// use tracer_facts::stats::{StatsSink, StoreStats};
 /// use tracer_facts::{FactsStore, RunChoice};
 /// use tracer_insight::units::now;
-/// use tracer_sdk::read::CancelToken;
+/// use tracer_runs::CancelToken;
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;
@@ -301,7 +301,7 @@ impl RunStream {
     ///
     /// ```
     /// use tracer_insight::status::RunStatus;
-    /// use tracer_sdk::read::CancelToken;
+    /// use tracer_runs::CancelToken;
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;
@@ -334,7 +334,7 @@ impl RunStream {
     /// The newest runs, the newest first; of those of a bucket no other one is read.
     ///
     /// ```
-    /// use tracer_sdk::read::CancelToken;
+    /// use tracer_runs::CancelToken;
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;
@@ -381,7 +381,7 @@ impl RunStream {
     ///
     /// ```
     /// use tracer_insight::units::now;
-    /// use tracer_sdk::read::CancelToken;
+    /// use tracer_runs::CancelToken;
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;
@@ -431,7 +431,7 @@ impl RunStream {
     /// The places of these runs in their threads. A run that is alone in its session has none.
     ///
     /// ```
-    /// use tracer_sdk::read::CancelToken;
+    /// use tracer_runs::CancelToken;
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;

@@ -12,9 +12,9 @@ use tracer_insight::run_steps::{ReadRow, RowSource, RunSteps, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::StepSource;
 use tracer_insight::{step_summary, steps, text, units};
+use tracer_runs::{CancelToken, RunReader, Strictness};
 use tracer_sdk::format::{Payload, Record, SPANS_FILE, SpanRecord, Usd};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{CancelToken, RunReader, Strictness};
 
 use crate::query::StepTest;
 use crate::store::ListedRun;

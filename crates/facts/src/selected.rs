@@ -1,7 +1,7 @@
 //! One run of a [`FactsStore`]: the one that somebody means, on this machine or in a bucket, and its files.
 
+use tracer_runs::{RunDirectory, RunSummary, SelectError, StoreError, steps_before_latest};
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::read::{RunDirectory, RunSummary, SelectError, StoreError, steps_before_latest};
 
 use crate::database::{DatabaseRow, RunDatabase};
 use crate::mirror::{FetchError, RunLease, TeamStore};
@@ -11,7 +11,7 @@ use crate::store::{FactsStore, ListedRun};
 const MIN_SHORT_ID: usize = 8;
 
 impl FactsStore {
-    /// The run that `wanted` means, as [`RunStore::select`](tracer_sdk::read::RunStore::select) has it, and the newest
+    /// The run that `wanted` means, as [`RunStore::select`](tracer_runs::RunStore::select) has it, and the newest
     /// without one; of this machine, and of the bucket that is read as well. The files of one in a bucket need not be here:
     /// see [`FactsStore::files`].
     ///

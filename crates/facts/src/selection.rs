@@ -1,7 +1,7 @@
 //! Which runs a query selects: by their facts, and where these leave it open, by their steps.
 
+use tracer_runs::CancelToken;
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::read::CancelToken;
 
 use crate::query::{FactsTest, RunMatch, RunQuery, StepTest};
 use crate::search::match_steps;
@@ -24,7 +24,7 @@ pub struct MatchProgress {
 /// ```
 /// use tracer_facts::{FactsStore, matching_runs};
 /// use tracer_insight::units::now;
-/// use tracer_sdk::read::CancelToken;
+/// use tracer_runs::CancelToken;
 ///
 /// let data_dir = tempfile::tempdir()?;
 /// std::fs::create_dir(data_dir.path().join("runs"))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, OnceLock};
 
-use tracer_sdk::read::{CancelToken, StoreError};
+use tracer_runs::{CancelToken, StoreError};
 
 use crate::files_stamp::FolderListing;
 use crate::store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey};
@@ -14,7 +14,7 @@ use crate::threads::RunThreads;
 ///
 /// ```
 /// use tracer_facts::{FactsSnapshot, FactsStore, SnapshotLook};
-/// use tracer_sdk::read::CancelToken;
+/// use tracer_runs::CancelToken;
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;

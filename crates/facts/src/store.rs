@@ -12,9 +12,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_summary;
+use tracer_runs::{CancelToken, RunDirectory, RunStore, RunSummary, StoreError};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, RunSummary, StoreError};
 
 use crate::database::{DatabaseRow, FactsTexts, RunDatabase, RunToStore};
 use crate::database_file::DatabaseError;
@@ -133,7 +133,7 @@ impl ListedRun {
     ///
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let summary = &tracer_sdk::read::RunStore::new(folder.path()).list()?[0];
+    /// let summary = &tracer_runs::RunStore::new(folder.path()).list()?[0];
     /// let run = ListedRun::of_summary(summary, None);
     /// assert_eq!((RunColumn::Name.field(&run), run.preview()), ("captured".to_owned(), None));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -318,7 +318,7 @@ pub enum SnapshotLook {
 }
 
 /// The runs of a store, the newest first, those of one instant by ID: the order of
-/// [`RunStore::list`](tracer_sdk::read::RunStore::list).
+/// [`RunStore::list`](tracer_runs::RunStore::list).
 #[derive(Debug, Default)]
 pub struct StoreFacts {
     /// The runs.

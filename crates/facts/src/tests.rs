@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::json;
 use tracer_insight::status::RunStatus;
+use tracer_runs::{CancelToken, RunStore, StoreError};
 use tracer_sdk::format::Usage;
-use tracer_sdk::read::{CancelToken, RunStore, StoreError};
 
 use crate::test_support::{SampleRun, SampleSpan, Sandbox};
 use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, run_facts};

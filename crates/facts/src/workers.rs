@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
-use tracer_sdk::read::CancelToken;
+use tracer_runs::CancelToken;
 
 /// Items that a thread takes at once.
 const ITEMS_PER_TURN: usize = 4;

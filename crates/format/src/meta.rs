@@ -218,7 +218,7 @@ impl RunMeta {
     /// let directory = run.dir().unwrap();
     /// run.finish();
     /// context.in_scope(|| tracer_sdk::tool_call("log").record())?;
-    /// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.late_spans(), 1);
+    /// assert_eq!(tracer_runs::LoadedRun::read(&directory)?.meta.late_spans(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -235,9 +235,9 @@ impl RunMeta {
     /// let call = tracer_sdk::llm_call("gpt-5").start()?;
     /// let directory = run.dir().unwrap();
     /// run.finish();
-    /// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.unfinished_spans(), 1);
+    /// assert_eq!(tracer_runs::LoadedRun::read(&directory)?.meta.unfinished_spans(), 1);
     /// call.end()?;
-    /// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.unfinished_spans(), 0);
+    /// assert_eq!(tracer_runs::LoadedRun::read(&directory)?.meta.unfinished_spans(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -7,7 +7,7 @@ use crate::policy::{Overrides, Policy, PolicyError};
 use crate::{Baseline, InputFile};
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
-use tracer_sdk::read::read_input;
+use tracer_runs::read_input;
 
 use tracer_insight::text;
 

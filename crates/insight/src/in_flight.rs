@@ -1,8 +1,8 @@
 //! Calls that have begun and not ended, as records like the others: of them only the name and the start are known.
 
 use serde_json::{Map, Value};
+use tracer_runs::StartedSpan;
 use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, TraceId, Usage};
-use tracer_sdk::read::StartedSpan;
 
 /// The record of a call that has begun and not ended, of which nothing but its name is known.
 pub(crate) fn record(run_id: TraceId, started: &StartedSpan) -> Record {

@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
+use tracer_runs::is_closing_tool;
 use tracer_sdk::format::names::markers;
 use tracer_sdk::format::{Payload, Record};
-use tracer_sdk::read::is_closing_tool;
 
 use crate::conversation::{
     MessagePart, OfferedTool, Role, answer_messages, embedded_json, offered_tools, prompt_messages, unwrapped,

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use tracer_runs::{RunStatus, RunSummary};
 use tracer_sdk::format::{Problem, RunMeta, TraceId, Usage};
 use tracer_sdk::prices::CostSum;
-use tracer_sdk::read::{RunStatus, RunSummary};
 
 use crate::cost::CostReport;
 

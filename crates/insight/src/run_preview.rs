@@ -3,10 +3,10 @@
 use std::fs;
 
 use serde::Serialize;
+use tracer_runs::{RunSummary, read_log_part, spans_to_events};
 use tracer_sdk::format::{
     ErrorPayload, EventType, Payload, Record, SPANS_FILE, StoredTime, Timestamp, Usage,
 };
-use tracer_sdk::read::{RunSummary, read_log_part, spans_to_events};
 
 use crate::status::RunStatus;
 use crate::step_kind::StepKind;
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, tool};
     use serde_json::json;
-    use tracer_sdk::read::RunDirectory;
+    use tracer_runs::RunDirectory;
 
     fn subtitle_of(status: RunStatus, sample: &Sample) -> Option<String> {
         RunPreview::from_records(status, &sample.records(), None).subtitle

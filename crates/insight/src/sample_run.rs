@@ -12,7 +12,7 @@ use tracer_sdk::format::{
     ErrorPayload, Payload, Record, RecordedStatus, SpanRecord, Timestamp, TraceId, Usage,
 };
 
-use tracer_sdk::read::is_attempt;
+use tracer_runs::is_attempt;
 
 use crate::steps::{ATTEMPT_OF, StepSource};
 

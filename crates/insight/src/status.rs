@@ -1,6 +1,6 @@
 //! The status of a run as it is shown: its sign, its tone, and the words that options take.
 
-pub use tracer_sdk::read::RunStatus;
+pub use tracer_runs::RunStatus;
 
 use serde::Serializer;
 

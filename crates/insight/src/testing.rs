@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::profile::RunProfile;
 pub use crate::vectors::{Vector, Vectors, computed, floats, measured};
+use tracer_runs::LoadedRun;
 use tracer_sdk::GuardrailExceeded;
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::read::LoadedRun;
 use tracer_sdk::testing::capture;
 
 /// Texts with which recorded content would like to be taken for something else: for the end of what is quoted, for words of

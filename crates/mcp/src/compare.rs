@@ -8,7 +8,7 @@ use tracer_insight::metric_words;
 use tracer_insight::profile::RunProfile;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::text;
-use tracer_sdk::read::{RunReader, Strictness};
+use tracer_runs::{RunReader, Strictness};
 
 use crate::arguments::CompareRuns;
 use crate::error::ToolError;

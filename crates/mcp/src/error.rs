@@ -5,7 +5,7 @@ use tracer_facts::{DatabaseError, FetchError};
 use tracer_insight::marked_text::content;
 use tracer_insight::outline::InvalidCursor;
 use tracer_insight::text::counted;
-use tracer_sdk::read::{InvalidRun, RecordError, SelectError, StoreError};
+use tracer_runs::{InvalidRun, RecordError, SelectError, StoreError};
 
 /// Bytes of a message from elsewhere.
 const MAX_MESSAGE_BYTES: usize = 600;

@@ -5,7 +5,7 @@ use tracer_facts::{FactsStore, ListedRun, RunHits, SearchOrder, SortedHits, Step
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::units::{self, now};
-use tracer_sdk::read::CancelToken;
+use tracer_runs::CancelToken;
 
 use crate::arguments::SearchRuns;
 use crate::error::ToolError;

@@ -4,7 +4,7 @@ use tracer_facts::query::RunQuery;
 use tracer_facts::{FactsStore, RunChoice, RunLease, RunSink, RunStream};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::units::now;
-use tracer_sdk::read::CancelToken;
+use tracer_runs::CancelToken;
 
 use crate::error::ToolError;
 

@@ -8,8 +8,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tracer_runs::{RunDirectory, RunStore};
 use tracer_sdk::format::{META_FILE, SPANS_FILE, TraceId};
-use tracer_sdk::read::{RunDirectory, RunStore};
 
 use crate::error::ShipError;
 use crate::event::{NotSent, ShipEvent, ShipSummary};

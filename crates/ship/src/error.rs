@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tracer_facts::DatabaseError;
-use tracer_sdk::read::StoreError;
+use tracer_runs::StoreError;
 
 use crate::journal::JournalError;
 

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
+use tracer_runs::{RunStore, read_input};
+use tracer_sdk::disk::{private_file, private_folder};
 use tracer_sdk::format::TraceId;
-use tracer_sdk::private_files::{private_file, private_folder};
-use tracer_sdk::read::{RunStore, read_input};
 
 /// Folder of the journals in the data directory.
 const FOLDER: &str = "pushed";

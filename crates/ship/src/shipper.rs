@@ -5,8 +5,8 @@ use std::mem;
 use std::path::Path;
 use std::time::Duration;
 
+use tracer_runs::{RunDirectory, RunStore, StoreError};
 use tracer_sdk::format::TraceId;
-use tracer_sdk::read::{RunDirectory, RunStore, StoreError};
 
 use crate::destination::{ChangedRun, Destination, ShipState};
 use crate::error::ShipError;

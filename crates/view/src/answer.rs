@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use tracer_runs::InvalidRun;
 use tracer_sdk::format::{Problem, SPEC_VERSION};
-use tracer_sdk::read::InvalidRun;
 
 use tracer_insight::json;
 

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use axum::body::Bytes;
-use tracer_sdk::read::read_input;
+use tracer_runs::read_input;
 
 /// Name and content of each file in the executable.
 const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page_files.rs"));

@@ -10,8 +10,8 @@ use tracer_facts::query::RunQuery;
 use tracer_facts::{
     FactsSnapshot, FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey, matching_runs,
 };
+use tracer_runs::{CancelToken, StoreError};
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::read::{CancelToken, StoreError};
 
 use super::answer::ApiError;
 use super::work;

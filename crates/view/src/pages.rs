@@ -5,8 +5,8 @@ use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tracer_insight::run_head::UNNAMED;
+use tracer_runs::{RunDirectory, SelectError};
 use tracer_sdk::format::{SPANS_FILE, TraceId};
-use tracer_sdk::read::{RunDirectory, SelectError};
 
 use super::answer::{ApiError, bytes_response};
 use super::api;

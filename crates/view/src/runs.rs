@@ -7,10 +7,10 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tracer_facts::{FactsStore, FetchError, RunLease};
+use tracer_runs::maintenance::Trash;
+use tracer_runs::{RunDirectory, RunStore};
 use tracer_sdk::format::TraceId;
-use tracer_sdk::maintenance::Trash;
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{RunDirectory, RunStore};
 
 use super::answer::{ApiError, no_such_run};
 use super::run::open_run::OpenRun;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tracer_sdk::read::CancelToken;
+use tracer_runs::CancelToken;
 
 /// Readings at a time; others wait.
 const MAX_READERS: usize = 8;

@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tracer_sdk::read::LoadedRun;
+use tracer_runs::LoadedRun;
 
 /// What one execution of an example left behind.
 pub(crate) struct Execution {

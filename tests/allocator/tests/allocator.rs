@@ -73,7 +73,7 @@ fn a_recording_allocator_is_never_waited_for() {
         }
         let stats = run.finish();
         RECORDER.set(None);
-        let run = tracer_sdk::read::LoadedRun::read(&directory).unwrap();
+        let run = tracer_runs::LoadedRun::read(&directory).unwrap();
         for name in ["outer", "elsewhere", "phase"] {
             assert!(
                 run.spans.iter().any(|span| span.name == name),

@@ -13,8 +13,8 @@ use tracer_capture::otlp::files::{FileContent, OtlpFile};
 use tracer_capture::runs::{CollectorOptions, RunCollector, RunEnding, RunIdentity, TraceRuns};
 use tracer_insight::conversation::{Conversation, MessagePart};
 use tracer_insight::run_preview::RunPreview;
+use tracer_runs::{LoadedRun, RunStore};
 use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, Timestamp, Usage};
-use tracer_sdk::read::{LoadedRun, RunStore};
 use tracer_sdk::settings::Settings;
 use tracer_tests::{DataDir, Program};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::json;
-use tracer_sdk::read::{LoadedRun, RunStore};
+use tracer_runs::{LoadedRun, RunStore};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use allocation_counter::measure;
 use serde_json::json;
 use tracer_export::folded::{self, Weight};
-use tracer_sdk::read::{RunReader, Strictness, validate};
+use tracer_runs::{RunReader, Strictness, validate};
 use tracer_tests::{DataDir, Program};
 
 const RUN: &str = "10000000000000000000000000000001";

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tracer_runs::{LoadedRun, RunReader, Strictness, validate};
 use tracer_sdk::format::Problem;
-use tracer_sdk::read::{LoadedRun, RunReader, Strictness, validate};
 use tracer_sdk::spans_to_events;
 
 /// The run that all of these are.

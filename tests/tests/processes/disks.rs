@@ -9,8 +9,8 @@ use std::process::Command;
 
 use rstest::rstest;
 use serde_json::Value;
+use tracer_runs::{Liveness, LoadedRun, RunReader, Strictness, probe_liveness};
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{Liveness, LoadedRun, RunReader, Strictness, probe_liveness};
 use tracer_sdk::settings::Flush;
 use tracer_sdk::{Run, RunGuard, tool_call};
 use tracer_tests::{DataDir, Finished};
@@ -296,7 +296,7 @@ fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: 
                 );
                 assert_eq!(
                     run.meta.counts,
-                    tracer_sdk::read::count_records(&run.records()),
+                    tracer_runs::count_records(&run.records()),
                     "{reported}"
                 );
                 assert!(harm != Harm::Empties || stats.dropped > 0, "{reported}");

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
+use tracer_runs::{Liveness, LoadedRun, probe_liveness};
 use tracer_sdk::format::{EventType, RecordedStatus};
-use tracer_sdk::read::{Liveness, LoadedRun, probe_liveness};
 use tracer_tests::{DataDir, Program, wait_until};
 
 use super::TRACED;

@@ -87,7 +87,7 @@ fn a_child_that_is_killed_leaves_its_parents_run_valid() {
         finished.run.spans.iter().all(|span| span.span_id != parent),
         "its span never came"
     );
-    assert!(tracer_sdk::read::validate(&finished.run.directory).is_valid());
+    assert!(tracer_runs::validate(&finished.run.directory).is_valid());
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_torn_line_is_closed_before_appending() {
     tracer_sdk::tool_call("after").record().unwrap();
     run.finish();
 
-    let run = tracer_sdk::read::LoadedRun::read(&directory).unwrap();
+    let run = tracer_runs::LoadedRun::read(&directory).unwrap();
     let names: Vec<_> = run.spans.iter().map(|span| span.name.as_str()).collect();
     assert_eq!(names, ["before", "after", "shared"]);
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tracer_runs::maintenance;
+use tracer_runs::{Liveness, LoadedRun, probe_liveness, validate};
 use tracer_sdk::format::{RecordedStatus, SpanRecord};
-use tracer_sdk::maintenance;
-use tracer_sdk::read::{Liveness, LoadedRun, probe_liveness, validate};
 use tracer_tests::{DataDir, Program, kills, wait_until};
 
 use super::TRACED;

@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt;
 
 use nix::sys::resource::{Resource, getrlimit};
 use serde_json::Value;
+use tracer_runs::{Liveness, probe_liveness};
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{Liveness, probe_liveness};
 use tracer_tests::{DataDir, Program};
 
 use super::TRACED;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Child;
 
+use tracer_runs::maintenance;
+use tracer_runs::{LoadedRun, RunReader, RunStore, Strictness};
 use tracer_sdk::Run;
 use tracer_sdk::format::{MAX_TAGS, SpanRecord};
-use tracer_sdk::maintenance;
-use tracer_sdk::read::{LoadedRun, RunReader, RunStore, Strictness};
 use tracer_tests::{DataDir, Program};
 
 use super::TRACED;

@@ -31,7 +31,7 @@ fn check(data: &DataDir) -> Vec<EventType> {
         schema.takes(span);
     }
     let schema = Schema::of("record");
-    let records = spans_to_events(&tracer_sdk::read::LoadedRun::read(&directory).unwrap().spans);
+    let records = spans_to_events(&tracer_runs::LoadedRun::read(&directory).unwrap().spans);
     for record in &records {
         schema.takes(&serde_json::to_value(record).unwrap());
     }

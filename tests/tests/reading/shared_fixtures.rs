@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tracer_runs::{LoadedRun, RunReader, Strictness, count_records};
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{LoadedRun, RunReader, Strictness, count_records};
 
 fn fixtures(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

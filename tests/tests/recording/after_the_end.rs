@@ -326,14 +326,14 @@ fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
             for name in ["meta.json", "spans.jsonl"] {
                 std::fs::write(copied.join(name), memory.read(&directory.join(name)).unwrap()).unwrap();
             }
-            let run = tracer_sdk::read::LoadedRun::read(&copied).unwrap_or_else(|invalid| {
+            let run = tracer_runs::LoadedRun::read(&copied).unwrap_or_else(|invalid| {
                 panic!(
                     "{fault:?} at {position} ({:?}): {invalid:#?}",
                     clean.operations()[usize::try_from(position).unwrap()]
                 )
             });
             assert_eq!(run.meta.status, RecordedStatus::Ok);
-            let late = |run: &tracer_sdk::read::LoadedRun| {
+            let late = |run: &tracer_runs::LoadedRun| {
                 run.spans
                     .iter()
                     .filter(|span| span.attributes.contains_key("tracer.after_end"))
@@ -450,7 +450,7 @@ async fn a_finished_future_stays_pending() {
 
 /// The steps of a run as its readers have them, each with what it is below, and what they count.
 fn read(data: &DataDir) -> (Vec<(String, EventType, String)>, [u64; 2]) {
-    let runs = tracer_sdk::read::RunStore::new(data.path());
+    let runs = tracer_runs::RunStore::new(data.path());
     let steps = RunSteps::open(runs.newest().unwrap(), Prices::default());
     let totals = [steps.totals().llm_calls, steps.totals().tool_calls];
     let finished = data.finished();
@@ -567,7 +567,7 @@ fn what_a_run_left_open_is_a_step_of_it() {
     let mut open = llm_call("gpt-5").start().unwrap();
     run.finish();
     let counted = || {
-        let runs = tracer_sdk::read::RunStore::new(data.path());
+        let runs = tracer_runs::RunStore::new(data.path());
         let steps = RunSteps::open(runs.newest().unwrap(), Prices::default());
         (steps.len(), steps.totals().in_flight, steps.totals().llm_calls)
     };

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use tracer_insight::profile::RunProfile;
+use tracer_runs::has_loop;
 use tracer_sdk::format::{EventType, Payload, Record};
 use tracer_sdk::guardrails::StopOnLoop;
-use tracer_sdk::read::has_loop;
 use tracer_sdk::testing::{Captured, capture};
 use tracer_sdk::{Guardrails, agent, llm_call, span, tool_call};
 use tracer_tests::DataDir;

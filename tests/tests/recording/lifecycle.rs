@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tracer_runs::{Liveness, LoadedRun, probe_liveness};
 use tracer_sdk::format::{EventType, RecordedStatus};
-use tracer_sdk::read::{Liveness, LoadedRun, probe_liveness};
 use tracer_sdk::{llm_call, span, tool_call, traced_run};
 use tracer_tests::{DataDir, Finished};
 

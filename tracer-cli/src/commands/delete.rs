@@ -1,9 +1,9 @@
 //! `tracer delete`: deletes the named runs after a confirmation.
 
 use tracer_facts::FactsStore;
+use tracer_runs::maintenance;
+use tracer_runs::{Liveness, RunSummary};
 use tracer_sdk::format::TraceId;
-use tracer_sdk::maintenance;
-use tracer_sdk::read::{Liveness, RunSummary};
 
 use super::{confirmed, not_removed};
 use crate::error::CliError;

@@ -8,8 +8,8 @@ use tracer_export::{ExportError, RecordFormat, html, process_redaction};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::text::{self, path_below_home as shown};
+use tracer_runs::{InvalidRun, RunDirectory, RunReader, Strictness};
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{InvalidRun, RunDirectory, RunReader, Strictness};
 
 use crate::cassettes::exchanges_of;
 use crate::error::{CliError, ErrorKind, refused};

@@ -11,7 +11,7 @@ use tracer_capture::record::{FinishedRecording, Inherited, Recording, Signals, c
 use tracer_insight::comparison::{Comparison, words};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
-use tracer_sdk::read::{RunDirectory, read_input};
+use tracer_runs::{RunDirectory, read_input};
 
 use crate::cassettes::{self, MISS_CODE};
 use crate::error::CliError;

@@ -7,8 +7,8 @@ use tracer_facts::query::RunQuery;
 use tracer_facts::{
     FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunColumn, RunStream,
 };
+use tracer_runs::{CancelToken, RunStore, RunSummary};
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::read::{CancelToken, RunStore, RunSummary};
 
 use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;

@@ -31,8 +31,8 @@ pub mod stats;
 pub mod validate_trace;
 pub mod view;
 
-use tracer_sdk::maintenance::MaintenanceError;
-use tracer_sdk::read::RunDirectory;
+use tracer_runs::RunDirectory;
+use tracer_runs::maintenance::MaintenanceError;
 
 use crate::error::{CliError, ErrorKind};
 use crate::session::{Session, quoted};

@@ -6,9 +6,9 @@ use tracer_insight::run_head::display_name;
 use tracer_insight::status::RunStatus;
 use tracer_insight::text;
 use tracer_insight::units::{self, now};
+use tracer_runs::RunStore;
+use tracer_runs::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
-use tracer_sdk::read::RunStore;
 
 use super::{confirmed, not_removed};
 use crate::error::CliError;

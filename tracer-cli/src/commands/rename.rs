@@ -1,6 +1,6 @@
 //! `tracer rename`: gives a run another name.
 
-use tracer_sdk::maintenance;
+use tracer_runs::maintenance;
 
 use super::not_changed;
 use crate::error::{CliError, ErrorKind};

@@ -1,7 +1,7 @@
 //! `tracer repair`: completes a run whose process died, so that it is a valid run again.
 
 use serde_json::json;
-use tracer_sdk::maintenance::{self, MaintenanceError, Repair};
+use tracer_runs::maintenance::{self, MaintenanceError, Repair};
 
 use super::not_changed;
 use crate::error::{CliError, ErrorKind};

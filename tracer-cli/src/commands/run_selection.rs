@@ -3,7 +3,7 @@
 use tracer_facts::query::RunQuery;
 use tracer_facts::{DatabaseError, FactsStore, ReadingProgress, RunChoice, RunSink, RunStream, Survey};
 use tracer_insight::text::{self, shell_quoted};
-use tracer_sdk::read::CancelToken;
+use tracer_runs::CancelToken;
 
 use crate::error::CliError;
 use crate::progress::Progress;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+use tracer_runs::{SelectError, ValidationReport};
 use tracer_sdk::format::{Problem, RecordedStatus, SPEC_VERSION};
-use tracer_sdk::read::{self, SelectError, ValidationReport};
 
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
@@ -31,7 +31,7 @@ pub struct Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let path = args.directory(session)?;
     let progress = Progress::begin(&session.ui, "validating", "span", None);
-    let report = read::validate(&path);
+    let report = tracer_runs::validate(&path);
     progress.end(&mut session.ui);
     let report = if args.strict { report.strict() } else { report };
     if session.is_json() {

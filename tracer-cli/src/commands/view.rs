@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
+use tracer_runs::SelectError;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::read::SelectError;
 
 use crate::commands::receive::receiver::{OtlpOptions, RunningReceiver};
 use crate::error::{CliError, ErrorKind};

@@ -1,7 +1,7 @@
 //! A recorded run as the gate sees it: strictly read, counted from its records.
 
 use tracer_insight::profile::RunProfile;
-use tracer_sdk::read::{self, RunReader, Strictness};
+use tracer_runs::{RunReader, Strictness};
 
 use crate::error::refused;
 use crate::error::{CliError, ErrorKind};
@@ -17,7 +17,7 @@ pub(crate) struct StoredRun {
 /// The run that the argument selects; the newest when it is left out.
 pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<StoredRun, CliError> {
     let (directory, short_id) = session.select(run_id)?;
-    let not_valid = |invalid: read::InvalidRun| {
+    let not_valid = |invalid: tracer_runs::InvalidRun| {
         let show = session.command(&format!("show {short_id}"));
         refused(ErrorKind::Input, format!("run {short_id} is not valid"), &invalid)
             .with_hint(format!("see what can be read of it: {show}"))
@@ -34,7 +34,7 @@ pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<Stor
 }
 
 /// Error of a run that could not be read to its end.
-pub(crate) fn unread(short_id: &str, error: &read::RecordError) -> CliError {
+pub(crate) fn unread(short_id: &str, error: &tracer_runs::RecordError) -> CliError {
     CliError::input(format!("run {short_id} cannot be read: {error}"))
         .with_hint("it may have been changed meanwhile: try again")
 }

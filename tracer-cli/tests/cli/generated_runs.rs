@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 use tracer_insight::profile::RunProfile;
+use tracer_runs::{LogIndex, RunReader, Strictness, count_records};
 use tracer_sdk::format::{
     EventType, Payload, SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp,
 };
-use tracer_sdk::read::{LogIndex, RunReader, Strictness, count_records};
 use tracer_sdk::spans_to_events;
 
 use crate::mcp::Client;

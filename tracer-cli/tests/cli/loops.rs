@@ -3,8 +3,8 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tracer_runs::RunStore;
 use tracer_sdk::guardrails::StopOnLoop;
-use tracer_sdk::read::RunStore;
 use tracer_sdk::{Config, Guardrail, GuardrailExceeded, Guardrails, Run, llm_call, state, tool_call};
 
 use crate::sandbox::Sandbox;

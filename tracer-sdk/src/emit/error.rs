@@ -61,7 +61,7 @@ impl ErrorInfo {
     /// The type, the message and the causes of an error.
     ///
     /// ```
-    /// use tracer_sdk::maintenance::MaintenanceError;
+    /// use tracer_runs::maintenance::MaintenanceError;
     ///
     /// let source = std::io::Error::other("the disk is full");
     /// let error = MaintenanceError::Io { path: "meta.json".into(), source };

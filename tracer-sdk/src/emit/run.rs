@@ -74,7 +74,7 @@ impl Run {
     /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
     /// run.finish();
-    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.meta.run_name.as_deref(), Some("support-agent"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -136,7 +136,7 @@ impl Run {
     /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let run = tracer_sdk::Run::new("support-agent").config(&config).tag("commit", "3f2a").start();
     /// run.finish();
-    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans[0].attributes["tracer.tag.commit"], "3f2a");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -161,7 +161,7 @@ impl Run {
     /// let run = tracer_sdk::Run::new("look up").config(&config).start();
     /// tracer_sdk::tool_call("search").record()?;
     /// drop(run); // the run ends here
-    /// let listed = tracer_sdk::read::RunStore::new(folder.path()).list()?;
+    /// let listed = tracer_runs::RunStore::new(folder.path()).list()?;
     /// assert_eq!(listed.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -369,7 +369,7 @@ impl RunGuard {
     /// let run = tracer_sdk::Run::new("ask").config(&config).start();
     /// run.fail("the customer hung up");
     /// run.finish();
-    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans[0].status_description, "the customer hung up");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -389,7 +389,7 @@ impl RunGuard {
     /// let run = tracer_sdk::Run::new("ask").config(&config).start();
     /// assert!(run.observe("x".parse::<u8>()).is_err());
     /// run.finish();
-    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.meta.status, RecordedStatus::Error);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -1,9 +1,8 @@
 //! [`RunCosts`]: what the model calls of a run cost, for the guardrail `max_cost_usd`.
 
 use super::warning;
-use crate::disk::LoggedCall;
 use crate::guardrails::CallSpend;
-use crate::prices::{CallCost, Prices};
+use crate::prices::{CallCost, LoggedCall, Prices};
 use crate::process::{OwnLock, OwnProcess};
 use tracer_format::{SpanId, TraceId};
 

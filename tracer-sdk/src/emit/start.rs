@@ -1,5 +1,7 @@
 //! How a run begins: settings, name, clock, redactor, files; or how this process joins the run of its parent.
 
+use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +17,7 @@ use super::run_state::{RunPlace, RunState, registry};
 use super::site::Site;
 use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
-use crate::disk;
+use crate::input::{LinkPolicy, OpenError, open};
 #[cfg(feature = "prices")]
 use crate::prices::Prices;
 use crate::redact::Redactor;
@@ -25,7 +27,8 @@ use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings
 use crate::write::files::FileSystem;
 use crate::write::log::Batch;
 use crate::write::run_files::{RunConstants, RunFiles};
-use tracer_format::{SpanId, Tags};
+use tracer_format::parse::{MAX_META_BYTES, read_meta};
+use tracer_format::{LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SpanId, Tags};
 
 /// The environment variable whose name for the run wins over any name in code (specification, `RUN_START`).
 const RUN_NAME_VARIABLE: &str = "TRACER_RUN_NAME";
@@ -190,7 +193,12 @@ fn parent_process_span() -> Option<TraceParent> {
 
 /// Whether the parent's run is going on in this data directory.
 fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
-    let there = disk::is_running(&settings.data_dir, parent.trace_id);
+    let there = is_running(
+        &settings
+            .data_dir
+            .join(RUNS_FOLDER)
+            .join(parent.trace_id.to_string()),
+    );
     if !there {
         warn_once(&format_args!(
             "the run that {TRACE_PARENT_VARIABLE} names is not running under {}: starting a run of its own",
@@ -198,6 +206,20 @@ fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
         ));
     }
     there
+}
+
+/// Whether a directory has a run that goes on: nothing is ever written behind the end of a run, or where nobody recorded.
+/// A run that has just begun has a `.live` before it has metadata.
+fn is_running(directory: &Path) -> bool {
+    match open(&directory.join(META_FILE), LinkPolicy::Refuse) {
+        Ok(file) => {
+            let mut text = Vec::new();
+            let read = file.take(MAX_META_BYTES).read_to_end(&mut text);
+            read.is_ok() && read_meta(&text).status == Some(RecordedStatus::Running)
+        }
+        Err(OpenError::Missing) => open(&directory.join(LIVE_FILE), LinkPolicy::Refuse).is_ok(),
+        Err(_) => false,
+    }
 }
 
 fn run_name(site: &Site) -> String {

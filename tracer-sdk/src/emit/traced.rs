@@ -22,7 +22,7 @@ pin_project! {
     /// let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let work = tracer_sdk::Run::new("ask").config(&config).try_instrument(async { "42".parse::<u8>() });
     /// drop(work); // cancelled before it was polled
-    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans[0].status_description, "dropped before it was finished");
     /// # Ok(()) }
     /// ```

@@ -26,7 +26,7 @@ const MAX_NAME_BYTES: usize = 1_024;
 
 /// What decides the price of a call, beside its tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) struct CallPriceKey {
+pub struct CallPriceKey {
     #[serde(rename = "p", default, skip_serializing_if = "String::is_empty")]
     provider: String,
     #[serde(rename = "m", default, skip_serializing_if = "String::is_empty")]
@@ -42,7 +42,7 @@ pub(crate) struct CallPriceKey {
 
 impl CallPriceKey {
     /// The key of a call.
-    pub(crate) fn new(
+    pub fn new(
         provider: &str,
         model: &str,
         response_model: Option<&str>,
@@ -67,7 +67,7 @@ impl CallPriceKey {
     }
 
     /// The key of a record; `None` of what is no model call.
-    pub(crate) fn of(record: &Record) -> Option<Self> {
+    pub fn of(record: &Record) -> Option<Self> {
         let (provider, model, response_model) = asked_model(record)?;
         if is_refused(record) {
             return None;
@@ -84,12 +84,12 @@ impl CallPriceKey {
     }
 
     /// Whether a recorded answer answered the call.
-    pub(crate) const fn is_replayed(&self) -> bool {
+    pub const fn is_replayed(&self) -> bool {
         self.is_replayed
     }
 
     /// The price of its model at its time.
-    pub(crate) fn price<'a>(&self, prices: &'a Prices) -> Result<Price<'a>, NoPrice> {
+    pub fn price<'a>(&self, prices: &'a Prices) -> Result<Price<'a>, NoPrice> {
         let slot = self.slot.ok_or(NoPrice::NoTime)?;
         let at = Timestamp::from_unix_microseconds(slot.saturating_mul(SLOT_SECONDS * 1_000_000));
         prices.price_of_call(&self.provider, &self.model, self.response_model.as_deref(), at)
@@ -217,7 +217,7 @@ impl CallGroups {
     }
 
     /// Adds a call with a key.
-    pub(crate) fn add_call(&mut self, key: &CallPriceKey, usage: &Usage) {
+    pub fn add_call(&mut self, key: &CallPriceKey, usage: &Usage) {
         let tokens = CallTokens::of(usage).ok();
         let class = TokenClass::of(tokens.as_ref().map(|(tokens, kinds)| (tokens, *kinds)));
         let (tokens, _) = tokens.unwrap_or_default();

@@ -397,7 +397,7 @@ impl Prices {
         let price = at
             .ok_or(NoPrice::NoTime)
             .and_then(|at| self.price_of_call(provider, model, response_model, at));
-        CallCost::new(price.and_then(|price| price.charge(usage)), false)
+        cost_at(price, usage, false)
     }
 
     /// What a call of a model costs: at the price of the model that answered, where that is known and has one, or else of
@@ -568,4 +568,9 @@ impl OwnPrice {
             rates: &self.rates,
         }
     }
+}
+
+/// The cost of a call's tokens at a price, if there is one.
+pub fn cost_at(price: Result<Price<'_>, NoPrice>, usage: &Usage, is_replayed: bool) -> CallCost {
+    CallCost::new(price.and_then(|price| price.charge(usage)), is_replayed)
 }

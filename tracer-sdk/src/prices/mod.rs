@@ -21,6 +21,7 @@ mod call_cost;
 mod call_groups;
 mod clause;
 mod find;
+mod logged_call;
 mod no_price;
 mod own;
 mod period;
@@ -30,14 +31,19 @@ mod table;
 
 pub use call_cost::{CallCost, CostSum};
 pub use call_groups::CallGroups;
-pub(crate) use call_groups::CallPriceKey;
+#[doc(hidden)]
+pub use call_groups::CallPriceKey;
+#[doc(hidden)]
+pub use find::cost_at;
 pub use find::{Price, PriceSource, Prices};
+pub(crate) use logged_call::LoggedCall;
 pub use no_price::NoPrice;
 pub use own::OwnPrice;
 pub(crate) use own::WILDCARD;
 pub use period::Day;
 pub use rates::{Rate, RateKind, Rates};
-pub(crate) use refused::is_refusal;
+#[doc(hidden)]
+pub use refused::is_refusal;
 pub use table::Release;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use tracer_format::error_type;
 use tracer_format::{Payload, Record, Usage};
 
 /// Whether the provider refused a model call, so that it cost nothing: its error says so, and it reports no tokens.
-pub(crate) fn is_refusal(error_type: Option<&str>, usage: &Usage) -> bool {
+pub fn is_refusal(error_type: Option<&str>, usage: &Usage) -> bool {
     *usage == Usage::default() && error_type.is_some_and(is_error_status)
 }
 

@@ -231,38 +231,3 @@ fn the_answering_model_decides_where_it_has_a_price() {
     assert_eq!(cost("my-alias", Some("gpt-4o")).unwrap(), "2.5");
     assert_eq!(cost("my-alias", None), Err(NoPrice::UnknownModel));
 }
-
-#[test]
-fn a_call_that_a_guardrail_refused_cost_nothing() {
-    use crate::read::{LogIndex, RunReader, Strictness};
-    use crate::{Config, Guardrails, Run, llm_call};
-
-    let folder = tempfile::tempdir().unwrap();
-    let config = Config::new().data_dir(folder.path());
-    let limits = Guardrails::new().max_llm_calls(1);
-    let run = Run::new("careful").config(&config).guardrails(limits).start();
-    let mut call = llm_call("gpt-4o").provider("openai").start().unwrap();
-    call.usage(Usage::new(12_000, 800));
-    call.response("Because.");
-    call.end().unwrap();
-    assert!(llm_call("gpt-4o").provider("openai").start().is_err());
-    let directory = run.dir().unwrap();
-    run.finish();
-
-    let prices = Prices::default();
-    let mut run = RunReader::open(&directory, Strictness::Strict).unwrap();
-    assert_eq!(run.counts().llm_calls, 1, "the other was never made");
-    assert_eq!(run.records.record_count(), 5, "what was asked for is recorded");
-    let records: Vec<_> = (0..run.records.record_count())
-        .map(|number| run.records.read_record(number).unwrap().unwrap())
-        .collect();
-    let index = LogIndex::open(&directory, run.trace_id, false).unwrap();
-    for (sum, from) in [
-        (run.model_calls.cost(&prices), "the scan"),
-        (CallGroups::of(&records).cost(&prices), "the records"),
-    ] {
-        assert_eq!((sum.priced, sum.unpriced), (1, 0), "from {from}");
-    }
-    assert_eq!(records.iter().filter_map(|record| prices.cost(record)).count(), 1);
-    assert_eq!(index.costs(&prices).count(), 1);
-}

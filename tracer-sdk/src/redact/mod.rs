@@ -78,7 +78,7 @@ impl Default for RedactionSettings {
 
 /// Takes secrets out of keys, strings and arguments, and cuts what is too long.
 #[derive(Debug)]
-pub(crate) struct Redactor {
+pub struct Redactor {
     /// The settings that it was built from.
     settings: RedactionSettings,
     redact: bool,
@@ -156,7 +156,7 @@ impl Redactor {
     }
 
     /// The redactor of a run that starts now with these settings: it knows the secrets that the environment has now.
-    pub(crate) fn of_process(settings: &Settings) -> Arc<Self> {
+    pub fn of_process(settings: &Settings) -> Arc<Self> {
         shared::redactor(&settings.into(), environment::variables())
     }
 
@@ -179,7 +179,7 @@ impl Redactor {
     /// `text` without secrets, cut to `max_field_bytes`; borrowed when nothing changes.
     ///
     /// Names of tools, models and the like pass here: the short ones are remembered as keys are.
-    pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if text.len() <= key_cache::MAX_REMEMBERED_BYTES {
             self.member(text, self.max_field_bytes).key.text
         } else {
@@ -239,7 +239,7 @@ impl Redactor {
 
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
     /// `-o value`), each cleaned as [`text`](Self::text) does.
-    pub(crate) fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
+    pub fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
         argv::clean(self, argv)
     }
 

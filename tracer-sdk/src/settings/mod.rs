@@ -21,7 +21,6 @@ mod toml_file;
 
 pub use config::Config;
 pub use files::{SettingsFile, Sources};
-pub(crate) use nearest::edit_distance;
 #[cfg(feature = "prices")]
 pub use price_list::read_prices;
 pub use problem::{Position, SettingProblem, SettingSource};

@@ -13,7 +13,7 @@ pub(super) fn nearest(key: &str) -> Option<&'static Setting> {
 }
 
 /// How many characters must be put in, left out or exchanged to make one text the other.
-pub(crate) fn edit_distance(from: &str, to: &str) -> usize {
+fn edit_distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (index, from_character) in from.chars().enumerate() {
         let mut previous = index;

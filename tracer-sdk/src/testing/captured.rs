@@ -1,14 +1,14 @@
 //! What a capture gives: the result, and the run as a reader sees it.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::tree::RecordTree;
-use crate::maintenance::{MaintenanceError, place_run};
-use crate::read::{LoadedRun, RunStore};
 use crate::write::files::{Disk, FileSystem, OpenMode, write_all};
 use crate::write::memory::Memory;
-use tracer_format::{META_FILE, Record, RunMeta, SPANS_FILE, SpanRecord};
+use tracer_format::parse::{parse_span, read_meta};
+use tracer_format::{META_FILE, RUNS_FOLDER, Record, RunMeta, SPANS_FILE, SpanRecord, spans_to_events};
 
 /// What a piece of code returned and recorded.
 ///
@@ -67,12 +67,14 @@ impl<R> Captured<R> {
             meta: file(META_FILE),
             spans: file(SPANS_FILE),
         };
-        let run = LoadedRun::from_bytes(&files.meta, &files.spans).expect("a captured run is valid");
+        let meta = read_meta(&files.meta).meta.expect("a captured run has metadata");
+        let lines = files.spans.split(|byte| *byte == b'\n');
+        let spans: Vec<SpanRecord> = lines.filter_map(parse_span).collect();
         Self {
             result,
-            records: run.records(),
-            spans: run.spans,
-            meta: run.meta,
+            records: spans_to_events(&spans),
+            spans,
+            meta,
             files,
         }
     }
@@ -83,7 +85,7 @@ impl<R> Captured<R> {
     /// All captures have the same ID, so that a data directory has room for one.
     ///
     /// ```
-    /// use tracer_sdk::read::RunStore;
+    /// use tracer_runs::RunStore;
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;
@@ -95,26 +97,38 @@ impl<R> Captured<R> {
     ///
     /// # Errors
     ///
-    /// [`MaintenanceError::RunExists`] when the data directory has a capture already, which is left as it is;
-    /// [`MaintenanceError::Io`] when a file cannot be written, after which the data directory has no such run.
-    pub fn save(&self, data_dir: impl AsRef<Path>) -> Result<PathBuf, MaintenanceError> {
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when the data directory has a capture already, which is left as it
+    /// is; what the system says when a file cannot be written, after which the data directory has no such run.
+    pub fn save(&self, data_dir: impl AsRef<Path>) -> io::Result<PathBuf> {
         self.save_on(data_dir.as_ref(), &Disk)
     }
 
-    fn save_on(&self, data_dir: &Path, file_system: &dyn FileSystem) -> Result<PathBuf, MaintenanceError> {
-        let write = |directory: &Path, name: &str, bytes: &[u8]| {
-            let path = directory.join(name);
-            file_system
-                .open(&path, OpenMode::New)
-                .and_then(|mut file| write_all(file.as_mut(), bytes))
-                .map_err(MaintenanceError::at(&path))
+    fn save_on(&self, data_dir: &Path, file_system: &dyn FileSystem) -> io::Result<PathBuf> {
+        let runs = data_dir.join(RUNS_FOLDER);
+        let path = runs.join(self.meta.trace_id.to_string());
+        if path.symlink_metadata().is_ok() {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "the data directory has a capture already",
+            ));
+        }
+        // No reader takes this name for a run; `tracer prune` removes it if this process dies.
+        let hidden = runs.join(format!(".{}.removed", self.meta.trace_id));
+        file_system.create_directories(&runs)?;
+        remove_capture(file_system, &hidden);
+        let write = |name: &str, bytes: &[u8]| {
+            let mut file = file_system.open(&hidden.join(name), OpenMode::New)?;
+            write_all(file.as_mut(), bytes)
         };
-        let store = RunStore::new(data_dir);
-        let run = place_run(&store, self.meta.trace_id, file_system, |directory| {
-            write(directory, SPANS_FILE, &self.files.spans)?;
-            write(directory, META_FILE, &self.files.meta)
-        })?;
-        Ok(run.path)
+        let placed = file_system
+            .create_directory(&hidden)
+            .and_then(|()| write(SPANS_FILE, &self.files.spans))
+            .and_then(|()| write(META_FILE, &self.files.meta))
+            .and_then(|()| file_system.rename(&hidden, &path));
+        if placed.is_err() {
+            remove_capture(file_system, &hidden);
+        }
+        placed.map(|()| path)
     }
 
     /// The records as a tree for reading and for snapshots: what happened, within what, with a gist of the values and
@@ -151,10 +165,20 @@ impl<R> Captured<R> {
     }
 }
 
+/// Removes what saving left; what is not there, or cannot be removed, is no reason to fail.
+fn remove_capture(file_system: &dyn FileSystem, directory: &Path) {
+    for name in [SPANS_FILE, META_FILE] {
+        let _ = file_system.remove(&directory.join(name));
+    }
+    let _ = file_system.remove_empty_directory(directory);
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::Arc;
+
+    use tracer_runs::{LoadedRun, RunStore};
 
     use super::*;
     use crate::testing::{Capture, capture};
@@ -175,7 +199,7 @@ mod tests {
         let run = LoadedRun::read(&directory).unwrap();
         assert_eq!((&run.meta, &run.spans), (&captured.meta, &captured.spans));
         assert_eq!(run.records(), captured.records);
-        let report = crate::read::validate(&directory).strict();
+        let report = tracer_runs::validate(&directory).strict();
         assert!(report.is_valid(), "{report:?}");
         let newest = RunStore::new(folder.path()).newest().unwrap();
         assert_eq!(newest.path, directory);
@@ -186,7 +210,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = captured().save(folder.path()).unwrap();
         let again = capture(|| ()).save(folder.path());
-        assert!(matches!(again, Err(MaintenanceError::RunExists)), "{again:?}");
+        assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(LoadedRun::read(&directory).unwrap().meta, captured().meta);
     }
 

@@ -21,7 +21,7 @@ const MAX_KEPT_ENTRIES: usize = 256;
 
 /// Attributes and events of one span. Everything in it went through redaction and truncation.
 #[derive(Debug, Default)]
-pub(crate) struct Draft {
+pub struct Draft {
     /// The bytes of every value.
     bytes: Vec<u8>,
     pub(super) attributes: Vec<DraftEntry>,
@@ -48,7 +48,7 @@ pub(super) struct DraftEvent {
 
 /// When a span event happened.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum EventTime {
+pub enum EventTime {
     /// When the span started.
     Start,
     /// When the span ended.
@@ -74,14 +74,16 @@ pub(super) enum StoredValue {
 
 /// A value that is a scalar already.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ScalarValue {
+pub enum ScalarValue {
+    /// A count.
     Unsigned(u64),
+    /// A number; one that is not finite becomes its name.
     Float(f64),
 }
 
 /// What a user value turned into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ValueShape {
+pub enum ValueShape {
     /// A plain string.
     PlainString,
     /// Anything else.
@@ -90,7 +92,7 @@ pub(crate) enum ValueShape {
 
 impl Draft {
     /// Empties the draft and keeps its buffers, unless they grew large.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.bytes.clear();
         self.bytes.shrink_to(MAX_KEPT_BYTES);
         self.attributes.clear();
@@ -101,39 +103,39 @@ impl Draft {
     }
 
     /// Counts parts of the span that are past what is kept of one.
-    pub(crate) fn leave_out(&mut self, parts: u64) {
+    pub fn leave_out(&mut self, parts: u64) {
         self.left_out = self.left_out.saturating_add(parts);
     }
 
     /// How many parts of the span were left out.
-    pub(crate) fn left_out(&self) -> u64 {
+    pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
     /// An attribute that is a word of the format itself, which needs no escape.
-    pub(crate) fn word(&mut self, name: Name, word: &'static str) {
+    pub fn word(&mut self, name: Name, word: &'static str) {
         self.set(name.written().into(), StoredValue::Word(word));
     }
 
     /// An attribute whose text went through redaction already, or is known to be harmless and short.
-    pub(crate) fn cleaned(&mut self, name: Name, text: &str) {
+    pub fn cleaned(&mut self, name: Name, text: &str) {
         let value = StoredValue::Text(self.push(text.as_bytes()));
         self.set(name.written().into(), value);
     }
 
     /// A text attribute, redacted and cut.
-    pub(crate) fn text(&mut self, name: Name, text: &str, redactor: &Redactor) {
+    pub fn text(&mut self, name: Name, text: &str, redactor: &Redactor) {
         self.cleaned(name, &redactor.text(text));
     }
 
     /// An attribute that is `true`.
-    pub(crate) fn flag(&mut self, name: Name) {
+    pub fn flag(&mut self, name: Name) {
         let value = StoredValue::Encoded(self.push(b"true"));
         self.set(name.written().into(), value);
     }
 
     /// A number attribute.
-    pub(crate) fn scalar(&mut self, name: Name, value: ScalarValue) {
+    pub fn scalar(&mut self, name: Name, value: ScalarValue) {
         let stored = match value {
             ScalarValue::Unsigned(value) => StoredValue::Unsigned(value),
             ScalarValue::Float(value) if value.is_finite() => StoredValue::Float(value),
@@ -143,7 +145,7 @@ impl Draft {
     }
 
     /// An attribute that holds JSON text of a structured value; a plain string stays one.
-    pub(crate) fn json<T: Serialize + ?Sized>(&mut self, name: Name, value: &T, redactor: &Redactor) {
+    pub fn json<T: Serialize + ?Sized>(&mut self, name: Name, value: &T, redactor: &Redactor) {
         let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
         if let Some(stored) = stored {
             self.set(name.written().into(), stored);
@@ -152,7 +154,7 @@ impl Draft {
 
     /// An attribute of the user's own. Names of the format itself are kept apart under `user.`, so that nobody turns
     /// a tool call into a model call by accident; `null` is no attribute.
-    pub(crate) fn user<T: Serialize + ?Sized>(&mut self, key: &str, value: &T, redactor: &Redactor) {
+    pub fn user<T: Serialize + ?Sized>(&mut self, key: &str, value: &T, redactor: &Redactor) {
         let stored_key = cut_to(&redactor.text(key), MAX_KEY_BYTES).to_owned();
         let stored_key = if names::is_reserved(&stored_key) {
             format!("user.{stored_key}")
@@ -195,7 +197,7 @@ impl Draft {
     }
 
     /// The tags of a run, which went through redaction.
-    pub(crate) fn tags(&mut self, tags: &Tags) {
+    pub fn tags(&mut self, tags: &Tags) {
         for (key, value) in tags.iter() {
             let value = StoredValue::Text(self.push(value.as_bytes()));
             self.set(format!("{}{key}", names::TAG_PREFIXES[0]).into(), value);
@@ -203,7 +205,7 @@ impl Draft {
     }
 
     /// Takes another draft over: its events, and as many attributes as a span has room for.
-    pub(crate) fn take(&mut self, other: Self) {
+    pub fn take(&mut self, other: Self) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);
         let moved = |value: &mut StoredValue| {
@@ -233,7 +235,7 @@ impl Draft {
     }
 
     /// The tokens of a model call.
-    pub(crate) fn usage(&mut self, usage: Usage) {
+    pub fn usage(&mut self, usage: Usage) {
         for (name, tokens) in usage.attributes() {
             self.scalar(name, ScalarValue::Unsigned(tokens));
         }
@@ -245,7 +247,7 @@ impl Draft {
     }
 
     /// Begins a span event; the attributes that follow belong to it.
-    pub(crate) fn event(&mut self, name: Name, time: EventTime) {
+    pub fn event(&mut self, name: Name, time: EventTime) {
         // An event of the same name is replaced: the last prompt, the last result counts.
         if !self.events.is_empty() && !matches!(time, EventTime::At(_)) {
             let before = self.events.len();
@@ -263,7 +265,7 @@ impl Draft {
     }
 
     /// A user value as a plain string where it is one, and as JSON text where it is not.
-    pub(crate) fn event_content<T: Serialize + ?Sized>(
+    pub fn event_content<T: Serialize + ?Sized>(
         &mut self,
         key: &'static str,
         value: &T,
@@ -277,12 +279,7 @@ impl Draft {
     }
 
     /// A user value as JSON text, strings too.
-    pub(crate) fn event_json<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-        redactor: &Redactor,
-    ) {
+    pub fn event_json<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T, redactor: &Redactor) {
         let (stored, _) = self.serialize(value, redactor, TopLevel::Text);
         if let Some(stored) = stored {
             self.set_event_attribute(key, stored);
@@ -290,13 +287,13 @@ impl Draft {
     }
 
     /// A text in a span event, redacted and cut.
-    pub(crate) fn event_text(&mut self, key: &'static str, text: &str, redactor: &Redactor) {
+    pub fn event_text(&mut self, key: &'static str, text: &str, redactor: &Redactor) {
         let range = self.push(redactor.text(text).as_bytes());
         self.set_event_attribute(key, StoredValue::Text(range));
     }
 
     /// A number in a span event.
-    pub(crate) fn event_scalar(&mut self, key: &'static str, value: ScalarValue) {
+    pub fn event_scalar(&mut self, key: &'static str, value: ScalarValue) {
         let stored = match value {
             ScalarValue::Unsigned(value) => StoredValue::Unsigned(value),
             ScalarValue::Float(value) if value.is_finite() => StoredValue::Float(value),
@@ -306,7 +303,7 @@ impl Draft {
     }
 
     /// The text of an attribute of a span event, UTF-8.
-    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<&[u8]> {
+    pub fn event_text_of(&self, name: Name, key: &str) -> Option<&[u8]> {
         let event = self.events.iter().find(|event| event.name == name.written())?;
         let entries = self.event_attributes.get(event.attributes.clone())?;
         let entry = entries.iter().find(|entry| entry.key == key)?;
@@ -315,7 +312,7 @@ impl Draft {
 
     /// The text of an attribute, UTF-8.
     #[cfg(feature = "tracing")]
-    pub(crate) fn text_of(&self, key: &str) -> Option<&[u8]> {
+    pub fn text_of(&self, key: &str) -> Option<&[u8]> {
         let entry = self.attributes.iter().find(|entry| entry.key == key)?;
         Some(self.bytes_of(&entry.value.range()?))
     }
@@ -529,7 +526,7 @@ fn append(bytes: &mut Vec<u8>, more: &[u8]) -> Range<usize> {
 }
 
 /// The longest start of `text` that is no longer than `limit` bytes and ends between characters.
-pub(crate) fn cut_to(text: &str, limit: usize) -> &str {
+pub fn cut_to(text: &str, limit: usize) -> &str {
     &text[..character_boundary(text, limit)]
 }
 
@@ -538,10 +535,8 @@ fn with_marker(text: &str, limit: usize) -> String {
     format!("{kept}{}", markers::TRUNCATED)
 }
 
-#[cfg(any(feature = "import", feature = "tracing"))]
 mod foreign;
 #[cfg(test)]
 mod tests;
 
-#[cfg(any(feature = "import", feature = "tracing"))]
-pub(crate) use foreign::ForeignLimits;
+pub use foreign::ForeignLimits;

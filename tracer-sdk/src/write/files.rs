@@ -314,7 +314,7 @@ pub(super) fn open_own(file_system: &dyn FileSystem, path: &Path) -> io::Result<
 }
 
 /// Writes all of `bytes`, for small files that nobody reads while they are written.
-pub(crate) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
+pub fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match write_once(file, bytes)? {
             0 => return Err(io::ErrorKind::WriteZero.into()),

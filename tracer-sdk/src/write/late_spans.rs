@@ -23,7 +23,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// What `meta.json` does not say yet of the spans that ended after their run.
 #[derive(Debug, Default)]
-pub(crate) struct LateSpans {
+pub struct LateSpans {
     counts: Counts,
     spans: u64,
     /// How many of them were open when the run ended.
@@ -41,29 +41,28 @@ pub(crate) struct LateSpans {
 
 impl LateSpans {
     /// Spans are behind the root.
-    pub(crate) fn add(&mut self, spans: u64, counts: Counts) {
+    pub fn add(&mut self, spans: u64, counts: Counts) {
         self.spans += spans;
         self.counts.add(counts);
     }
 
     /// Has readers count the records of the run.
-    pub(crate) fn mark_counts_inexact(&mut self) {
+    pub fn mark_counts_inexact(&mut self) {
         self.counts_inexact = true;
     }
 
     /// One of them began before the root, by more than clocks are read apart.
-    #[cfg(feature = "import")]
-    pub(crate) fn note_early(&mut self, early_ms: u64) {
+    pub fn note_early(&mut self, early_ms: u64) {
         self.began_before_root_ms = self.began_before_root_ms.max(early_ms);
     }
 
     /// A span that was open when the run ended has ended.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         self.finished += 1;
     }
 
     /// Spans could not be written.
-    pub(crate) fn lose(&mut self, spans: u64, reason: &dyn Display) {
+    pub fn lose(&mut self, spans: u64, reason: &dyn Display) {
         self.all_lost += spans;
         let lost = self.lost.get_or_insert_with(|| Dropped {
             spans: 0,
@@ -73,7 +72,7 @@ impl LateSpans {
     }
 
     /// Of all that was lost, adds what was not added when it was lost.
-    pub(crate) fn lose_the_rest(&mut self, dropped: &Dropped) {
+    pub fn lose_the_rest(&mut self, dropped: &Dropped) {
         let rest = dropped.spans.saturating_sub(self.all_lost);
         if rest > 0 {
             self.lose(rest, &dropped.reason);
@@ -81,17 +80,17 @@ impl LateSpans {
     }
 
     /// Whether `meta.json` follows at once.
-    pub(crate) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         self.replaced < REPLACED_AT_ONCE || self.last_replaced.is_none_or(|last| last.elapsed() >= INTERVAL)
     }
 
     /// Whether there is something that `meta.json` does not say.
-    pub(crate) fn is_pending(&self) -> bool {
+    pub fn is_pending(&self) -> bool {
         self.spans > 0 || self.finished > 0 || self.lost.is_some() || self.counts_inexact
     }
 
     /// Adds everything to `meta.json`. A file that is not there is not made again: somebody removed the run.
-    pub(crate) fn settle(&mut self, file_system: &dyn FileSystem, directory: &Path) -> io::Result<()> {
+    pub fn settle(&mut self, file_system: &dyn FileSystem, directory: &Path) -> io::Result<()> {
         if !self.is_pending() {
             return Ok(());
         }

@@ -14,23 +14,32 @@ const MAX_FIXED_TEXT_BYTES: usize = 16 * 1024;
 
 /// The part of a span that is not attributes and events. Name and description went through redaction already.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SpanHead<'a> {
-    pub(crate) trace_id: TraceId,
-    pub(crate) span_id: SpanId,
-    pub(crate) parent_span_id: Option<SpanId>,
-    pub(crate) name: &'a str,
-    pub(crate) kind: SpanKind,
-    pub(crate) start: Timestamp,
-    pub(crate) end: Timestamp,
+pub struct SpanHead<'a> {
+    /// The run.
+    pub trace_id: TraceId,
+    /// The span.
+    pub span_id: SpanId,
+    /// The span that it is in.
+    pub parent_span_id: Option<SpanId>,
+    /// Its name.
+    pub name: &'a str,
+    /// Its kind.
+    pub kind: SpanKind,
+    /// When it began.
+    pub start: Timestamp,
+    /// When it ended.
+    pub end: Timestamp,
     /// How long it took, where that is known more exactly than the two times say.
-    pub(crate) duration_ms: Option<u64>,
-    pub(crate) status_code: StatusCode,
-    pub(crate) status_description: &'a str,
+    pub duration_ms: Option<u64>,
+    /// How it ended.
+    pub status_code: StatusCode,
+    /// Why it failed.
+    pub status_description: &'a str,
 }
 
 impl SpanHead<'_> {
     /// Whole milliseconds from start to end, rounded down.
-    pub(crate) fn duration_ms(&self) -> u64 {
+    pub fn duration_ms(&self) -> u64 {
         self.duration_ms
             .unwrap_or_else(|| u64::try_from(self.end.microseconds_since(self.start) / 1_000).unwrap_or(0))
     }
@@ -38,12 +47,7 @@ impl SpanHead<'_> {
 
 /// Replaces the content of `out` by the line, newline included, never longer than [`MAX_LINE_BYTES`]: past that the
 /// largest values of the span are cut further, which the answer says.
-pub(crate) fn write_line(
-    out: &mut Vec<u8>,
-    head: &SpanHead<'_>,
-    draft: &mut Draft,
-    redactor: &Redactor,
-) -> bool {
+pub fn write_line(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &mut Draft, redactor: &Redactor) -> bool {
     // What the values may take: less with each turn, because they may grow when they are escaped.
     let mut room = MAX_LINE_BYTES;
     let mut shortened = false;

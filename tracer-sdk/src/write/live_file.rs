@@ -25,16 +25,19 @@ const MAX_KEPT_BYTES: usize = 64 * 1024;
 
 /// The first line: the run, and what tells this process from a later one with its number.
 #[derive(Debug, Serialize)]
-pub(crate) struct LiveHeader<'a> {
-    pub(crate) run_name: &'a str,
+pub struct LiveHeader<'a> {
+    /// Its name, redacted.
+    pub run_name: &'a str,
     /// Its tags, redacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) tags: &'a BTreeMap<String, String>,
-    pub(crate) started_at: Timestamp,
-    pub(crate) pid: u32,
+    pub tags: &'a BTreeMap<String, String>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// The process that records it.
+    pub pid: u32,
     /// What of it the system does not tell is `None`.
     #[serde(flatten)]
-    pub(crate) process: OwnIdentity,
+    pub process: OwnIdentity,
 }
 
 /// The first line with what only the files know.
@@ -50,7 +53,7 @@ struct LockedHeader<'a> {
 
 /// The file of a run that is being recorded.
 #[derive(Debug)]
-pub(crate) struct LiveFileWriter {
+pub struct LiveFileWriter {
     path: PathBuf,
     is_named: bool,
     file: KeptFile,
@@ -66,7 +69,7 @@ pub(crate) struct LiveFileWriter {
 
 impl LiveFileWriter {
     /// Takes the lock and creates the file.
-    pub(crate) fn create(
+    pub fn create(
         file_system: &Arc<dyn FileSystem>,
         directory: &Path,
         header: &LiveHeader<'_>,
@@ -104,8 +107,7 @@ impl LiveFileWriter {
     }
 
     /// The name of the lock in the run's directory, where there is one.
-    #[cfg(feature = "import")]
-    pub(crate) fn lock_path(&self) -> Option<&Path> {
+    pub fn lock_path(&self) -> Option<&Path> {
         self.lock.as_ref().map(RunLock::path)
     }
 
@@ -165,8 +167,7 @@ impl LiveFileWriter {
     }
 
     /// The run's directory has another name now, and all that is in it went along.
-    #[cfg(feature = "import")]
-    pub(crate) fn moved_to(&mut self, directory: &Path) {
+    pub fn moved_to(&mut self, directory: &Path) {
         self.path = directory.join(LIVE_FILE);
         if let Some(lock) = &mut self.lock {
             lock.moved_to(directory);
@@ -174,7 +175,7 @@ impl LiveFileWriter {
     }
 
     /// Removes the file, and then the lock: the run has ended. It may be tried again.
-    pub(crate) fn remove(&mut self, file_system: &dyn FileSystem) -> io::Result<()> {
+    pub fn remove(&mut self, file_system: &dyn FileSystem) -> io::Result<()> {
         if self.is_named {
             file_system.remove(&self.path)?;
             self.is_named = false;

@@ -17,11 +17,11 @@ use tracer_format::{MAX_LINE_BYTES, RecordedStatus, names};
 
 /// How many finished spans wait to be written together, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Batch {
+pub struct Batch {
     /// How many spans wait at the most.
-    pub(crate) max_spans: usize,
+    pub max_spans: usize,
     /// How long a span waits at the most, while others arrive.
-    pub(crate) max_delay: Duration,
+    pub max_delay: Duration,
 }
 
 /// How many bytes wait at the most, whatever the number of spans.
@@ -39,7 +39,7 @@ struct Torn {
 
 /// How a process that joined a run sees that the run goes on.
 #[derive(Debug)]
-pub(crate) enum Owner {
+pub enum Owner {
     /// This file is there for as long as it does.
     Live(PathBuf),
     /// This `meta.json` says so: emitters of other kinds have no such file.
@@ -66,11 +66,11 @@ struct MetaStatus {
 
 /// What became of the lines that an operation handled.
 #[derive(Debug, Default)]
-pub(crate) struct AppendOutcome {
+pub struct AppendOutcome {
     /// Lines that are in the file now.
-    pub(crate) written: u64,
+    pub written: u64,
     /// Lines that are lost, and why.
-    pub(crate) lost: Option<(u64, io::Error)>,
+    pub lost: Option<(u64, io::Error)>,
 }
 
 impl AppendOutcome {
@@ -108,7 +108,7 @@ impl WriteFault {
 
 /// An open span log.
 #[derive(Debug)]
-pub(crate) struct SpanLog {
+pub struct SpanLog {
     file_system: Arc<dyn FileSystem>,
     path: PathBuf,
     file: KeptFile,
@@ -134,7 +134,8 @@ pub(crate) struct SpanLog {
 }
 
 impl SpanLog {
-    pub(crate) fn new(file_system: Arc<dyn FileSystem>, path: PathBuf, batch: Option<Batch>) -> Self {
+    /// A log at a path, which is opened with the first line.
+    pub fn new(file_system: Arc<dyn FileSystem>, path: PathBuf, batch: Option<Batch>) -> Self {
         Self {
             file_system,
             path,
@@ -154,7 +155,7 @@ impl SpanLog {
     }
 
     /// From now on another process may append to the same file.
-    pub(crate) fn share(&mut self) {
+    pub fn share(&mut self) {
         let _ = self.mend();
         self.is_shared = true;
         if self.torn.take().is_some() {
@@ -163,22 +164,22 @@ impl SpanLog {
     }
 
     /// Whether another process may append to the same file.
-    pub(crate) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         self.is_shared
     }
 
     /// From now on nothing is appended once `owner` has ended the run.
-    pub(crate) fn set_owner(&mut self, owner: Owner) {
+    pub fn set_owner(&mut self, owner: Owner) {
         self.owner = Some(owner);
     }
 
     /// Whether whoever owns the run has ended it.
-    pub(crate) fn has_run_ended(&self) -> bool {
+    pub fn has_run_ended(&self) -> bool {
         self.owner.as_ref().is_some_and(Owner::has_ended_run)
     }
 
     /// From now on lines are appended though the run has ended.
-    pub(crate) fn continue_after_end(&mut self) {
+    pub fn continue_after_end(&mut self) {
         self.owner = None;
         let lines = std::mem::take(&mut self.pending);
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
@@ -187,7 +188,7 @@ impl SpanLog {
     }
 
     /// Adds one line, which ends with its newline; it is in the file on return unless batching is on.
-    pub(crate) fn append(&mut self, line: &[u8]) -> AppendOutcome {
+    pub fn append(&mut self, line: &[u8]) -> AppendOutcome {
         let Some(batch) = self.batch else {
             return AppendOutcome::new(line, 1, self.write(line));
         };
@@ -207,20 +208,20 @@ impl SpanLog {
     }
 
     /// Whether something waits, and has waited so long.
-    pub(crate) fn has_waited(&self, delay: Duration) -> bool {
+    pub fn has_waited(&self, delay: Duration) -> bool {
         self.oldest_pending
             .is_some_and(|oldest| oldest.elapsed() >= delay)
     }
 
     /// Writes everything that waits. What a fault keeps out of the file waits on while there is room for it: many faults
     /// pass.
-    pub(crate) fn flush(&mut self) -> AppendOutcome {
+    pub fn flush(&mut self) -> AppendOutcome {
         let has_room = self.pending.len() < MAX_PENDING_BYTES;
         self.write_pending(has_room)
     }
 
     /// Writes everything that waits, or loses it.
-    pub(crate) fn flush_or_lose(&mut self) -> AppendOutcome {
+    pub fn flush_or_lose(&mut self) -> AppendOutcome {
         self.write_pending(false)
     }
 
@@ -245,7 +246,7 @@ impl SpanLog {
     }
 
     /// Cuts off, or closes, what a fault left behind a whole line, if that can be done.
-    pub(crate) fn mend(&mut self) -> io::Result<()> {
+    pub fn mend(&mut self) -> io::Result<()> {
         if self.is_shared && self.length == UNKNOWN {
             return self.write(&[]).map_err(|fault| fault.error);
         }
@@ -262,35 +263,35 @@ impl SpanLog {
     }
 
     /// Writes one line now, past the batch, which is empty.
-    pub(crate) fn append_now(&mut self, line: &[u8]) -> io::Result<()> {
+    pub fn append_now(&mut self, line: &[u8]) -> io::Result<()> {
         self.write(line).map_err(|fault| fault.error)
     }
 
     /// Whether another process has appended, or the file is not as this process has left it. What cannot be found out
     /// counts as unchanged.
-    pub(crate) fn has_changed(&self) -> bool {
+    pub fn has_changed(&self) -> bool {
         self.others_wrote || self.length_now().is_some_and(|length| length != self.length)
     }
 
     /// Whether the file was shorter once than this process had left it.
-    pub(crate) fn was_cut(&self) -> bool {
+    pub fn was_cut(&self) -> bool {
         let is_shorter = |length| length < self.length && self.length != UNKNOWN;
         self.was_cut || self.length_now().is_some_and(is_shorter)
     }
 
     /// How long the file is, where it was opened and that can be found out.
-    pub(crate) fn length_now(&self) -> Option<u64> {
+    pub fn length_now(&self) -> Option<u64> {
         self.file.length(self.file_system.as_ref(), &self.path)?.ok()
     }
 
     /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
     /// found out counts as well.
-    pub(crate) fn is_in_place(&self) -> bool {
+    pub fn is_in_place(&self) -> bool {
         self.file.is_in_place(self.file_system.as_ref(), &self.path)
     }
 
     /// Whether the file was opened, and is where it was opened.
-    pub(crate) fn is_still_in_place(&self) -> bool {
+    pub fn is_still_in_place(&self) -> bool {
         self.file.was_open() && self.is_in_place()
     }
 

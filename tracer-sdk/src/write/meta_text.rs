@@ -10,18 +10,18 @@ use serde_json::value::RawValue;
 
 /// The keys in their order, each with its value as it is written.
 #[derive(Debug)]
-pub(crate) struct MetaText {
+pub struct MetaText {
     entries: Vec<(String, Box<RawValue>)>,
 }
 
 impl MetaText {
     /// The keys of an object.
-    pub(crate) fn parse(text: &[u8]) -> serde_json::Result<Self> {
+    pub fn parse(text: &[u8]) -> serde_json::Result<Self> {
         serde_json::from_slice(text)
     }
 
     /// Exchanges the value under a key, or adds it at the end.
-    pub(crate) fn set(&mut self, key: &str, value: &impl Serialize) -> serde_json::Result<()> {
+    pub fn set(&mut self, key: &str, value: &impl Serialize) -> serde_json::Result<()> {
         let value = serde_json::value::to_raw_value(value)?;
         match self.entries.iter_mut().find(|(known, _)| known == key) {
             Some((_, old)) => *old = value,
@@ -31,24 +31,23 @@ impl MetaText {
     }
 
     /// Whether there is such a key.
-    #[cfg(feature = "import")]
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(known, _)| known == key)
     }
 
     /// Takes a key out.
-    pub(crate) fn remove(&mut self, key: &str) {
+    pub fn remove(&mut self, key: &str) {
         self.entries.retain(|(known, _)| known != key);
     }
 
     /// The value under a key, where there is one of this type.
-    pub(crate) fn get<'a, T: Deserialize<'a>>(&'a self, key: &str) -> Option<T> {
+    pub fn get<'a, T: Deserialize<'a>>(&'a self, key: &str) -> Option<T> {
         let (_, value) = self.entries.iter().find(|(known, _)| known == key)?;
         serde_json::from_str(value.get()).ok()
     }
 
     /// The text, a key on each line.
-    pub(crate) fn to_text(&self) -> serde_json::Result<Vec<u8>> {
+    pub fn to_text(&self) -> serde_json::Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
         Ok(text)

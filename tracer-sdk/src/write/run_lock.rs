@@ -91,7 +91,6 @@ impl RunLock {
     }
 
     /// The run's directory has another name now, and all that is in it went along.
-    #[cfg(feature = "import")]
     pub(super) fn moved_to(&mut self, directory: &Path) {
         let path = directory.join(LOCK_FILE);
         if let Some(number) = self.number
@@ -104,7 +103,6 @@ impl RunLock {
     }
 
     /// Where it is.
-    #[cfg(feature = "import")]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use tracer_sdk::read::open_input;
+use tracer_runs::open_input;
 
 use super::error::{CassetteError, FieldProblem};
 use super::format::{Head, MAX_EXCHANGES, MAX_LINE_BYTES};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::units;
-use tracer_sdk::private_files::private_file;
+use tracer_sdk::disk::private_file;
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tracer_insight::text::path_below_home as shown;
+use tracer_runs::RunStore;
 use tracer_sdk::format::{RecordedStatus, TraceId};
-use tracer_sdk::read::RunStore;
 use tracer_sdk::settings::{self, Config, Sources};
 
 use super::cause::Cause;

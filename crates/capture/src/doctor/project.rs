@@ -257,7 +257,7 @@ fn sources(folder: &Path) -> Vec<String> {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let bytes = tracer_sdk::read::read_input(path, MAX_FILE_BYTES).ok()?;
+    let bytes = tracer_runs::read_input(path, MAX_FILE_BYTES).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -8,9 +8,9 @@ use opentelemetry_proto::tonic::trace::v1::{Span, Status, span};
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, OfferedTool, embedded_json, offered_tools};
 use tracer_insight::not_run::is_runnable;
+use tracer_runs::is_closing_tool;
 use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
-use tracer_sdk::read::is_closing_tool;
 
 use super::ProxyContext;
 use super::conversations::WireCall;

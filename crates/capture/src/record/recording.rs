@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::{text, units};
+use tracer_runs::{RunReader, RunStatus, RunStore, Strictness};
 use tracer_sdk::format::{ErrorPayload, EventType, Payload, RUNS_FOLDER, Timestamp, TraceId, error_type};
-use tracer_sdk::read::{RunReader, RunStatus, RunStore, Strictness};
 
 use super::child::{Exit, RunningCommand, Signals, StartError, Survivor, survivors};
 use super::codex::codex_options;

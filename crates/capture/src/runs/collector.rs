@@ -10,8 +10,8 @@ use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tracer_runs::import::{ImportError, ImportedSpan, Importer, RunPhase, RunWriter, StagingLock};
 use tracer_sdk::format::{SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId, names};
-use tracer_sdk::import::{ImportError, ImportedSpan, Importer, RunPhase, RunWriter, StagingLock};
 
 use super::clock::{Clock, SystemClock};
 use super::conversation::CodingAgent;

@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value};
+use tracer_runs::import::{ImportError, ImportedSpan, RunWriter};
+use tracer_runs::normal_model_name;
 use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanRecord, StoredTime, Timestamp, names};
-use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
-use tracer_sdk::read::normal_model_name;
 
 use super::attributes::{number, text};
 use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, RESPONSE_ID, message};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tracer_runs::import::RunPhase;
 use tracer_sdk::format::TraceId;
-use tracer_sdk::import::RunPhase;
 
 use super::trace::Trace;
 

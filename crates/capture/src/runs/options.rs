@@ -3,8 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use tracer_runs::import::ImportError;
 use tracer_sdk::format::TraceId;
-use tracer_sdk::import::ImportError;
 use tracer_sdk::settings::Settings;
 
 use super::identity::RunIdentity;

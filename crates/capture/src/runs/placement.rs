@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use tracer_runs::import::{ImportError, ImportedSpan, RunPhase, RunWriter};
 use tracer_sdk::format::{SpanId, SpanRecord, TraceId, names};
-use tracer_sdk::import::{ImportError, ImportedSpan, RunPhase, RunWriter};
 
 use super::conversation::{CodingAgent, remove_personal};
 use super::ids::{derived_trace_id, synthetic_root};

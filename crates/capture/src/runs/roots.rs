@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
+use tracer_runs::import::{ImportError, ImportedSpan, LogShape, RunWriter};
 use tracer_sdk::format::{EventType, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
-use tracer_sdk::import::{ImportError, ImportedSpan, LogShape, RunWriter};
 
 use super::attributes::text;
 use super::convert::PARENT_IS_REMOTE;

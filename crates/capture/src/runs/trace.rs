@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use tracer_runs::import::{ImportError, ImportedSpan, RunPhase, RunWriter};
 use tracer_sdk::format::{SpanId, SpanRecord, TraceId};
-use tracer_sdk::import::{ImportError, ImportedSpan, RunPhase, RunWriter};
 
 use super::ids::synthetic_root;
 use super::logs::FROM_LOG;

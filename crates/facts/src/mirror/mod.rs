@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tracer_runs::RunDirectory;
+use tracer_sdk::disk::private_folder;
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp, TraceId};
-use tracer_sdk::private_files::private_folder;
-use tracer_sdk::read::RunDirectory;
 
 use crate::database::RunDatabase;
 use crate::database_file::DatabaseError;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use tracer_insight::status::RunStatus;
+use tracer_runs::NamePattern;
 use tracer_sdk::format::{Timestamp, Usd, error_type};
 use tracer_sdk::prices::CostSum;
-use tracer_sdk::read::NamePattern;
 
 use super::fields::{Feature, NumberField, TextField};
 use super::{Condition, NumberComparison, RunQuery, TextComparison};

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::json;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_summary;
+use tracer_runs::{RunReader, Strictness};
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::read::{RunReader, Strictness};
 
 use super::*;
 use crate::test_support::{SampleRun, SampleSpan, Sandbox};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 use tracer_insight::units::now;
-use tracer_sdk::read::RunDirectory;
+use tracer_runs::RunDirectory;
 
 use super::*;
 use crate::mirror::{FetchError, FetchRuns, MirrorLine, RunLease, StoreMirror};

@@ -1,7 +1,7 @@
 //! Names of tools in the keys of invariants, literal or with wildcards.
 
 use serde::de::{Deserialize, Deserializer, Error};
-use tracer_sdk::read::matches_glob;
+use tracer_runs::matches_glob;
 
 use crate::ReportedTrial;
 use crate::phrase::Phrase;

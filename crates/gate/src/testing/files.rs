@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use crate::Baseline;
 use crate::baseline::path_of;
-use tracer_sdk::read::read_input;
+use tracer_runs::read_input;
 
 /// The file of a baseline.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
-use tracer_sdk::read::RunDirectory;
+use tracer_runs::RunDirectory;
 
 use super::environment::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
 use super::evidence::TrialEvidence;

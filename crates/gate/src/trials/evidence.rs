@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::{FailureReason, Trial, TrialFailure};
 use tracer_insight::profile::RunProfile;
-use tracer_sdk::read::{InvalidRun, RunDirectory, RunReader, RunStore, StoreError, Strictness};
+use tracer_runs::{InvalidRun, RunDirectory, RunReader, RunStore, StoreError, Strictness};
 use tracer_sdk::settings::{Sources, read_prices};
 
 /// More runs than this are counted instead of named.

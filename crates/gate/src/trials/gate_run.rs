@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use tracer_insight::profile::RunProfile;
 use tracer_insight::units::now;
+use tracer_runs::maintenance::{self, MaintenanceError};
+use tracer_runs::{RunDirectory, RunReader, RunStore, Strictness};
 use tracer_sdk::format::{GateTrial, Timestamp};
-use tracer_sdk::maintenance::{self, MaintenanceError};
-use tracer_sdk::read::{RunDirectory, RunReader, RunStore, Strictness};
 
 use super::attempt::{Attempt, TrialCommand};
 use super::process::Orphans;

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::profile::{Metric, RunProfile, as_float};
 use crate::signature::Signature;
+use tracer_runs::RunStatus;
 use tracer_sdk::format::{EventType, RunMeta, Usage};
-use tracer_sdk::read::RunStatus;
 
 /// The rows of [`MetricChange`] that are findings and no metrics.
 const GUARDRAIL_STOPS: &str = "guardrail_stops";

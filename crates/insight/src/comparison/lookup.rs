@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{ArgumentDifference, CallChange, Comparison};
+use tracer_runs::{RecordError, RecordStream};
 use tracer_sdk::format::{EventType, Payload, Record};
-use tracer_sdk::read::{RecordError, RecordStream};
 
 impl Comparison {
     /// Fills in what differs in the first `most` calls that changed; both streams are those of the compared runs.
@@ -12,7 +12,7 @@ impl Comparison {
     /// ```
     /// use tracer_insight::comparison::Comparison;
     /// use tracer_insight::profile::RunProfile;
-    /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_runs::{RunReader, Strictness};
     /// use tracer_sdk::testing::capture;
     ///
     /// let search = |page| capture(|| tracer_sdk::tool_call("search").args(&serde_json::json!({"page": page})).record());

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use tracer_runs::RunStatus;
 use tracer_sdk::format::ForkOrigin;
-use tracer_sdk::read::RunStatus;
 
 use super::AlignedCalls;
 use crate::signature::Signature;

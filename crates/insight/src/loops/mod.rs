@@ -5,8 +5,8 @@ mod words;
 use std::collections::HashMap;
 
 use serde_json::Value;
+use tracer_runs::{Likeness, branches, compare_repetitions, first_loop};
 use tracer_sdk::format::{EventType, Payload, Record, Usage};
-use tracer_sdk::read::{Likeness, branches, compare_repetitions, first_loop};
 
 use crate::steps::Step;
 

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use tracer_runs::Likeness;
 use tracer_sdk::format::{EventType, Payload};
-use tracer_sdk::read::Likeness;
 
 use super::{Loop, find, input, output};
 use crate::line::{Line, Tone};

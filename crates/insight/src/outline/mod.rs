@@ -9,8 +9,8 @@ mod tests;
 
 use std::borrow::Cow;
 
+use tracer_runs::RecordError;
 use tracer_sdk::format::{Payload, RunMeta, TraceId};
-use tracer_sdk::read::RecordError;
 
 use crate::conversation::{Conversation, Message, MessagePart, Speaker};
 use crate::failure_cause::{self, FailureCause};
@@ -37,7 +37,7 @@ const EVIDENCE: &str = "evidence:";
 /// ```
 /// use tracer_insight::outline::{self, FurtherDetail, TokenBudget};
 /// use tracer_insight::run_steps::RunSteps;
-/// use tracer_sdk::read::RunStore;
+/// use tracer_runs::RunStore;
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;

@@ -15,13 +15,13 @@ use crate::not_run::NotRunReader;
 use crate::repeats;
 use crate::signature::Signature;
 use crate::step_kind::StepKind;
+use tracer_runs::{RunStatus, has_looped};
 use tracer_sdk::format::{
     Counts, ErrorPayload, EventType, OtherMarks, Outcome, Payload, Record, RecordedStatus, RunMeta,
     Timestamp, Usage, error_type, names,
 };
 use tracer_sdk::loops::Trail;
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
-use tracer_sdk::read::{self, RunStatus};
 
 /// By how many microseconds durations may differ: emitters round to milliseconds.
 const TOLERANCE_US: u64 = 1_000;
@@ -48,7 +48,7 @@ impl RunProfile {
     ///
     /// ```
     /// use tracer_insight::profile::RunProfile;
-    /// use tracer_sdk::read::{RunReader, Strictness};
+    /// use tracer_runs::{RunReader, Strictness};
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;
@@ -273,7 +273,7 @@ impl Gathered {
         sort_names(&mut signature.models);
         status.as_str().clone_into(&mut signature.status);
         let repeats = repeats::find(&self.calls, &self.trail);
-        let looped = || read::has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
+        let looped = || has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
         let run_status = RunStatus::recorded(meta, || false, looped);
         let is_whole = status != RecordedStatus::Running && meta.unfinished_spans() == 0;
         let not_run = self.asked.finish(is_whole);

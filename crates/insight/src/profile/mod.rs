@@ -15,9 +15,9 @@ pub use bounds::Bounds;
 pub use missing::MissingSpans;
 pub use name::{METRICS, Metric, MetricSpec, MetricUnit};
 
+use tracer_runs::RunStatus;
 use tracer_sdk::format::{Counts, RecordedStatus, Timestamp, TraceId, Usage};
 use tracer_sdk::prices::{CallGroups, CostSum, Prices};
-use tracer_sdk::read::RunStatus;
 
 use crate::calls::CallList;
 use crate::signature::Signature;
@@ -317,7 +317,7 @@ pub fn as_float(count: u64) -> f64 {
 /// let directory = run.dir().unwrap();
 /// let _ignored = llm_call("gpt-5").record();
 /// run.finish();
-/// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
+/// let run = tracer_runs::LoadedRun::read(&directory)?;
 /// let stops = RunProfile::new(&run.meta, run.records()).guardrail_stops;
 /// assert_eq!(stops[0].error_type, "GuardrailExceeded");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,7 +1,7 @@
 //! Attempts at a call, found by the index alone (decisions, section 7).
 
+use tracer_runs::IndexedSpan;
 use tracer_sdk::format::EventType;
-use tracer_sdk::read::IndexedSpan;
 
 use super::RunSteps;
 use super::timeline::{RowSource, TimelineRow};
@@ -115,8 +115,8 @@ mod tests {
     use std::fs;
 
     use serde_json::{Value, json};
+    use tracer_runs::{RunDirectory, spans_to_events};
     use tracer_sdk::prices::Prices;
-    use tracer_sdk::read::{RunDirectory, spans_to_events};
 
     use super::*;
     use crate::testing::run_with;

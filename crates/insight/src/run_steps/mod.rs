@@ -10,14 +10,14 @@ use std::io;
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use tracer_runs::{
+    InvalidRun, LogIndex, PromotedRecord, RecordError, RecordSource, RunDirectory, RunReader, StartedSpan,
+    Strictness, read_live_file, spans_to_events,
+};
 use tracer_sdk::format::{
     EventType, Outcome, Payload, Problem, Record, RunMeta, SpanId, SpanRecord, Tags, Timestamp,
 };
 use tracer_sdk::prices::{CallCost, Prices};
-use tracer_sdk::read::{
-    InvalidRun, LogIndex, PromotedRecord, RecordError, RecordSource, RunDirectory, RunReader, StartedSpan,
-    Strictness, read_live_file, spans_to_events,
-};
 
 use crate::not_run::{NotRun, NotRunReader};
 use crate::run_head::{RunHead, guess_remark};

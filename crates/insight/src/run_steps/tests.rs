@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tracer_sdk::read::{LogIndex, spans_to_events};
+use tracer_runs::{LogIndex, spans_to_events};
 
 use super::*;
 use crate::calls::CallList;

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use tracer_runs::{LogIndex, PromotedRecord, RecordSource, StartedSpan};
 use tracer_sdk::format::SpanId;
-use tracer_sdk::read::{LogIndex, PromotedRecord, RecordSource, StartedSpan};
 
 use crate::step_order::{NONE, for_each_nested, numbered};
 

@@ -6,7 +6,7 @@ use tracer_sdk::format::{EventType, Payload, TraceId, Usage};
 use super::*;
 use crate::in_flight;
 use crate::sample_run::{Sample, error, failed_tool, llm, span_id, structural, tool};
-use tracer_sdk::read::StartedSpan;
+use tracer_runs::StartedSpan;
 
 fn call(name: &str) -> Payload {
     tool(name, &json!({}), &json!({}))

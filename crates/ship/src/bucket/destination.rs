@@ -14,8 +14,8 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use object_store::path::Path;
 use tracer_insight::units;
+use tracer_runs::RunDirectory;
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::read::RunDirectory;
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 

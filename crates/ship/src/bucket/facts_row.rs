@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tracer_facts::{FACTS_LINE_VERSION, FactsStore, ListedRun, RunDetails, RunFacts};
 use tracer_insight::status::RunStatus;
+use tracer_runs::RunDirectory;
 use tracer_sdk::format::{RunMeta, Timestamp, TraceId};
-use tracer_sdk::read::RunDirectory;
 use tracer_sdk::redaction::Redaction;
 
 /// The line of a run.

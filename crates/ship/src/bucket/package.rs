@@ -8,8 +8,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tracer_insight::digest::hex;
+use tracer_runs::{RunDirectory, read_input};
 use tracer_sdk::format::{META_FILE, RecordedStatus, SPANS_FILE};
-use tracer_sdk::read::{RunDirectory, read_input};
 use tracer_sdk::redaction::Redaction;
 
 use crate::bucket::committed_run::{CommittedRun, MAX_META_BYTES};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tracer_insight::digest::sha256_hex;
-use tracer_sdk::read::RunDirectory;
+use tracer_runs::RunDirectory;
 use tracer_sdk::redaction::Redaction;
 
 use super::committed_run::{CommittedRun, MAX_META_BYTES, StoredSpans};

@@ -13,7 +13,7 @@ use reqwest::header::{
     CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT,
 };
 use reqwest::{Certificate, Identity, Url, redirect};
-use tracer_sdk::read::read_input;
+use tracer_runs::read_input;
 
 use super::answer::{RawAnswer, Reply};
 use super::settings::{OtlpSettings, Protocol, TlsFiles};

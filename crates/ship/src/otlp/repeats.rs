@@ -1,7 +1,7 @@
 //! [`RepeatedSpans`]: spans of a growing run that repeat another span's call.
 
+use tracer_runs::{LogIndex, RunDirectory, is_foreign_call};
 use tracer_sdk::format::{SpanId, SpanRecord};
-use tracer_sdk::read::{LogIndex, RunDirectory, is_foreign_call};
 
 /// Calls of a run that are recorded several times. The log is only indexed when a call in it may be.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tracer_runs::{RunDirectory, read_log_part};
 use tracer_sdk::format::{SPANS_FILE, SpanRecord};
-use tracer_sdk::read::{RunDirectory, read_log_part};
 
 /// Part of a run that an endpoint has acknowledged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_gate::{BASELINES_FOLDER, Baseline};
+use tracer_runs::read_input;
 use tracer_sdk::format::SPEC_VERSION;
-use tracer_sdk::read::read_input;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::viewer::Viewer;

@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 use serde::{Deserialize, Serialize};
+use tracer_runs::maintenance::{self, MaintenanceError};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::maintenance::{self, MaintenanceError};
 
 use super::super::answer::{ApiError, json_response, no_such_run};
 use super::super::viewer::Viewer;

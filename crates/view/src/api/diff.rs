@@ -12,8 +12,8 @@ use tracer_insight::comparison::{
     Call, CallChange, CallPair, Comparison, MetricChange, NameChanges, Side, ToolChanges, TypeCount,
 };
 use tracer_insight::profile::RunProfile;
+use tracer_runs::{RunReader, Strictness};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::read::{RunReader, Strictness};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::run::stamp::RunStamp;

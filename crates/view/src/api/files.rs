@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
+use tracer_runs::{RecordStream, RunReader, Strictness, spans_to_events};
 use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecord, TraceId};
-use tracer_sdk::read::{self, RecordStream, RunReader, Strictness, spans_to_events};
 
 use super::super::answer::{ApiError, bytes_response, json_response, not_modified, with_version};
 use super::super::run::stamp::RunStamp;
@@ -116,7 +116,7 @@ fn write_spans(
 ) -> io::Result<()> {
     let mut document = Document::begin(writer)?;
     document.field("trace_id", &trace_id)?;
-    let failed = |error: read::RecordError| io::Error::other(error);
+    let failed = |error: tracer_runs::RecordError| io::Error::other(error);
     let mut list = document.begin_list("spans")?;
     let spans = records.clone().into_spans();
     if let Some((from, limit)) = range {

@@ -9,8 +9,8 @@ use serde::Serialize;
 use tracer_facts::query::{QueryError, RunQuery};
 use tracer_facts::{ListedRun, ReadingProgress};
 use tracer_insight::units;
+use tracer_runs::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::read::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::known_facts::{Facts, unreadable};

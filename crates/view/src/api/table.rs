@@ -12,8 +12,8 @@ use tracer_facts::query::{RunQuery, Since};
 use tracer_facts::{
     FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunDetails, group_threads,
 };
+use tracer_runs::{NamePattern, RunSummary};
 use tracer_sdk::format::{Counts, SPEC_VERSION, TraceId};
-use tracer_sdk::read::{NamePattern, RunSummary};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::known_facts::Facts;

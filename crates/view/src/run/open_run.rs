@@ -3,8 +3,8 @@
 use std::io;
 
 use tracer_insight::run_steps::{RowSource, RunSteps, TimelineRow};
+use tracer_runs::RunDirectory;
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::RunDirectory;
 
 use super::stamp::RunStamp;
 

@@ -6,8 +6,8 @@ use tracer_insight::run_steps::{RUN_ROW, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_summary::StepSummary;
 use tracer_insight::{cost, step_summary, steps, text};
+use tracer_runs::RecordError;
 use tracer_sdk::format::EventType;
-use tracer_sdk::read::RecordError;
 
 use super::open_run::OpenRun;
 

@@ -4,9 +4,9 @@ use std::fs;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tracer_runs::{RunDirectory, RunReader, Strictness};
 use tracer_sdk::format::{EventType, Record};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{RunDirectory, RunReader, Strictness};
 
 use super::open_run::OpenRun;
 use tracer_insight::run_steps::RowSource;

@@ -1,7 +1,7 @@
 //! A fork names its origin wherever a run is shown.
 
 use serde_json::{Value, json};
-use tracer_sdk::read::{RunStore, validate};
+use tracer_runs::{RunStore, validate};
 
 use super::{fork_with_edited_answer, forked_run, only_run, recorded_agent};
 use crate::record::Recorder;

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 use tracer_insight::conversation::{Conversation, Message, MessagePart};
+use tracer_runs::LoadedRun;
 use tracer_sdk::format::{ErrorPayload, EventType, Payload, Record, RecordedStatus};
-use tracer_sdk::read::LoadedRun;
 
 const MAX_TEXT: usize = 120;
 

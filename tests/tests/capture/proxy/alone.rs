@@ -7,8 +7,8 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
+use tracer_runs::RunStore;
 use tracer_sdk::format::EventType;
-use tracer_sdk::read::RunStore;
 use tracer_tests::model_server::post;
 use tracer_tests::{DataDir, ModelServer, wait_until};
 
@@ -106,7 +106,7 @@ fn provider() -> ModelServer {
 fn completed(data: &DataDir) -> usize {
     let runs = RunStore::new(data.path()).list().unwrap_or_default();
     let is_completed =
-        |run: &tracer_sdk::read::RunSummary| run.meta.as_ref().is_ok_and(|meta| meta.status.is_completed());
+        |run: &tracer_runs::RunSummary| run.meta.as_ref().is_ok_and(|meta| meta.status.is_completed());
     runs.iter().filter(|run| is_completed(run)).count()
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
+use tracer_runs::{RunDirectory, RunStore};
 use tracer_sdk::format::SpanId;
-use tracer_sdk::read::{RunDirectory, RunStore};
 use tracer_sdk::{llm_call, tool_call};
 use tracer_ship::{
     OtlpDestination, OtlpSettings, RetryPolicy, RunSelection, ShipError, ShipEvent, ShipOptions, ShipSummary,

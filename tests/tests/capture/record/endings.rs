@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tracer_runs::{LoadedRun, RunStatus};
 use tracer_sdk::format::{EventType, RecordedStatus};
-use tracer_sdk::read::{LoadedRun, RunStatus};
 use tracer_tests::{kills, wait_until};
 
 use super::{EXPORTER, Recorder};

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-use tracer_sdk::read::{RunStore, RunSummary};
+use tracer_runs::{RunStore, RunSummary};
 use tracer_tests::{DataDir, Finished};
 
 pub(crate) const TRACER: &str = env!("CARGO_BIN_EXE_tracer_under_test");

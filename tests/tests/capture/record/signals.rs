@@ -55,7 +55,7 @@ fn a_signal_before_the_command_listens_is_not_lost() {
             recorder
                 .runs()
                 .iter()
-                .any(|run| run.status() == tracer_sdk::read::RunStatus::Running)
+                .any(|run| run.status() == tracer_runs::RunStatus::Running)
         });
         kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(143));

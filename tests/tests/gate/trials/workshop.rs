@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tracer_sdk::read::{RunStore, RunSummary};
+use tracer_runs::{RunStore, RunSummary};
 
 /// A traced program of this package.
 const TRACED: &str = env!("CARGO_BIN_EXE_traced");

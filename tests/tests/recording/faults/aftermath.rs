@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::Value;
+use tracer_runs::{LoadedRun, count_records};
 use tracer_sdk::RunStats;
-use tracer_sdk::read::{LoadedRun, count_records};
 use tracer_sdk::testing::file_systems::Memory;
 
 use super::agent::SPANS;

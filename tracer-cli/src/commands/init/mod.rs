@@ -10,7 +10,7 @@ use tracer_gate::files;
 use tracer_gate::formats::markdown::MARKER;
 use tracer_insight::profile::{Metric, RunProfile};
 use tracer_insight::text::shell_quoted;
-use tracer_sdk::read::{RunReader, RunStatus, RunStore, Strictness};
+use tracer_runs::{RunReader, RunStatus, RunStore, Strictness};
 
 const POLICY: &str = include_str!("policy.yaml");
 const WORKFLOW_FILE: &str = ".github/workflows/tracer.yml";

@@ -4,7 +4,7 @@ mod sending;
 
 use tracer_insight::text::counted;
 use tracer_insight::units;
-use tracer_sdk::read::{RunDirectory, RunStore};
+use tracer_runs::{RunDirectory, RunStore};
 use tracer_ship::{BucketDestination, OpenBucket, OtlpDestination, OtlpSettings, RunSelection};
 
 use crate::error::CliError;

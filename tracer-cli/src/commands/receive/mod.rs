@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::json;
 use tracer_capture::proxy::{self, ProxyAddress};
 use tracer_capture::record::Inherited;
+use tracer_runs::{RunDirectory, RunReader, RunStore, RunSummary, Strictness};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::prices::Prices;
-use tracer_sdk::read::{RunDirectory, RunReader, RunStore, RunSummary, Strictness};
 
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;

@@ -9,7 +9,7 @@ use std::path::Path;
 use tracer_capture::cassette::ReplayOutcome;
 use tracer_gate::policy::{OnInconclusive, Policy};
 use tracer_gate::{FailureReason, Gate, GateDetails, Report, StopReason, Trial};
-use tracer_sdk::read::RunStore;
+use tracer_runs::RunStore;
 
 use crate::cassettes;
 use crate::error::CliError;

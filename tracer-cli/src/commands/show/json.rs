@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use tracer_runs::{RecordError, RunReader, StartedSpan, Strictness};
 use tracer_sdk::format::{Record, RecordedStatus};
-use tracer_sdk::read::{RecordError, RunReader, StartedSpan, Strictness};
 
 use super::OpenedRun;
 use crate::error::CliError;

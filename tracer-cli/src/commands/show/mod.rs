@@ -7,7 +7,6 @@ mod page;
 mod views;
 
 use tracer_capture::cassette::EXCHANGES_FILE;
-use tracer_sdk::read;
 
 use crate::error::refused;
 use crate::error::{CliError, ErrorKind};
@@ -88,7 +87,11 @@ struct OpenedRun {
 }
 
 impl OpenedRun {
-    fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
+    fn open(
+        directory: &tracer_runs::RunDirectory,
+        short_id: &str,
+        session: &mut Session,
+    ) -> Result<Self, CliError> {
         let prices = session.prices()?;
         let reading = Progress::begin(&session.ui, "reading", "span", None);
         let contents = RunSteps::open_readable(directory, prices).map_err(|invalid| {
@@ -120,7 +123,7 @@ impl OpenedRun {
 }
 
 /// Error for a run of which there is nothing to show.
-fn not_shown(short_id: &str, invalid: &read::InvalidRun, session: &Session) -> CliError {
+fn not_shown(short_id: &str, invalid: &tracer_runs::InvalidRun, session: &Session) -> CliError {
     let what = format!("failed to show run {short_id}");
     let other = format!("choose another run: {}", session.command("list"));
     refused(ErrorKind::Input, what, invalid).with_hint(other)

@@ -24,7 +24,7 @@ fn row(
     let folder = tempfile::tempdir().unwrap();
     let run = tracer_sdk::testing::capture(|| ());
     run.save(folder.path()).unwrap();
-    let summary = &tracer_sdk::read::RunStore::new(folder.path()).list().unwrap()[0];
+    let summary = &tracer_runs::RunStore::new(folder.path()).list().unwrap()[0];
     let preview = (llm_calls > 0).then(|| RunPreview {
         steps: llm_calls + tool_calls,
         tokens: (llm_calls > 1).then_some(1_932),

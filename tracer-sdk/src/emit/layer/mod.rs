@@ -42,7 +42,7 @@ use recorder::LibraryRecorder;
 ///     let _chat = tracing::info_span!("chat", gen_ai.operation.name = "chat").entered(); // no run
 ///     let _run = tracing::info_span!(parent: None, "nightly", tracer.run = true).entered();
 /// });
-/// assert_eq!(tracer_sdk::read::RunStore::new(folder.path()).list()?.len(), 1);
+/// assert_eq!(tracer_runs::RunStore::new(folder.path()).list()?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub fn builder() -> LayerBuilder {
 /// tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
 ///     let _request = tracing::info_span!("GET /answer").entered();
 /// });
-/// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+/// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
 /// assert_eq!(run.meta.run_name.as_deref(), Some("GET /answer"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -166,7 +166,7 @@ impl LayerBuilder {
     /// tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
     ///     tracing::info_span!("chat", gen_ai.operation.name = "chat", gen_ai.prompt = "Why is the sky blue?");
     /// });
-    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans[0].attributes["gen_ai.prompt"], "__OMITTED__ (20 bytes)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -205,7 +205,7 @@ impl LayerBuilder {
     ///     let _agent = tracing::info_span!("agent", agent.name = "researcher").entered();
     ///     tracing::debug_span!(target: "planner::steps", "plan").in_scope(|| ());
     /// });
-    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans[0].name, "plan");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -22,7 +22,6 @@ use super::vocabulary::{
     is_agent, is_body_target, is_call, is_marked, is_noise, is_span_field, names_a_tool, run_name,
 };
 use super::{LayerOptions, RunOn};
-use crate::disk;
 use crate::emit::context::{self, Context};
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{EndTime, OpenSpan};
@@ -32,6 +31,7 @@ use crate::emit::run_state::registry;
 use crate::process::coarse_now;
 use tracer_format::EventType;
 use tracer_format::names::{self, span_names};
+use tracer_format::project::child_type;
 
 /// Records the spans that its filter lets through.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl LibraryRecorder {
             since,
             ..
         } = deferred;
-        let event_type = disk::event_type(metadata.name(), fields.as_map());
+        let event_type = child_type(metadata.name(), fields.as_map());
         let conversation = ConversationRun::continued(&fields, event_type).or_else(|| {
             let name = run_name(&fields, metadata.name());
             let new = start_run(name, metadata, &self.options.config, Some(since))?;
@@ -260,7 +260,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
         let mut fields = FieldVisitor::default();
         attributes.record(&mut fields);
         let fields = fields.0;
-        let event_type = disk::event_type(metadata.name(), fields.as_map());
+        let event_type = child_type(metadata.name(), fields.as_map());
         let place = self.place(attributes, &fields, event_type, &span);
         if !matches!(place, Some(NewSpanPlace::Deferred)) {
             report::span_opened(metadata, place.is_some());

@@ -18,7 +18,6 @@ use super::runs::{LiveContext, is_of};
 use super::vocabulary::{
     CALL_IDS, MODELS, NAMED_TOOL, TOOLS, asks_until_answered, names_a_tool, shows_an_answer,
 };
-use crate::disk;
 use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{LibraryCall, OpenSpan};
@@ -28,6 +27,7 @@ use crate::process::{OwnLock, since_coarse};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, ForeignLimits, ScalarValue};
 use tracer_format::loops;
+use tracer_format::project::child_type;
 use tracer_format::{EventType, SpanId, SpanKind, Timestamp, names};
 
 /// How many log messages and links a span keeps.
@@ -318,7 +318,7 @@ impl LibrarySpan {
             if let Some(conversation) = work.conversation.as_ref().filter(|_| is_answer) {
                 conversation.answered(&work.attributes);
             }
-            let event_type = disk::event_type(self.0.metadata.name(), work.attributes.as_map());
+            let event_type = child_type(self.0.metadata.name(), work.attributes.as_map());
             if event_type != EventType::Unknown {
                 work.event_type = event_type;
             }
@@ -480,7 +480,7 @@ impl OpenWork {
             run.end_library_call();
         }
         let name = display_name(&self.attributes, metadata);
-        let event_type = disk::event_type(&name, self.attributes.as_map());
+        let event_type = child_type(&name, self.attributes.as_map());
         self.event_type = event_type;
         // A panic is how it ended, whatever was said of it before.
         let panic = self.panic.take().map(|error| Failure {

@@ -20,16 +20,16 @@ const MIN_BINARY_BYTES: usize = 1024;
 
 /// What is kept of the values of another program.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ForeignLimits {
+pub struct ForeignLimits {
     /// How long a JSON text may be.
-    pub(crate) max_message_bytes: usize,
+    pub max_message_bytes: usize,
     /// Texts are replaced by their length, unless they name something: a model, a tool, a role.
-    pub(crate) omits_content: bool,
+    pub omits_content: bool,
 }
 
 impl Draft {
     /// An attribute as it was sent. Each key comes once.
-    pub(crate) fn foreign(&mut self, key: &str, value: &Value, limits: ForeignLimits, redactor: &Redactor) {
+    pub fn foreign(&mut self, key: &str, value: &Value, limits: ForeignLimits, redactor: &Redactor) {
         if let Some(entry) = self.foreign_entry(key, value, limits, redactor) {
             // Two keys may be the same once they are cut.
             if entry.key.len() < key.len() && self.attributes.iter().any(|other| other.key == entry.key) {
@@ -40,7 +40,7 @@ impl Draft {
     }
 
     /// A span event as it was sent.
-    pub(crate) fn foreign_event(
+    pub fn foreign_event(
         &mut self,
         name: &str,
         at: Timestamp,
@@ -68,8 +68,7 @@ impl Draft {
     }
 
     /// How many attributes and events there are.
-    #[cfg(feature = "import")]
-    pub(crate) fn sizes(&self) -> (usize, usize) {
+    pub fn sizes(&self) -> (usize, usize) {
         (self.attributes.len(), self.events.len())
     }
 

@@ -12,8 +12,8 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind as OtlpKind};
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode as OtlpCode;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
+use tracer_runs::remove_usage;
 use tracer_sdk::format::{Record, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, names};
-use tracer_sdk::read::remove_usage;
 
 pub(crate) use values::attribute;
 use values::key_values;

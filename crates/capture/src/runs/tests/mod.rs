@@ -18,8 +18,8 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use parking_lot::Mutex;
+use tracer_runs::{LoadedRun, RunStatus, RunStore, RunSummary};
 use tracer_sdk::format::{RecordedStatus, SpanRecord, Timestamp, TraceId};
-use tracer_sdk::read::{LoadedRun, RunStatus, RunStore, RunSummary};
 use tracer_sdk::settings::Settings;
 
 use super::*;

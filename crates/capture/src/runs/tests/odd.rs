@@ -55,8 +55,7 @@ fn the_duration_covers_what_began_before_the_root() {
         "2026-01-01T00:00:00.000000Z"
     );
     assert!(
-        tracer_sdk::read::validate(&bench.directory().join("runs").join(run.meta.trace_id.to_string()))
-            .is_valid()
+        tracer_runs::validate(&bench.directory().join("runs").join(run.meta.trace_id.to_string())).is_valid()
     );
 }
 

@@ -124,7 +124,7 @@ pub(super) fn runs_with_deaths(payloads: impl IntoIterator<Item = Payload>, dies
     bench.collector.close();
     assert_eq!(bench.staged(), 0);
     let directories = RunStore::new(bench.directory()).list_directories().unwrap();
-    let run_of = |directory: &tracer_sdk::read::RunDirectory| {
+    let run_of = |directory: &tracer_runs::RunDirectory| {
         let run = LoadedRun::read(&directory.path).unwrap();
         let mut lines = vec![serde_json::to_string(&run.meta).unwrap()];
         let records = spans_to_events(&run.spans);

@@ -56,7 +56,7 @@ pub struct LinePlace {
 ///
 /// ```
 /// use tracer_sdk::format::{EventType, Outcome};
-/// use tracer_sdk::read::{RunReader, Strictness};
+/// use tracer_runs::{RunReader, Strictness};
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;

@@ -12,9 +12,9 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tracer_facts::RunLease;
+use tracer_runs::{RunDirectory, read_input};
+use tracer_sdk::disk::{private_file, private_folder};
 use tracer_sdk::format::{META_FILE, RUNS_FOLDER, SPANS_FILE, TraceId};
-use tracer_sdk::private_files::{private_file, private_folder};
-use tracer_sdk::read::{RunDirectory, read_input};
 
 use super::locked;
 

@@ -16,8 +16,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracer_facts::{FetchError, FetchRuns, RunLease, StoreMirror, TeamStore};
+use tracer_runs::{RunDirectory, RunStore};
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::read::{RunDirectory, RunStore};
 use tracer_sdk::settings::Settings;
 
 use crate::bucket::store::OpenBucket;

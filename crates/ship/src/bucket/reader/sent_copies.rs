@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
+use tracer_runs::RunDirectory;
 use tracer_sdk::format::TraceId;
-use tracer_sdk::read::RunDirectory;
 
 use super::locked;
 use crate::bucket::upload::SentRun;

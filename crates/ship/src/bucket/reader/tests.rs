@@ -534,7 +534,7 @@ fn many_who_want_one_run_fetch_it_once() {
 #[test]
 fn a_snapshot_follows_what_is_synchronized() {
     use tracer_facts::{FactsSnapshot, SnapshotLook};
-    use tracer_sdk::read::CancelToken;
+    use tracer_runs::CancelToken;
     let memory = Arc::new(InMemory::new());
     put_facts(&memory, 0, &[line(1, 1, "one"), line(2, 1, "two")]);
     let colleague = Colleague::new(Arc::clone(&memory));

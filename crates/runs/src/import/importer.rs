@@ -1,0 +1,450 @@
+//! [`Importer`]: where runs of other programs go and by which rules, and what an earlier process left unfinished.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::ImportError;
+use super::rules::{IMPORTED, ImportRules, UNFINISHED_ENDING};
+use super::writer::{RunPhase, RunWriter};
+use crate::{Liveness, probe_liveness};
+use tracer_format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, Timestamp, TraceId};
+use tracer_sdk::disk::ForeignLimits;
+use tracer_sdk::disk::MetaText;
+use tracer_sdk::disk::Redactor;
+use tracer_sdk::disk::{Disk, FileSystem, OpenFile, OpenMode};
+use tracer_sdk::settings::Settings;
+
+/// Where runs of other programs go, and by which rules.
+///
+/// ```
+/// use tracer_runs::import::{ImportedSpan, Importer};
+/// use tracer_runs::LoadedRun;
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0); // in place of one that another program sent
+/// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+/// run.append(&[ImportedSpan::new(span.clone())])?;
+/// run.complete(span.span_id, "weather")?;
+/// assert_eq!(LoadedRun::read(run.directory())?.spans.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Importer {
+    pub(super) inner: Arc<ImportRules>,
+}
+
+/// The lock of the process that goes on with what others left; dropping it unlocks.
+///
+/// ```
+/// use tracer_runs::import::Importer;
+/// use tracer_sdk::settings::Settings;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// drop(importer.lock_staging()?);
+/// assert!(importer.lock_staging()?.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct StagingLock {
+    _file: Box<dyn OpenFile>,
+}
+
+/// What an earlier process left.
+///
+/// ```
+/// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
+/// let mut staged = importer.stage(span.trace_id)?;
+/// staged.append(&[ImportedSpan::new(span)])?;
+/// drop(staged); // the process dies
+/// let left = importer.unfinished()?;
+/// assert_eq!((left.len(), left[0].phase), (1, RunPhase::Staged));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unfinished {
+    /// The run.
+    pub trace_id: TraceId,
+    /// [`RunPhase::Staged`] or [`RunPhase::Running`].
+    pub phase: RunPhase,
+}
+
+impl Importer {
+    /// An importer into the data directory of these settings, with their redaction and limits.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert!(importer.unfinished().unwrap().is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        Self::on(settings, Arc::new(Disk))
+    }
+
+    pub(crate) fn on(settings: &Settings, file_system: Arc<dyn FileSystem>) -> Self {
+        Self {
+            inner: Arc::new(ImportRules {
+                file_system,
+                data_directory: settings.data_dir.clone(),
+                redactor: Redactor::of_process(settings),
+                limits: ForeignLimits {
+                    max_message_bytes: settings.max_message_bytes,
+                    omits_content: false,
+                },
+            }),
+        }
+    }
+
+    /// Keeps shapes, sizes, names and numbers, but no texts.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path())).without_content();
+    /// let mut span = capture(|| ()).spans.remove(0);
+    /// span.attributes.insert("input.value".to_owned(), "hello".into());
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// run.complete(span.span_id, "weather")?;
+    /// let run = tracer_runs::LoadedRun::read(run.directory())?;
+    /// assert_eq!(run.spans[0].attributes["input.value"], "__OMITTED__ (5 bytes)");
+    /// assert_eq!(run.spans[0].name, "captured");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without_content(self) -> Self {
+        let rules = &self.inner;
+        Self {
+            inner: Arc::new(ImportRules {
+                file_system: Arc::clone(&rules.file_system),
+                data_directory: rules.data_directory.clone(),
+                redactor: Arc::clone(&rules.redactor),
+                limits: ForeignLimits {
+                    omits_content: true,
+                    ..rules.limits
+                },
+            }),
+        }
+    }
+
+    /// The arguments of a program without the values of secret-like options.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let arguments = ["agent", "--api-key", "k-1234"].map(str::to_owned);
+    /// assert_eq!(importer.redact_arguments(arguments), ["agent", "--api-key", "__REDACTED__"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn redact_arguments(&self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+        self.inner.redactor.arguments(arguments)
+    }
+
+    /// Begins to collect spans of which nobody knows yet whether they are a run.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
+    /// assert!(!staged.directory().starts_with(folder.path().join("runs")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`]: its folder cannot be made.
+    pub fn stage(&self, trace_id: TraceId) -> Result<RunWriter, ImportError> {
+        let directory = self.inner.staging().join(trace_id.to_string());
+        self.inner
+            .file_system
+            .create_directories(&directory)
+            .map_err(ImportError::at(&directory))?;
+        Ok(RunWriter::new(
+            Arc::clone(&self.inner),
+            trace_id,
+            directory,
+            RunPhase::Staged,
+        ))
+    }
+
+    /// Begins a run: from now on readers see it as running.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let _run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// let runs = tracer_runs::RunStore::new(folder.path()).list()?;
+    /// assert_eq!(runs[0].probe_liveness(), tracer_runs::Liveness::Running);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`], also when there is a run with this ID.
+    pub fn start(
+        &self,
+        trace_id: TraceId,
+        name: &str,
+        started_at: Timestamp,
+    ) -> Result<RunWriter, ImportError> {
+        let directory = self.inner.runs().join(trace_id.to_string());
+        if directory.symlink_metadata().is_ok() {
+            let exists = io::Error::from(io::ErrorKind::AlreadyExists);
+            return Err(ImportError::at(&directory)(exists));
+        }
+        // It becomes visible as a whole: no kill leaves half of its description, or a run without its lock.
+        let mut run = self.stage(trace_id)?;
+        run.read_known()?;
+        run.promote_at(name, started_at)?;
+        Ok(run)
+    }
+
+    /// Goes on with a run, or with what may become one, that is on disk; `None` when there is nothing of this trace.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// drop(run); // the process dies
+    /// let mut run = importer.resume(span.trace_id)?.expect("it is there");
+    /// assert_eq!(run.phase(), RunPhase::Running);
+    /// assert_eq!(run.append(&[ImportedSpan::new(span)])?.duplicates, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::NotImported`] when the run's own program recorded it here, [`ImportError::RunActive`] when another
+    /// process writes it, and what reading it can fail with.
+    pub fn resume(&self, trace_id: TraceId) -> Result<Option<RunWriter>, ImportError> {
+        let directory = self.inner.runs().join(trace_id.to_string());
+        if directory.symlink_metadata().is_ok() {
+            return self.resume_run(trace_id, directory).map(Some);
+        }
+        let directory = self.inner.staging().join(trace_id.to_string());
+        if directory.symlink_metadata().is_ok() {
+            self.unlock_staged(&directory)?;
+            let mut staged = RunWriter::new(Arc::clone(&self.inner), trace_id, directory, RunPhase::Staged);
+            staged.read_known()?;
+            return Ok(Some(staged));
+        }
+        Ok(None)
+    }
+
+    /// Takes away what a process left which died at the moment when it made a run of what was staged: a description that
+    /// may be half of one, and the lock, with which the next one could not.
+    fn unlock_staged(&self, directory: &Path) -> Result<(), ImportError> {
+        let is_locked = directory.join(LOCK_FILE).symlink_metadata().is_ok();
+        if is_locked && probe_liveness(directory, RecordedStatus::Running) == Liveness::Running {
+            return Err(ImportError::RunActive);
+        }
+        for name in [META_FILE, LOCK_FILE] {
+            let path = directory.join(name);
+            match self.inner.file_system.remove(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(ImportError::at(&path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn resume_run(&self, trace_id: TraceId, directory: PathBuf) -> Result<RunWriter, ImportError> {
+        let file_system = &self.inner.file_system;
+        let path = directory.join(META_FILE);
+        let meta = match file_system.read_whole(&path) {
+            Ok(text) => Some(MetaText::parse(&text).map_err(|_| ImportError::NotImported)?),
+            // Its process died before it could describe the run.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.inner.is_unfinished(trace_id) => {
+                None
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ImportError::NotImported),
+            Err(error) => return Err(ImportError::at(&path)(error)),
+        };
+        let is_imported = meta.as_ref().is_none_or(|meta| meta.has(IMPORTED));
+        if !is_imported {
+            return Err(ImportError::NotImported);
+        }
+        let status = meta.as_ref().and_then(|meta| meta.get::<String>("status"));
+        let status = status.and_then(|status| RecordedStatus::from_word(&status));
+        let phase = match status {
+            Some(status) if status.is_completed() => RunPhase::Completed,
+            _ => RunPhase::Running,
+        };
+        if phase == RunPhase::Running {
+            match probe_liveness(&directory, RecordedStatus::Running) {
+                Liveness::Running => return Err(ImportError::RunActive),
+                // The lock of a process that is gone; without a name it says nothing.
+                _ => drop(file_system.remove(&directory.join(LOCK_FILE))),
+            }
+            self.inner.mark_unfinished(trace_id, None)?;
+        } else if self.inner.is_unfinished(trace_id) {
+            // Its process died after the last thing that it had to write.
+            let _ = file_system.remove(&directory.join(LIVE_FILE));
+            let _ = file_system.remove(&directory.join(LOCK_FILE));
+        }
+        let mut run = RunWriter::new(Arc::clone(&self.inner), trace_id, directory, phase);
+        run.read_known()?;
+        if let Some(meta) = &meta {
+            run.remember(meta);
+        }
+        if meta.is_none() {
+            let started_at = run.first_start().unwrap_or(Timestamp::from_unix_microseconds(0));
+            run.describe(String::new(), started_at)?;
+        }
+        Ok(run)
+    }
+
+    /// What earlier processes left unfinished, in the order of the IDs.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// drop(run); // the process dies
+    /// assert_eq!(importer.unfinished()?[0].trace_id, span.trace_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`] when the folder cannot be read.
+    pub fn unfinished(&self) -> Result<Vec<Unfinished>, ImportError> {
+        let staging = self.inner.staging();
+        let entries = match fs::read_dir(&staging) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(ImportError::at(&staging))?,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(ImportError::at(&staging))?.file_name();
+            let name = Path::new(&name);
+            let ending = name.extension().and_then(|ending| ending.to_str());
+            let trace_id = name.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+            let phase = match ending {
+                None => RunPhase::Staged,
+                Some(UNFINISHED_ENDING) => RunPhase::Running,
+                Some(_) => continue,
+            };
+            if let Some(trace_id) = trace_id {
+                found.push(Unfinished { trace_id, phase });
+            }
+        }
+        found.sort_unstable_by_key(|left| left.trace_id);
+        Ok(found)
+    }
+
+    /// Takes the lock of the process that goes on with what others left, for as long as the file is open; `None` when
+    /// another process has it.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let lock = importer.lock_staging()?;
+    /// assert!(lock.is_some());
+    /// assert!(importer.lock_staging()?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`]: the file of the lock cannot be opened or locked.
+    pub fn lock_staging(&self) -> Result<Option<StagingLock>, ImportError> {
+        let staging = self.inner.staging();
+        let path = staging.join(LOCK_FILE);
+        let file_system = &self.inner.file_system;
+        let locked = file_system
+            .create_directories(&staging)
+            .and_then(|()| file_system.open(&path, OpenMode::Append))
+            .and_then(|file| Ok(file.try_lock()?.then_some(StagingLock { _file: file })));
+        match locked {
+            // Where files cannot be locked there is nobody to share with.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+            locked => locked.map_err(ImportError::at(&path)),
+        }
+    }
+
+    /// Forgets that a run had not ended, of which nothing is left.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// drop(run); // the process dies
+    /// std::fs::remove_dir_all(folder.path().join("runs")).unwrap();
+    /// importer.forget_unfinished(span.trace_id);
+    /// assert!(importer.unfinished()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn forget_unfinished(&self, trace_id: TraceId) {
+        self.inner.forget_unfinished(trace_id);
+    }
+
+    /// The data directory.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert_eq!(importer.data_directory(), folder.path());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn data_directory(&self) -> &Path {
+        &self.inner.data_directory
+    }
+}

@@ -1,0 +1,182 @@
+//! What is in a log that was written before: its spans and how they are linked.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+
+use super::error::ImportError;
+use serde_json::Value;
+
+use crate::{RunReader, Strictness};
+use tracer_format::{SPANS_FILE, SpanId, SpanRecord, StatusCode, StoredTime, Timestamp, names};
+
+/// What is remembered of a span in the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownSpan {
+    pub(super) parent: Option<SpanId>,
+    /// When it began and ended, in microseconds since 1970.
+    pub(super) time: (i64, i64),
+    /// Of the span as it was sent; `None` where an earlier process wrote it.
+    pub(super) fingerprint: Option<u64>,
+}
+
+/// What `meta.json` takes over from the span that becomes the root.
+#[derive(Debug, Clone)]
+pub(super) struct RootFacts {
+    pub(super) start: Timestamp,
+    pub(super) end: Timestamp,
+    pub(super) duration_ms: u64,
+    pub(super) is_failed: bool,
+}
+
+/// The spans in a log.
+#[derive(Debug, Default)]
+pub(super) struct KnownSpans {
+    pub(super) spans: HashMap<SpanId, KnownSpan>,
+    /// Those that were put into another one.
+    pub(super) joined: HashSet<SpanId>,
+    /// Those without a parent.
+    pub(super) parentless: HashMap<SpanId, RootFacts>,
+    pub(super) first_start: Option<Timestamp>,
+    pub(super) last_end: Option<Timestamp>,
+}
+
+impl KnownSpans {
+    /// The spans in the log of this directory; none where there is no log.
+    pub(super) fn read(directory: &Path) -> Result<Self, ImportError> {
+        let mut known = Self::default();
+        let path = directory.join(SPANS_FILE);
+        if path.symlink_metadata().map_or(true, |found| found.len() == 0) {
+            return Ok(known);
+        }
+        let run = match RunReader::open(directory, Strictness::Lenient) {
+            Ok(run) => run,
+            // Nothing but a torn line.
+            Err(invalid) if invalid.span_count.unwrap_or(0) == 0 => return Ok(known),
+            Err(invalid) => {
+                return Err(ImportError::RunDamaged {
+                    problems: invalid.problems,
+                });
+            }
+        };
+        for span in run.records.into_spans() {
+            let span =
+                span.map_err(|error| ImportError::at(&path)(std::io::Error::other(error.to_string())))?;
+            known.add(&span, None);
+        }
+        Ok(known)
+    }
+
+    pub(super) fn add(&mut self, span: &SpanRecord, fingerprint: Option<u64>) {
+        let start = span.start_time.instant();
+        let end = span
+            .end_time
+            .as_ref()
+            .map_or(start, StoredTime::instant)
+            .max(start);
+        self.first_start = Some(self.first_start.map_or(start, |first| first.min(start)));
+        self.last_end = self.last_end.max(Some(end));
+        self.spans.insert(
+            span.span_id,
+            KnownSpan {
+                parent: span.parent_span_id,
+                time: (start.unix_microseconds(), end.unix_microseconds()),
+                fingerprint,
+            },
+        );
+        let joined = span
+            .attributes
+            .get(names::JOINED_SPANS.written())
+            .and_then(Value::as_str);
+        if let Some(joined) = joined.and_then(|text| serde_json::from_str::<Vec<SpanId>>(text).ok()) {
+            self.joined.extend(joined);
+        }
+        if span.parent_span_id.is_none() {
+            let exact = span.duration_ms;
+            let facts = RootFacts {
+                start,
+                end,
+                duration_ms: exact
+                    .unwrap_or_else(|| u64::try_from(end.microseconds_since(start) / 1_000).unwrap_or(0)),
+                is_failed: span.status_code == StatusCode::Error,
+            };
+            self.parentless.insert(span.span_id, facts);
+        }
+    }
+
+    pub(super) fn shape(&self) -> LogShape {
+        let orphans = self
+            .spans
+            .iter()
+            .filter_map(|(id, span)| Some((*id, span.parent?)))
+            .filter(|(_, parent)| !self.spans.contains_key(parent));
+        let mut outliving: Vec<(SpanId, SpanId)> = self
+            .spans
+            .iter()
+            .filter_map(|(id, span)| Some((*id, span.time, span.parent?)))
+            .filter(|(_, (start, end), parent)| {
+                let parent = self.spans.get(parent).map(|parent| parent.time);
+                parent.is_some_and(|(first, last)| (first..last).contains(start) && *end > last)
+            })
+            .map(|(id, _, parent)| (id, parent))
+            .collect();
+        outliving.sort_unstable();
+        LogShape {
+            outliving,
+            parentless: self.parentless.keys().copied().collect(),
+            orphans: orphans.collect(),
+            in_cycles: self.in_cycles(),
+        }
+    }
+
+    /// One span of each circle of parents, the one with the smallest ID.
+    fn in_cycles(&self) -> BTreeSet<SpanId> {
+        let mut settled: HashSet<SpanId> = HashSet::new();
+        let mut found = BTreeSet::new();
+        for start in self.spans.keys() {
+            let mut path = Vec::new();
+            let mut on_path = HashSet::new();
+            let mut next = Some(*start);
+            while let Some(id) = next.filter(|id| !settled.contains(id)) {
+                if !on_path.insert(id) {
+                    let circle = path.iter().skip_while(|other| **other != id);
+                    found.extend(circle.min().copied());
+                    break;
+                }
+                path.push(id);
+                next = self.spans.get(&id).and_then(|span| span.parent);
+            }
+            settled.extend(path);
+        }
+        found
+    }
+}
+
+/// How the spans of a log are linked, as far as that matters for their root.
+///
+/// ```
+/// use tracer_runs::import::Importer;
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
+/// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+/// run.append(&[tracer_runs::import::ImportedSpan::new(span.clone())])?;
+/// let shape = run.shape();
+/// assert!(shape.parentless.contains(&span.span_id));
+/// assert!(shape.orphans.is_empty() && shape.in_cycles.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogShape {
+    /// The spans without a parent.
+    pub parentless: BTreeSet<SpanId>,
+    /// The spans whose parent is not in the log, with that parent.
+    pub orphans: Vec<(SpanId, SpanId)>,
+    /// The spans that begin while their parent runs and end after it, with that parent, in the order of their IDs.
+    pub outliving: Vec<(SpanId, SpanId)>,
+    /// One span of each circle of parents.
+    pub in_cycles: BTreeSet<SpanId>,
+}

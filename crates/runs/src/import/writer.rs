@@ -1,0 +1,1107 @@
+//! [`RunWriter`]: one run of another program on disk, from its first span to its end, and after a restart.
+
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::encoder::{encode, run_name};
+use super::error::ImportError;
+use super::rules::{IMPORTED, ImportRules};
+use super::scan::{KnownSpan, KnownSpans, LogShape};
+use crate::{RunReader, Strictness, count_records, spans_to_events};
+use tracer_format::FORK_KEY;
+use tracer_format::{
+    Counts, ForkOrigin, LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, SPANS_FILE, SpanId, SpanRecord,
+    Timestamp, TraceId, is_default,
+};
+use tracer_sdk::disk::Draft;
+use tracer_sdk::disk::LateSpans;
+use tracer_sdk::disk::MetaText;
+use tracer_sdk::disk::process_identity;
+use tracer_sdk::disk::{Batch, SpanLog};
+use tracer_sdk::disk::{FileSystem, OpenMode, write_all};
+use tracer_sdk::disk::{LiveFileWriter, LiveHeader};
+use tracer_sdk::disk::{MetaFile, replace_text, write_unread};
+
+/// So long before the root may a span begin until the clocks are said to differ, in microseconds.
+const CLOCK_TOLERANCE_US: i64 = 1_000_000;
+/// The attribute of a root that holds when it began as it was sent.
+const SOURCE_START: &str = "tracer.source_start";
+
+/// What is on disk of a trace.
+///
+/// ```
+/// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
+/// let mut run = importer.stage(span.trace_id)?;
+/// assert_eq!(run.phase(), RunPhase::Staged);
+/// run.append(&[ImportedSpan::new(span.clone())])?;
+/// run.promote("weather")?;
+/// assert_eq!(run.phase(), RunPhase::Running);
+/// run.complete(span.span_id, "weather")?;
+/// assert_eq!(run.phase(), RunPhase::Completed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RunPhase {
+    /// Spans that are not known to be a run; readers do not see them.
+    Staged,
+    /// A run that goes on.
+    Running,
+    /// A run that has ended; what is appended are late spans (decisions, section 5).
+    Completed,
+}
+
+/// A span to append, and a fingerprint of it as it was sent.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let span = capture(|| ()).spans.remove(0);
+/// let imported = tracer_runs::import::ImportedSpan::new(span.clone());
+/// assert_eq!(imported.record, span);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ImportedSpan {
+    /// The span. Attributes may hold arrays and objects, which become JSON text. It may be changed: a repetition is known
+    /// by what was sent.
+    pub record: SpanRecord,
+    /// `None` where it was read back from a log, and its sender is gone.
+    fingerprint: Option<u64>,
+}
+
+impl ImportedSpan {
+    /// A span as it was sent.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let span = capture(|| ()).spans.remove(0);
+    /// assert_eq!(tracer_runs::import::ImportedSpan::new(span).record.name, "captured");
+    /// ```
+    #[must_use]
+    pub fn new(record: SpanRecord) -> Self {
+        let mut hasher = FingerprintHasher::default();
+        hash_span(&record, &mut hasher);
+        Self {
+            fingerprint: Some(hasher.finish()),
+            record,
+        }
+    }
+}
+
+/// A hash of some instructions for eight bytes. Where two spans with one ID had one fingerprint, the second would be counted
+/// as repeated, not as differing; nothing else depends on it. The standard library's hash withstands attacks, for 8,000
+/// instructions of a span of 1 kB: a fifth of all until it is written.
+#[derive(Debug, Default)]
+struct FingerprintHasher(u64);
+
+impl Hasher for FingerprintHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut mix = |word: [u8; 8]| {
+            let word = u64::from_le_bytes(word);
+            let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            self.0 = (mixed ^ mixed >> 32).rotate_left(23);
+        };
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().copied().for_each(&mut mix);
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            mix(last);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+fn hash_span(span: &SpanRecord, hasher: &mut FingerprintHasher) {
+    (span.span_id, span.parent_span_id, &span.name, span.kind).hash(hasher);
+    span.start_time.instant().hash(hasher);
+    span.end_time
+        .as_ref()
+        .map(tracer_format::StoredTime::instant)
+        .hash(hasher);
+    (span.status_code, &span.status_description).hash(hasher);
+    span.attributes.hash(hasher);
+    for event in &span.events {
+        event.name.hash(hasher);
+        event.timestamp.instant().hash(hasher);
+        event.attributes.hash(hasher);
+    }
+}
+
+/// What became of spans that were given to [`RunWriter::append`].
+///
+/// ```
+/// use tracer_runs::import::{ImportedSpan, Importer};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
+/// let mut run = importer.stage(span.trace_id)?;
+/// let mut other = span.clone();
+/// other.name = "something else".to_owned();
+/// let spans = [span.clone(), span, other].map(ImportedSpan::new);
+/// let appended = run.append(&spans)?;
+/// assert_eq!((appended.written, appended.duplicates, appended.differing), (1, 1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Appended {
+    /// Spans that are in the log now.
+    pub written: u64,
+    /// Spans that were there already.
+    pub duplicates: u64,
+    /// Spans with the ID of another one that is there, which stays.
+    pub differing: u64,
+    /// The ID of the first of these.
+    pub first_differing: Option<SpanId>,
+}
+
+/// The additive key of `meta.json` that says how the run came here.
+#[derive(Debug, Clone, Copy, Default, Serialize, serde::Deserialize)]
+struct ImportedMeta {
+    /// Spans whose values were cut further than the settings say, so that their lines fit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    shortened_spans: u64,
+    /// Spans that came again with another content.
+    #[serde(default, skip_serializing_if = "is_default")]
+    differing_spans: u64,
+    /// Tool calls that ran beside the one that they name as their parent, and these.
+    #[serde(default, skip_serializing_if = "is_default")]
+    parallel_calls: u64,
+    /// How long before the root the first span began, where that is more than clocks are read apart.
+    #[serde(default, skip_serializing_if = "is_default")]
+    began_before_root_ms: u64,
+    /// The same of a span that came when the run had ended.
+    #[serde(default, skip_serializing_if = "is_default")]
+    late_began_before_root_ms: u64,
+}
+
+#[derive(Serialize)]
+struct RunMetaFile<'a> {
+    #[serde(flatten)]
+    meta: MetaFile<'a>,
+    imported: ImportedMeta,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fork: Option<&'a ForkOrigin>,
+}
+
+/// One run of another program on disk. Every append is whole: one line per span, in the file before it returns.
+///
+/// Dropping it leaves the run as it is: readers see a running one as interrupted, and [`Importer::resume`](super::Importer::resume) goes on
+/// with it.
+///
+/// ```
+/// use tracer_runs::import::{ImportedSpan, Importer};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
+/// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+/// run.append(&[ImportedSpan::new(span.clone())])?;
+/// run.complete(span.span_id, "weather")?;
+/// assert!(tracer_runs::validate(run.directory()).is_valid());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RunWriter {
+    rules: Arc<ImportRules>,
+    trace_id: TraceId,
+    directory: PathBuf,
+    phase: RunPhase,
+    log: SpanLog,
+    live: Option<LiveFileWriter>,
+    name: String,
+    started_at: Timestamp,
+    known: KnownSpans,
+    /// A write failed: what is in the log has to be read.
+    is_unsure: bool,
+    imported: ImportedMeta,
+    fork: Option<ForkOrigin>,
+    late: LateSpans,
+    draft: Draft,
+    line: Vec<u8>,
+}
+
+impl RunWriter {
+    pub(super) fn new(
+        rules: Arc<ImportRules>,
+        trace_id: TraceId,
+        directory: PathBuf,
+        phase: RunPhase,
+    ) -> Self {
+        let log = open_log(&rules, &directory);
+        Self {
+            rules,
+            trace_id,
+            directory,
+            phase,
+            log,
+            live: None,
+            name: String::new(),
+            started_at: Timestamp::from_unix_microseconds(0),
+            known: KnownSpans::default(),
+            is_unsure: false,
+            imported: ImportedMeta::default(),
+            fork: None,
+            late: LateSpans::default(),
+            draft: Draft::default(),
+            line: Vec::new(),
+        }
+    }
+
+    fn file_system(&self) -> Arc<dyn FileSystem> {
+        Arc::clone(&self.rules.file_system)
+    }
+
+    /// Makes the run visible: `.live` for as long as this process records it, and then its `meta.json`: without the
+    /// first, a run whose process was killed in between would seem to be running forever.
+    pub(super) fn describe(&mut self, name: String, started_at: Timestamp) -> Result<(), ImportError> {
+        (self.name, self.started_at) = (name, started_at);
+        self.wake()?;
+        self.write_meta(MetaFile::running(self.trace_id, &self.name, started_at))
+    }
+
+    /// Takes over what an earlier process wrote of the run.
+    pub(super) fn remember(&mut self, meta: &MetaText) {
+        self.name = meta.get("run_name").unwrap_or_default();
+        let started_at = meta
+            .get::<String>("started_at")
+            .and_then(|text| text.parse().ok());
+        self.started_at = started_at.unwrap_or(self.started_at);
+        self.imported = meta.get(IMPORTED).unwrap_or_default();
+        self.fork = meta.get(FORK_KEY);
+    }
+
+    /// Reads what is in the log.
+    pub(super) fn read_known(&mut self) -> Result<(), ImportError> {
+        self.known = KnownSpans::read(&self.directory)?;
+        self.is_unsure = false;
+        Ok(())
+    }
+
+    fn write_meta(&self, meta: MetaFile<'_>) -> Result<(), ImportError> {
+        let file = RunMetaFile {
+            meta,
+            imported: self.imported,
+            fork: self.fork.as_ref(),
+        };
+        let path = self.directory.join(META_FILE);
+        let mut text = serde_json::to_vec_pretty(&file)
+            .map_err(io::Error::from)
+            .map_err(ImportError::at(&path))?;
+        text.push(b'\n');
+        let file_system = self.file_system();
+        let written = if self.phase == RunPhase::Staged {
+            // Readers see it when it is whole.
+            write_unread(file_system.as_ref(), &self.directory, &text)
+        } else {
+            replace_text(file_system.as_ref(), &self.directory, &text)
+        };
+        written.map_err(ImportError::at(&path))
+    }
+
+    /// Notes that the run has not ended.
+    fn mark_unfinished(&self) -> Result<(), ImportError> {
+        let lock = self.live.as_ref().and_then(LiveFileWriter::lock_path);
+        self.rules.mark_unfinished(self.trace_id, lock)
+    }
+
+    /// Marks a run that has begun as a fork of another one, for as long as it exists.
+    ///
+    /// ```
+    /// use tracer_sdk::format::ForkOrigin;
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// let origin = "20000000000000000000000000000002".parse().unwrap();
+    /// run.mark_fork(ForkOrigin { run: origin, at: 3, changes: Vec::new() })?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// run.complete(span.span_id, "weather")?;
+    /// let run = tracer_runs::LoadedRun::read(run.directory())?;
+    /// assert_eq!(run.meta.fork().unwrap().run, origin);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`]: the metadata cannot be written.
+    pub fn mark_fork(&mut self, origin: ForkOrigin) -> Result<(), ImportError> {
+        self.fork = Some(origin);
+        if self.phase == RunPhase::Running {
+            self.write_meta(MetaFile::running(self.trace_id, &self.name, self.started_at))?;
+        }
+        Ok(())
+    }
+
+    /// The run.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// assert_eq!(importer.stage(span.trace_id)?.trace_id(), span.trace_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn trace_id(&self) -> TraceId {
+        self.trace_id
+    }
+
+    /// Where it is now.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// assert!(run.directory().starts_with(folder.path().join("runs")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What it is.
+    ///
+    /// ```
+    /// use tracer_runs::import::{Importer, RunPhase};
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
+    /// assert_eq!(staged.phase(), RunPhase::Staged);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn phase(&self) -> RunPhase {
+        self.phase
+    }
+
+    /// Whether this span is in the log, or was put into another one.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// assert!(!importer.stage(span.trace_id)?.contains(span.span_id));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn contains(&self, span_id: SpanId) -> bool {
+        self.known.spans.contains_key(&span_id) || self.known.joined.contains(&span_id)
+    }
+
+    /// How many spans are in the log.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.span_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn span_count(&self) -> usize {
+        self.known.spans.len()
+    }
+
+    /// When the first span started.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.first_start(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn first_start(&self) -> Option<Timestamp> {
+        self.known.first_start
+    }
+
+    /// When the last span ended.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.last_end(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn last_end(&self) -> Option<Timestamp> {
+        self.known.last_end
+    }
+
+    /// The only span without a parent; `None` when there is none, or several.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.stage(span.trace_id)?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// assert_eq!(run.root(), Some(span.span_id));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn root(&self) -> Option<SpanId> {
+        let mut parentless = self.known.parentless.keys();
+        parentless.next().copied().filter(|_| parentless.next().is_none())
+    }
+
+    /// How the spans are linked.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert!(importer.stage("10000000000000000000000000000001".parse()?)?.shape().parentless.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn shape(&self) -> LogShape {
+        self.known.shape()
+    }
+
+    /// Appends the spans whose IDs are not in the log. A run that was at rest is running again; of one that has ended they
+    /// are late spans, and `meta.json` follows (decisions, section 5).
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// let span = ImportedSpan::new(span);
+    /// assert_eq!(run.append(&[span.clone()])?.written, 1);
+    /// assert_eq!(run.append(&[span])?.written, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`]: some of the spans may be in the log. It may be tried again with the same spans.
+    pub fn append(&mut self, spans: &[ImportedSpan]) -> Result<Appended, ImportError> {
+        if self.is_unsure {
+            self.read_known()?;
+        }
+        if self.phase == RunPhase::Running {
+            self.wake()?;
+        }
+        let rules = Arc::clone(&self.rules);
+        let is_late = self.phase == RunPhase::Completed;
+        let mut appended = Appended::default();
+        let mut lost = None;
+        let mut late = Counts::default();
+        let mut new: Vec<&ImportedSpan> = Vec::new();
+        let mut line = std::mem::take(&mut self.line);
+        for span in spans {
+            if let Some(known) = self.known.spans.get(&span.record.span_id) {
+                let both = known.fingerprint.zip(span.fingerprint);
+                let is_same = both.is_none_or(|(known, sent)| known == sent);
+                appended.duplicates += u64::from(is_same);
+                appended.differing += u64::from(!is_same);
+                if !is_same {
+                    appended.first_differing.get_or_insert(span.record.span_id);
+                }
+                continue;
+            }
+            if self.known.joined.contains(&span.record.span_id) {
+                appended.duplicates += 1;
+                continue;
+            }
+            let is_shortened = encode(
+                &mut line,
+                &mut self.draft,
+                self.trace_id,
+                &span.record,
+                is_late,
+                rules.limits,
+                &rules.redactor,
+            );
+            self.imported.shortened_spans += u64::from(is_shortened);
+            lost = lost.or(self.log.append(&line).lost);
+            self.known.add(&span.record, span.fingerprint);
+            new.push(span);
+            if is_late {
+                add_counts(&mut late, &span.record);
+            }
+        }
+        self.line = line;
+        self.line.shrink_to(64 * 1024);
+        let flushed = self.log.flush_or_lose().lost;
+        if let Some((_, source)) = lost.or(flushed) {
+            self.is_unsure = true;
+            return Err(ImportError::at(&self.directory.join(SPANS_FILE))(source));
+        }
+        appended.written = new.len() as u64;
+        self.imported.differing_spans += appended.differing;
+        if is_late && !new.is_empty() {
+            self.note_early_spans();
+            self.late.add(new.len() as u64, late);
+            let settled = self.late.settle(self.file_system().as_ref(), &self.directory);
+            settled.map_err(ImportError::at(&self.directory.join(META_FILE)))?;
+        }
+        Ok(appended)
+    }
+
+    /// Makes a run of what was staged: from now on readers see it.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.stage(span.trace_id)?;
+    /// run.append(&[ImportedSpan::new(span)])?;
+    /// run.promote("weather")?;
+    /// let runs = tracer_runs::RunStore::new(folder.path()).list()?;
+    /// assert_eq!(runs.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`]; it stays staged.
+    pub fn promote(&mut self, name: &str) -> Result<(), ImportError> {
+        if self.phase != RunPhase::Staged {
+            return Ok(());
+        }
+        let started_at = self.known.first_start.unwrap_or(self.started_at);
+        self.promote_at(name, started_at)
+    }
+
+    /// Makes a run of what was staged, whatever its first span says about its start.
+    pub(super) fn promote_at(&mut self, name: &str, started_at: Timestamp) -> Result<(), ImportError> {
+        let runs = self.rules.runs();
+        let directory = runs.join(self.trace_id.to_string());
+        (self.name, self.started_at) = (run_name(name, &self.rules.redactor), started_at);
+        // It has its lock when it becomes visible, so that a kill at this moment leaves no run that seems to be running.
+        self.wake()?;
+        self.mark_unfinished()?;
+        self.write_meta(MetaFile::running(self.trace_id, &self.name, started_at))?;
+        let file_system = self.file_system();
+        file_system
+            .rename(&self.directory, &directory)
+            // Only the first run finds no folder for it.
+            .or_else(|_| {
+                file_system.create_directories(&runs)?;
+                file_system.rename(&self.directory, &directory)
+            })
+            .or_else(|_| {
+                // Some systems do not rename what has open files.
+                self.live = None;
+                file_system.rename(&self.directory, &directory)
+            })
+            .map_err(ImportError::at(&directory))?;
+        if let Some(live) = &mut self.live {
+            live.moved_to(&directory);
+        }
+        self.log = open_log(&self.rules, &directory);
+        (self.directory, self.phase) = (directory, RunPhase::Running);
+        self.wake()
+    }
+
+    /// Removes what was staged.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
+    /// let directory = staged.directory().to_owned();
+    /// staged.discard()?;
+    /// assert!(!directory.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`]: the folder cannot be removed.
+    pub fn discard(self) -> Result<(), ImportError> {
+        if self.phase != RunPhase::Staged {
+            return Ok(());
+        }
+        let file_system = self.file_system();
+        // A process that was killed while it promoted the run leaves the last two.
+        for file in [SPANS_FILE, META_FILE, LIVE_FILE, LOCK_FILE] {
+            let path = self.directory.join(file);
+            match file_system.remove(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(ImportError::at(&path)(error));
+                }
+                _ => {}
+            }
+        }
+        file_system
+            .remove_empty_directory(&self.directory)
+            .map_err(ImportError::at(&self.directory))
+    }
+
+    /// Makes a completed run a running one again: a conversation that rested goes on. Its root stays until it is replaced.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// run.complete(span.span_id, "weather")?;
+    /// run.reopen()?;
+    /// assert_eq!(run.phase(), RunPhase::Running);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`]: the run cannot be marked as running.
+    pub fn reopen(&mut self) -> Result<(), ImportError> {
+        if self.phase != RunPhase::Completed {
+            return Ok(());
+        }
+        self.mark_unfinished()?;
+        self.write_meta(MetaFile::running(self.trace_id, &self.name, self.started_at))?;
+        self.phase = RunPhase::Running;
+        self.wake()
+    }
+
+    /// Lets go of a running run: readers see it as interrupted until the next span comes.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_runs::{Liveness, RunStore};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.rest();
+    /// let runs = RunStore::new(folder.path()).list()?;
+    /// assert_eq!(runs[0].probe_liveness(), Liveness::Interrupted);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rest(&mut self) {
+        self.live = None;
+    }
+
+    /// Shows a running run as running.
+    fn wake(&mut self) -> Result<(), ImportError> {
+        if self.live.is_some() {
+            return Ok(());
+        }
+        let header = LiveHeader {
+            run_name: &self.name,
+            tags: &BTreeMap::new(),
+            started_at: self.started_at,
+            pid: std::process::id(),
+            process: process_identity(),
+        };
+        let file_system = self.file_system();
+        let path = self.directory.join(LIVE_FILE);
+        let live = LiveFileWriter::create(&file_system, &self.directory, &header);
+        self.live = Some(live.map_err(ImportError::at(&path))?);
+        Ok(())
+    }
+
+    /// Reads the log again: other processes may have appended to it.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.refresh()?;
+    /// assert_eq!(run.span_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What reading the run can fail with.
+    pub fn refresh(&mut self) -> Result<(), ImportError> {
+        let before = std::mem::take(&mut self.known);
+        self.read_known()?;
+        for (id, span) in &mut self.known.spans {
+            span.fingerprint = before
+                .spans
+                .get(id)
+                .and_then(|known: &KnownSpan| known.fingerprint);
+        }
+        Ok(())
+    }
+
+    /// Gives every span in the log to `work`.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.stage(span.trace_id)?;
+    /// run.append(&[ImportedSpan::new(span)])?;
+    /// let mut names = Vec::new();
+    /// run.for_each_span(|span| names.push(span.name))?;
+    /// assert_eq!(names, ["captured"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What reading the run can fail with.
+    pub fn for_each_span(&self, mut work: impl FnMut(SpanRecord)) -> Result<(), ImportError> {
+        let path = self.directory.join(SPANS_FILE);
+        if self.known.spans.is_empty() {
+            return Ok(());
+        }
+        let run = RunReader::open(&self.directory, Strictness::Lenient).map_err(|invalid| {
+            ImportError::RunDamaged {
+                problems: invalid.problems,
+            }
+        })?;
+        for span in run.records.into_spans() {
+            work(span.map_err(|error| ImportError::at(&path)(io::Error::other(error.to_string())))?);
+        }
+        Ok(())
+    }
+
+    /// The spans in the log, to be appended to another run.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut staged = importer.stage(span.trace_id)?;
+    /// staged.append(&[ImportedSpan::new(span.clone())])?;
+    /// assert_eq!(staged.spans()?[0].record.span_id, span.span_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What reading the run can fail with.
+    pub fn spans(&self) -> Result<Vec<ImportedSpan>, ImportError> {
+        let mut spans = Vec::with_capacity(self.known.spans.len());
+        self.for_each_span(|record| {
+            let known = self.known.spans.get(&record.span_id);
+            spans.push(ImportedSpan {
+                fingerprint: known.and_then(|known| known.fingerprint),
+                record,
+            });
+        })?;
+        Ok(spans)
+    }
+
+    /// Writes the log anew, each span as `change` leaves it; one for which it answers `false` is left out. The old log is
+    /// replaced in one step.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// run.rewrite(|span| {
+    ///     span.name = "root".to_owned();
+    ///     true
+    /// })?;
+    /// run.complete(span.span_id, "weather")?;
+    /// assert_eq!(tracer_runs::LoadedRun::read(run.directory())?.spans[0].name, "root");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What reading the run can fail with, and [`ImportError::Io`]; the log is as it was.
+    pub fn rewrite(&mut self, mut change: impl FnMut(&mut SpanRecord) -> bool) -> Result<(), ImportError> {
+        /// How many bytes are written at once.
+        const CHUNK: usize = 256 * 1024;
+        let rules = Arc::clone(&self.rules);
+        let file_system = self.file_system();
+        let target = self.directory.join(SPANS_FILE);
+        let temporary = self
+            .directory
+            .join(format!(".{SPANS_FILE}.{}.tmp", std::process::id()));
+        // Left behind by a process that had this number and died.
+        let _ = file_system.remove(&temporary);
+        let mut known = KnownSpans::default();
+        let mut draft = Draft::default();
+        let mut line = Vec::new();
+        let mut lines = Vec::new();
+        let mut outcome = Ok(());
+        let mut file = file_system
+            .open(&temporary, OpenMode::New)
+            .map_err(ImportError::at(&temporary))?;
+        let fingerprints = &self.known.spans;
+        let trace_id = self.trace_id;
+        let read = self.for_each_span(|mut span| {
+            if outcome.is_err() || !change(&mut span) {
+                return;
+            }
+            encode(
+                &mut line,
+                &mut draft,
+                trace_id,
+                &span,
+                false,
+                rules.limits,
+                &rules.redactor,
+            );
+            lines.extend_from_slice(&line);
+            let fingerprint = fingerprints
+                .get(&span.span_id)
+                .and_then(|known| known.fingerprint);
+            known.add(&span, fingerprint);
+            if lines.len() >= CHUNK {
+                outcome = write_all(file.as_mut(), &lines);
+                lines.clear();
+            }
+        });
+        let written = outcome
+            .and_then(|()| write_all(file.as_mut(), &lines))
+            .and_then(|()| file_system.rename(&temporary, &target));
+        if let Err(error) = read.and(written.map_err(ImportError::at(&temporary))) {
+            // The error that matters is the first one.
+            let _ = file_system.remove(&temporary);
+            return Err(error);
+        }
+        self.log = open_log(&rules, &self.directory);
+        self.known = known;
+        Ok(())
+    }
+
+    /// Ends the run: `root`, which must be its only span without a parent, says when and how.
+    ///
+    /// ```
+    /// use tracer_sdk::format::RecordedStatus;
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// run.complete(span.span_id, "weather agent")?;
+    /// let run = tracer_runs::LoadedRun::read(run.directory())?;
+    /// assert_eq!(run.meta.status, RecordedStatus::Ok);
+    /// assert_eq!(run.meta.run_name.as_deref(), Some("weather agent"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What reading the run can fail with, and [`ImportError::Io`]; it may be tried again.
+    pub fn complete(&mut self, root: SpanId, name: &str) -> Result<(), ImportError> {
+        if self.phase != RunPhase::Running {
+            return Ok(());
+        }
+        self.cover_early_spans(root)?;
+        self.write_end(root, name)?;
+        let file_system = self.file_system();
+        if let Some(live) = &mut self.live {
+            let removed = live.remove(file_system.as_ref());
+            removed.map_err(ImportError::at(&self.directory.join(LIVE_FILE)))?;
+        } else {
+            // It was at rest: `.live` is there without its lock.
+            let _ = file_system.remove(&self.directory.join(LIVE_FILE));
+        }
+        self.live = None;
+        self.phase = RunPhase::Completed;
+        self.rules.forget_unfinished(self.trace_id);
+        Ok(())
+    }
+
+    /// Says of late spans that began long before the root that clocks differ; the root of a completed run stays.
+    fn note_early_spans(&mut self) {
+        let root = self.root().and_then(|root| self.known.parentless.get(&root));
+        let (Some(root), Some(first)) = (root, self.known.first_start) else {
+            return;
+        };
+        let early_us = root.start.microseconds_since(first);
+        let milliseconds = u64::try_from(early_us / 1_000).unwrap_or(0);
+        if early_us > CLOCK_TOLERANCE_US {
+            self.imported.late_began_before_root_ms = milliseconds;
+            self.late.note_early(milliseconds);
+        }
+    }
+
+    /// Lets the root begin with the first span, where that was long before: the clocks of two machines differ, and the run
+    /// would be shorter than what is in it.
+    fn cover_early_spans(&mut self, root: SpanId) -> Result<(), ImportError> {
+        let (Some(facts), Some(first)) = (self.known.parentless.get(&root), self.known.first_start) else {
+            return Ok(());
+        };
+        let early_us = facts.start.microseconds_since(first);
+        if early_us <= CLOCK_TOLERANCE_US {
+            return Ok(());
+        }
+        let duration_ms = u64::try_from(facts.end.microseconds_since(first) / 1_000).ok();
+        self.rewrite(|span| {
+            if span.span_id == root {
+                let sent = span.start_time.text().to_owned();
+                span.attributes.entry(SOURCE_START).or_insert_with(|| sent.into());
+                span.start_time = first.into();
+                span.duration_ms = duration_ms;
+            }
+            true
+        })?;
+        self.imported.began_before_root_ms = u64::try_from(early_us / 1_000).unwrap_or(0);
+        Ok(())
+    }
+
+    /// Notes how many tool calls ran in parallel, though each names another one as its parent; the run's description says so
+    /// when it is completed.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// run.note_parallel(2);
+    /// run.complete(span.span_id, "weather")?;
+    /// assert_eq!(tracer_runs::LoadedRun::read(run.directory())?.meta.parallel_calls(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn note_parallel(&mut self, calls: u64) {
+        self.imported.parallel_calls = calls;
+    }
+
+    fn write_end(&mut self, root: SpanId, name: &str) -> Result<(), ImportError> {
+        let name = run_name(name, &self.rules.redactor);
+        let before = self.log.length_now();
+        let counts = RunReader::open(&self.directory, Strictness::Lenient)
+            .map(|run| run.counts())
+            .map_err(|invalid| ImportError::RunDamaged {
+                problems: invalid.problems,
+            })?;
+        let Some(facts) = self.known.parentless.get(&root) else {
+            return Err(ImportError::RunDamaged { problems: Vec::new() });
+        };
+        let mut meta = MetaFile::running(self.trace_id, &name, facts.start);
+        meta.status = if facts.is_failed {
+            RecordedStatus::Error
+        } else {
+            RecordedStatus::Ok
+        };
+        meta.ended_at = Some(facts.end);
+        meta.duration_ms = Some(facts.duration_ms);
+        meta.counts = counts;
+        // Another process may have appended to the log meanwhile.
+        meta.counts_exact = before == self.log.length_now();
+        self.write_meta(meta)?;
+        self.name = name;
+        Ok(())
+    }
+}
+
+/// A log whose lines wait until [`SpanLog::flush_or_lose`], so that the spans of a request are one write. Another process
+/// may share it.
+fn open_log(rules: &ImportRules, directory: &Path) -> SpanLog {
+    let batch = Batch {
+        max_spans: usize::MAX,
+        max_delay: Duration::MAX,
+    };
+    let mut log = SpanLog::new(
+        Arc::clone(&rules.file_system),
+        directory.join(SPANS_FILE),
+        Some(batch),
+    );
+    log.share();
+    log
+}
+
+/// Counts a late span as the projection does.
+fn add_counts(counts: &mut Counts, span: &SpanRecord) {
+    let mut span = span.clone();
+    // Of a root the projection makes other records.
+    span.parent_span_id = span.parent_span_id.or(Some(span.span_id));
+    counts.add(count_records(&spans_to_events(std::slice::from_ref(&span))));
+}

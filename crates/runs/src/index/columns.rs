@@ -1,0 +1,403 @@
+//! Per-span columns of [`LogIndex`](super::LogIndex): name, duration, token counts, marks and call signature.
+
+use std::collections::HashMap;
+
+use memchr::memmem::Finder;
+
+use super::price_column::PriceColumn;
+use super::{PromotedRecord, TokenShares};
+use crate::check::{self, RootSpan};
+use crate::log::{Problems, SpanVisitor};
+use tracer_format::names::{self, markers, tag_key};
+use tracer_format::parse::{IndexedAttributes, ParsedSpan};
+use tracer_format::project::error_class;
+use tracer_format::project::{
+    CallReport, Lookup, SpanView, call_usage, display_name, may_be_reported_twice, outcome, promoted_type,
+    service_usage, signature, span_type, text,
+};
+use tracer_format::project::{LinePlace, RecordHeader};
+use tracer_format::{Computed, EventType, Usage};
+use tracer_sdk::prices::is_refusal;
+
+/// Texts that lines are searched for, and the mark for each; prepared once, not for each line.
+static MARKERS: Computed<[(Finder<'static>, u8); 2]> = Computed::new(|| {
+    [
+        (Finder::new(markers::REDACTED), REDACTED),
+        (Finder::new(markers::TRUNCATED), TRUNCATED),
+    ]
+});
+
+const OPEN: u8 = 1;
+const REDACTED: u8 = 2;
+const TRUNCATED: u8 = 4;
+const PLACED_BY_GUESS: u8 = 8;
+const NAMES_SESSION: u8 = 16;
+const HAS_TAGS: u8 = 32;
+/// Stored for an unknown number.
+const UNKNOWN: u32 = u32::MAX;
+const NO_DURATION: u64 = u64::MAX;
+
+/// The columns of one span: 32 bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpanColumns {
+    duration: u64,
+    pub(super) name: u32,
+    pub(super) signature: u32,
+    tokens_in: u32,
+    tokens_out: u32,
+    tokens_total: u32,
+    marks: u8,
+}
+
+impl SpanColumns {
+    pub(super) fn duration(&self) -> Option<u64> {
+        (self.duration != NO_DURATION).then_some(self.duration)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.marks & OPEN != 0
+    }
+
+    pub(super) fn is_redacted(&self) -> bool {
+        self.marks & REDACTED != 0
+    }
+
+    pub(super) fn is_truncated(&self) -> bool {
+        self.marks & TRUNCATED != 0
+    }
+
+    pub(super) fn names_session(&self) -> bool {
+        self.marks & NAMES_SESSION != 0
+    }
+
+    pub(super) fn has_tags(&self) -> bool {
+        self.marks & HAS_TAGS != 0
+    }
+
+    pub(super) fn is_placed_by_guess(&self) -> bool {
+        self.marks & PLACED_BY_GUESS != 0
+    }
+
+    pub(super) fn tokens_in(&self) -> Option<u32> {
+        (self.tokens_in != UNKNOWN).then_some(self.tokens_in)
+    }
+
+    pub(super) fn tokens_out(&self) -> Option<u32> {
+        (self.tokens_out != UNKNOWN).then_some(self.tokens_out)
+    }
+
+    pub(super) fn tokens_total(&self) -> Option<u32> {
+        (self.tokens_total != UNKNOWN).then_some(self.tokens_total)
+    }
+}
+
+/// The columns of all spans, collected while a log is scanned.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    spans: Vec<SpanColumns>,
+    /// What is known of the tokens of a span, by its position: most spans have none.
+    shares: HashMap<usize, TokenShares>,
+    /// The tokens of calls that say more of them than the columns and the shares hold.
+    usages: HashMap<usize, Usage>,
+    /// The line of each span, until the columns are matched with the entries.
+    lines: Vec<u64>,
+    names: NameIndex,
+    promoted: Vec<Promoted>,
+    /// The calls that other emitters recorded, until the columns are matched with the entries.
+    calls: Vec<CallReport>,
+    /// The marks of the line of the next span.
+    marks: u8,
+    /// The first root.
+    pub(super) root: Option<RootSpan>,
+    /// Times of spans that disagree.
+    pub(super) warnings: Problems,
+    prices: PriceColumn,
+}
+
+/// A record that a root gives besides its own, while the place of the root in the index is not known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Promoted {
+    pub(super) place: LinePlace,
+    pub(super) record: PromotedRecord,
+}
+
+#[derive(Debug, Default)]
+struct NameIndex {
+    texts: Vec<Box<str>>,
+    numbers: HashMap<Box<str>, u32>,
+}
+
+impl NameIndex {
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text.into());
+        self.numbers.insert(text.into(), number);
+        number
+    }
+}
+
+impl SpanVisitor for Columns {
+    type Attributes<'a> = IndexedAttributes<'a>;
+
+    fn visit_line(&mut self, line: &[u8]) {
+        self.marks = 0;
+        for (finder, mark) in MARKERS.iter() {
+            if finder.find(line).is_some() {
+                self.marks |= mark;
+            }
+        }
+    }
+
+    fn visit(
+        &mut self,
+        span: ParsedSpan<'_, IndexedAttributes<'_>>,
+        place: LinePlace,
+        is_foreign: bool,
+    ) -> RecordHeader {
+        let header = span_header(&span);
+        let event_type = header.event_type;
+        let tokens = match event_type {
+            EventType::LlmCall => Some(call_usage(&span, &span.facts())),
+            _ => service_usage(event_type, &span.facts()),
+        };
+        if let Some(tokens) = &tokens {
+            self.set_details(self.spans.len(), tokens);
+        }
+        if !is_foreign && may_be_reported_twice(&span, event_type) {
+            self.calls.extend(CallReport::of(&span, event_type, place));
+        }
+        if tokens.as_ref().is_some_and(|tokens| !is_refused(&span, tokens)) {
+            self.prices.set_of_span(self.spans.len(), &span);
+        }
+        self.spans.push(SpanColumns {
+            duration: duration(&span).unwrap_or(NO_DURATION),
+            name: self
+                .names
+                .number(&display_name(&span.name, &span.facts(), event_type)),
+            signature: signature(&span, event_type),
+            tokens_in: column(tokens.and_then(|tokens| tokens.prompt_tokens)),
+            tokens_out: column(tokens.and_then(|tokens| tokens.completion_tokens)),
+            tokens_total: column(tokens.and_then(|tokens| tokens.total_tokens)),
+            marks: self.marks | marks(&span),
+        });
+        self.lines.push(place.line);
+        if !is_foreign {
+            check::span_times(&span, place.line, &mut self.warnings);
+            if span.parent_span_id.is_none() {
+                self.root.get_or_insert(RootSpan {
+                    start: header.instant,
+                    status_code: span.status_code,
+                });
+                self.promoted.extend(promoted_records(&span, place));
+            }
+        }
+        header
+    }
+}
+
+impl Columns {
+    pub(super) fn get(&self, position: usize) -> Option<&SpanColumns> {
+        self.spans.get(position)
+    }
+
+    /// The calls of other emitters that were found since this was asked last.
+    pub(super) fn take_calls(&mut self) -> Vec<CallReport> {
+        std::mem::take(&mut self.calls)
+    }
+
+    /// Sets the tokens of a span.
+    pub(super) fn set_tokens(&mut self, position: usize, usage: &Usage) {
+        if let Some(span) = self.spans.get_mut(position) {
+            span.tokens_in = column(usage.prompt_tokens);
+            span.tokens_out = column(usage.completion_tokens);
+            span.tokens_total = column(usage.total_tokens);
+        }
+        self.set_details(position, usage);
+    }
+
+    /// Sets how long a span took, in microseconds.
+    pub(super) fn set_duration(&mut self, position: usize, took: u64) {
+        if let Some(span) = self.spans.get_mut(position) {
+            span.duration = took;
+        }
+    }
+
+    fn set_details(&mut self, position: usize, usage: &Usage) {
+        let shares = TokenShares::of(usage);
+        match shares {
+            Some(shares) => self.shares.insert(position, shares),
+            None => self.shares.remove(&position),
+        };
+        let totals @ [prompt, completion, total] =
+            [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens];
+        let held = usage_of(totals, shares.unwrap_or_default());
+        let most = prompt.max(completion).max(total);
+        if held != *usage || most >= Some(u64::from(UNKNOWN - 1)) {
+            self.usages.insert(position, *usage);
+        } else {
+            self.usages.remove(&position);
+        }
+    }
+
+    /// The tokens of a span.
+    pub(super) fn usage(&self, position: usize) -> Usage {
+        if let Some(usage) = self.usages.get(&position) {
+            return *usage;
+        }
+        let Some(span) = self.spans.get(position) else {
+            return Usage::default();
+        };
+        let shares = self.shares(position).unwrap_or_default();
+        let totals = [span.tokens_in(), span.tokens_out(), span.tokens_total()];
+        usage_of(totals.map(|tokens| tokens.map(u64::from)), shares)
+    }
+
+    /// What decides the price of each model call, apart from its tokens.
+    pub(super) fn prices(&self) -> &PriceColumn {
+        &self.prices
+    }
+
+    pub(super) fn prices_mut(&mut self) -> &mut PriceColumn {
+        &mut self.prices
+    }
+
+    /// What is known of the tokens of a span.
+    pub(super) fn shares(&self, position: usize) -> Option<TokenShares> {
+        self.shares.get(&position).copied()
+    }
+
+    pub(super) fn name(&self, number: u32) -> &str {
+        self.names
+            .texts
+            .get(number as usize)
+            .map_or("", |text| text.as_ref())
+    }
+
+    pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.texts.iter().map(AsRef::as_ref)
+    }
+
+    /// The lines of the facts that were scan.
+    pub(super) fn lines(&self) -> impl Iterator<Item = u64> {
+        self.lines.iter().copied()
+    }
+
+    /// Adds those columns of another part that are kept, and gives the records that its roots promote.
+    pub(super) fn take_over(&mut self, mut other: Self, kept: &[bool]) -> Vec<Promoted> {
+        if !other.shares.is_empty() || !other.usages.is_empty() {
+            // The positions move: by the spans before this part, and by those that are left out.
+            let mut position = self.spans.len();
+            for (at, is_kept) in kept.iter().enumerate() {
+                if let Some(shares) = other.shares.remove(&at).filter(|_| *is_kept) {
+                    self.shares.insert(position, shares);
+                }
+                if let Some(usage) = other.usages.remove(&at).filter(|_| *is_kept) {
+                    self.usages.insert(position, usage);
+                }
+                position += usize::from(*is_kept);
+            }
+        }
+        self.prices.take_over(&mut other.prices, self.spans.len(), kept);
+        let mut kept = kept.iter();
+        other.spans.retain(|_| kept.next() == Some(&true));
+        self.calls.append(&mut other.calls);
+        self.root = self.root.or(other.root);
+        self.warnings.merge(other.warnings);
+        if self.spans.is_empty() && self.names.texts.is_empty() {
+            // The columns of a whole log are not copied.
+            self.spans = other.spans;
+            self.names = other.names;
+            return other.promoted;
+        }
+        let numbers: Vec<u32> = other
+            .names
+            .texts
+            .iter()
+            .map(|text| self.names.number(text))
+            .collect();
+        self.spans.extend(other.spans.into_iter().map(|span| SpanColumns {
+            name: numbers.get(span.name as usize).copied().unwrap_or_default(),
+            ..span
+        }));
+        other.promoted
+    }
+}
+
+/// The marks of a span, apart from those of its line.
+fn marks(span: &ParsedSpan<'_, IndexedAttributes<'_>>) -> u8 {
+    let mut marks = if span.end_time.is_none() { OPEN } else { 0 };
+    if is_placed_by_guess(&span.attributes) {
+        marks |= PLACED_BY_GUESS;
+    }
+    for key in span.attributes.keys() {
+        if names::SESSION.contains(&key) {
+            marks |= NAMES_SESSION;
+        } else if tag_key(key).is_some() || names::META.is(key) {
+            marks |= HAS_TAGS;
+        }
+    }
+    marks
+}
+
+/// True of a span whose place nothing said: its emitter took the run or the parent that fits.
+fn is_placed_by_guess(attributes: &impl Lookup) -> bool {
+    let says =
+        |name, word| text(name, attributes).is_some_and(|said| said.split(',').any(|said| said == word));
+    says(names::CONTEXT, "inferred") || says(names::INFERRED, "parent")
+}
+
+/// True of a model call that was refused and reports no tokens: it has no price.
+fn is_refused<A: Lookup>(span: &ParsedSpan<'_, A>, usage: &Usage) -> bool {
+    *usage == Usage::default() && is_refusal(error_class(span, &span.facts()).as_deref(), usage)
+}
+
+fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
+    let facts = span.facts();
+    let event_type = span_type(span, &facts);
+    RecordHeader::new(event_type, span.start_time.1, outcome(span, &facts, event_type))
+}
+
+/// The records that a root gives besides its own: what its events say, and the end of the run.
+fn promoted_records<A>(span: &ParsedSpan<'_, A>, place: LinePlace) -> impl Iterator<Item = Promoted> {
+    let events = span
+        .events
+        .iter()
+        .filter_map(|event| Some((event.timestamp.1, promoted_type(&event.name)?.event_type())));
+    let end = span.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
+    (1..)
+        .zip(events.chain(end))
+        .map(move |(number, (instant, event_type))| Promoted {
+            place,
+            record: PromotedRecord {
+                span: 0,
+                number,
+                instant,
+                event_type,
+            },
+        })
+}
+
+/// Tokens as a column has them.
+fn column(tokens: Option<u64>) -> u32 {
+    tokens.map_or(UNKNOWN, |tokens| {
+        u32::try_from(tokens).unwrap_or(UNKNOWN).min(UNKNOWN - 1)
+    })
+}
+
+fn duration(span: &ParsedSpan<'_, IndexedAttributes<'_>>) -> Option<u64> {
+    let (_, end) = span.end_time.as_ref()?;
+    let exact = u64::try_from(end.microseconds_since(span.start_time.1)).ok();
+    exact.or_else(|| span.duration_ms?.checked_mul(1_000))
+}
+
+/// The usage that the columns hold: of prompt, answer and both, and what is said of shares.
+fn usage_of([prompt, completion, total]: [Option<u64>; 3], shares: TokenShares) -> Usage {
+    let mut usage = Usage::default();
+    (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) = (prompt, completion, total);
+    (usage.cache_read_tokens, usage.cache_write_tokens) = (shares.cache_read, shares.cache_write);
+    usage.reasoning_tokens = shares.reasoning;
+    usage
+}

@@ -1,0 +1,1144 @@
+//! [`LogIndex`]: a span log of any size, indexed so that a page can show every span and read the few that it needs;
+//! extended, not read anew, while the run goes on.
+
+mod columns;
+mod price_column;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::check::{Expectations, RootSpan, structure_problems};
+use crate::file::{self, OpenError};
+use crate::log::{IdTable, LineReader, LineStart, Problems, ScanOptions, first_trace_id, read_at, scan_from};
+use crate::record_error::RecordError;
+use columns::{Columns, SpanColumns};
+use tracer_format::parse::parse_span;
+use tracer_format::project::{
+    Ancestor, CallReport, Correlation, Rank, RecordHeader, RepeatableTypes, ReportedArguments, correlate,
+    fill, project_span,
+};
+use tracer_format::project::{IndexEntry, LinePlace};
+use tracer_format::{
+    EventType, Outcome, Problem, Record, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId,
+    Usage,
+};
+use tracer_sdk::prices::{CallCost, CallGroups, CallPriceKey, Prices, cost_at};
+
+/// The spans of a log, in the order of the file. Spans of other runs, duplicates of an ID and lines that cannot be read are
+/// left out.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+/// assert_eq!((index.len(), index.line_problems().0.len()), (2, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct LogIndex {
+    path: PathBuf,
+    file: Option<Arc<File>>,
+    /// The run's ID by its metadata.
+    meta_trace_id: Option<TraceId>,
+    /// The run's ID, by the log where nothing else says it.
+    trace_id: Option<TraceId>,
+    entries: Vec<IndexEntry>,
+    columns: Columns,
+    promoted: Vec<PromotedRecord>,
+    /// The calls of the run of each kind of which one is another emitter's, up to a position.
+    calls: Vec<CallReport>,
+    repeatable: RepeatableTypes,
+    calls_end: usize,
+    correlation: Correlation,
+    /// The lines of the calls that are recorded more than once and have the price of all their spans; how many these are.
+    joined: HashMap<u64, usize>,
+    table: IdTable,
+    room: usize,
+    /// The spans of other runs, those with the ID of an earlier one, and those of which no more than the identity can be read.
+    left_out: Vec<IndexEntry>,
+    /// The problems of single lines, by line.
+    problems: Problems,
+    /// Whether every line that is not blank holds a span.
+    is_whole: bool,
+    /// Bytes of a last line that is not whole yet.
+    cut_tail: Option<u64>,
+    /// True where there was a log to read.
+    is_read: bool,
+    /// Why the rest of the log could not be read.
+    failure: Option<Problem>,
+    end: LineStart,
+    /// Hash of the last span's line: distinguishes a log that was overwritten from one that has grown.
+    last_line: u64,
+}
+
+impl LogIndex {
+    /// Reads the log of the run in a directory. `trace_id` is the run's, when it is known; of a run that is `running`
+    /// a last line that is not whole yet is left for later. A log that is not there yet is an empty one.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let index = tracer_runs::LogIndex::open(directory.path(), None, true)?;
+    /// assert!(index.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is no regular file.
+    pub fn open(directory: &Path, trace_id: Option<TraceId>, running: bool) -> io::Result<Self> {
+        let mut index = Self::empty(directory, trace_id);
+        index.last_line = index.last_line_now()?;
+        index.extend(running)?;
+        Ok(index)
+    }
+
+    /// The same of a log that may not be readable: that is one of its [problems](Self::problems) then.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// std::fs::create_dir(directory.path().join("spans.jsonl"))?;
+    /// let index = tracer_runs::LogIndex::read_any(directory.path(), None, true);
+    /// assert_eq!(index.problems(None, true).0[0].location, "spans.jsonl");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn read_any(directory: &Path, trace_id: Option<TraceId>, running: bool) -> Self {
+        let mut index = Self::empty(directory, trace_id);
+        index.last_line = index.last_line_now().unwrap_or_default();
+        if let Err(error) = index.try_extend(running) {
+            index.failure = Some(file::problem(SPANS_FILE, &error));
+        }
+        index
+    }
+
+    /// The index of a log of which nothing has been read.
+    pub(crate) fn empty(directory: &Path, trace_id: Option<TraceId>) -> Self {
+        Self {
+            path: directory.join(SPANS_FILE),
+            file: None,
+            meta_trace_id: trace_id,
+            trace_id,
+            entries: Vec::new(),
+            columns: Columns::default(),
+            promoted: Vec::new(),
+            calls: Vec::new(),
+            repeatable: RepeatableTypes::default(),
+            calls_end: 0,
+            correlation: Correlation::default(),
+            joined: HashMap::new(),
+            table: IdTable::with_room_for(0),
+            room: 0,
+            left_out: Vec::new(),
+            problems: Problems::default(),
+            is_whole: true,
+            cut_tail: None,
+            is_read: false,
+            failure: None,
+            end: LineStart::FILE,
+            last_line: 0,
+        }
+    }
+
+    /// Reads the lines that were added; `false` when it is another log, which has to be opened anew.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let mut index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert!(index.extend(false)?);
+    /// std::fs::write(directory.join("spans.jsonl"), "")?;
+    /// assert!(!index.extend(false)?); // cut short: another log
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is no regular file.
+    pub fn extend(&mut self, running: bool) -> io::Result<bool> {
+        self.try_extend(running).map_err(io::Error::from)
+    }
+
+    /// The same; what was read before an error is kept.
+    fn try_extend(&mut self, running: bool) -> Result<bool, OpenError> {
+        let mut file = match file::open(&self.path) {
+            Ok(file) => file,
+            Err(OpenError::Missing) => return Ok(self.file.is_none()),
+            Err(error) => return Err(error),
+        };
+        let metadata = file.metadata()?;
+        if let Some(before) = &self.file
+            && (metadata.len() < self.end.offset
+                || !file::is_same(&before.metadata()?, &metadata)
+                || self.last_line_now()? != self.last_line)
+        {
+            return Ok(false);
+        }
+        if self.trace_id.is_none() {
+            self.trace_id = first_trace_id(&mut file)?;
+        }
+        let start = self.end.offset;
+        file.seek(SeekFrom::Start(start))?;
+        let read = self.read((&file).take(metadata.len().saturating_sub(start)), running);
+        self.file = Some(Arc::new(file));
+        if self.end.offset > start {
+            self.find_calls();
+            self.last_line = self.last_line_now()?;
+        }
+        Ok(read.map(|()| true)?)
+    }
+
+    fn last_line_now(&self) -> io::Result<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.read_line(self.entries.len().wrapping_sub(1))?
+            .hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+
+    /// Adds what a log holds behind the part that was read; of a run that is `running`, without a last line that is cut.
+    fn read(&mut self, log: impl Read, running: bool) -> io::Result<()> {
+        self.is_read = true;
+        let options = ScanOptions {
+            meta_trace_id: self.meta_trace_id,
+            own_trace_id: self.trace_id,
+            is_running: running,
+        };
+        let mut scanned = scan_from::<Columns>(log, self.end, options);
+        // Lines that cannot be read give problems and no entry, or an entry without columns.
+        let columns = std::mem::take(&mut scanned.visitor);
+        let mut lines = columns.lines().peekable();
+        let (readable, others) = scanned
+            .entries
+            .into_iter()
+            .partition(|entry| lines.next_if_eq(&entry.line()).is_some());
+        drop(lines);
+        self.left_out.extend::<Vec<IndexEntry>>(others);
+        let kept = self.add_entries(readable);
+        self.is_whole &= scanned.is_whole;
+        self.problems.merge(scanned.problems);
+        for promoted in self.columns.take_over(columns, &kept) {
+            let found = self
+                .entries
+                .binary_search_by_key(&promoted.place.line, IndexEntry::line);
+            if let Ok(span) = found {
+                self.promoted.push(PromotedRecord {
+                    span,
+                    ..promoted.record
+                });
+            }
+        }
+        self.cut_tail = scanned.cut_tail;
+        self.end = scanned.end;
+        scanned.failure.map_or(Ok(()), Err)
+    }
+
+    /// Finds the calls that are recorded more than once, and makes those that repeat them spans of no type.
+    fn find_calls(&mut self) {
+        let found = self.columns.take_calls();
+        let found = found
+            .into_iter()
+            .filter(|call| entry_of_call(&self.entries, call).is_some());
+        self.calls.extend(found);
+        if self.calls.is_empty() {
+            return;
+        }
+        let repeatable = RepeatableTypes::of(self.calls.iter().map(|call| call.event_type));
+        if repeatable != self.repeatable {
+            // The earlier calls of a kind count from now on.
+            (self.repeatable, self.calls_end) = (repeatable, 0);
+        }
+        let known: HashSet<u64> = self.calls.iter().map(|call| call.place.line).collect();
+        for at in self.calls_end..self.entries.len() {
+            let Some(entry) = self.entries.get(at).copied() else {
+                break;
+            };
+            if repeatable.contains(entry.event_type()) && !known.contains(&entry.line()) {
+                // One that can no longer be read is reported when it is read.
+                let span = self.read_span(at).ok().flatten();
+                let call = span.and_then(|span| CallReport::of(&span, entry.event_type(), entry.place()));
+                self.calls.extend(call);
+            }
+        }
+        self.calls_end = self.entries.len();
+        self.calls.sort_by_key(|call| call.place);
+        self.correlation = self.correlate();
+        let usages: HashMap<u64, Usage> = self.correlation.usages(&self.calls).collect();
+        let outcomes: HashMap<u64, Outcome> = self.correlation.outcomes(&self.calls).collect();
+        for (line, took) in self.correlation.durations(&self.calls) {
+            if let Ok(at) = self.entries.binary_search_by_key(&line, IndexEntry::line) {
+                self.columns.set_duration(at, took);
+            }
+        }
+        for call in &self.calls {
+            let Some(at) = entry_of_call(&self.entries, call) else {
+                continue;
+            };
+            let is_call = self.correlation.is_call(call.place.line);
+            let is_repeat = self.correlation.is_repeat(call.place.line);
+            if let Some(entry) = self.entries.get_mut(at) {
+                entry.mark_leftover(is_repeat);
+                entry.mark_step(!is_call && !is_repeat);
+                entry.set_outcome(if is_call {
+                    outcomes.get(&call.place.line).copied().unwrap_or(call.outcome)
+                } else {
+                    call.span_outcome
+                });
+            }
+            let none = Usage::default();
+            let usage = usages.get(&call.place.line).unwrap_or(&call.usage);
+            if call.event_type != EventType::Unknown {
+                self.columns.set_tokens(at, if is_call { usage } else { &none });
+            }
+        }
+        self.join_price_keys();
+    }
+
+    fn correlate(&self) -> Correlation {
+        let arguments = |place: LinePlace| {
+            let mut bytes = Vec::new();
+            read_at(
+                self.file.as_ref()?,
+                place.offset,
+                u64::from(place.length),
+                &mut bytes,
+            )
+            .ok()?;
+            parse_span(&bytes).as_ref().map(ReportedArguments::of_span)
+        };
+        correlate(&self.calls, |span| self.ancestor(span), arguments)
+    }
+
+    /// What is known of a span around a call.
+    fn ancestor(&self, span: SpanId) -> Option<Ancestor> {
+        self.entries.get(self.find(span)?).map(Ancestor::from)
+    }
+
+    /// Gives the calls that are recorded more than once the model, the provider and the mark of a replay that any of their
+    /// spans has, and those that repeat them no price.
+    fn join_price_keys(&mut self) {
+        for at in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(at) else { break };
+            let repeats = self.correlation.repeats_of(entry.line()).len();
+            if entry.event_type() != entry.stored_type() {
+                self.columns.prices_mut().join(at, None);
+            } else if entry.event_type() != EventType::LlmCall || repeats == 0 {
+                self.joined.remove(&entry.line());
+                self.columns.prices_mut().part(at);
+            } else if self.joined.insert(entry.line(), repeats) != Some(repeats)
+                && let Ok(Some((record, _))) = self.read_record(at)
+            {
+                let key = CallPriceKey::of(&record);
+                self.columns.prices_mut().join(at, key.as_ref());
+            }
+        }
+    }
+
+    /// The index of a log that is in memory, whose lines cannot be read again.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn of_bytes(log: &[u8], trace_id: Option<TraceId>, running: bool) -> Self {
+        let mut index = Self::empty(Path::new(""), trace_id);
+        let mut cursor = io::Cursor::new(log);
+        // Memory can be read.
+        index.trace_id = trace_id.or_else(|| first_trace_id(&mut cursor).ok().flatten());
+        let _ = index.read(log, running);
+        index
+    }
+
+    /// Adds those entries that are the first of their ID and belong to the run; gives one flag per entry.
+    fn add_entries(&mut self, entries: Vec<IndexEntry>) -> Vec<bool> {
+        self.make_room(self.entries.len() + entries.len());
+        let mut kept = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let position = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+            self.entries.push(entry);
+            let is_new = entry.is_own() && self.table.insert(&self.entries, position).is_none();
+            if !is_new {
+                self.left_out.extend(self.entries.pop());
+            }
+            kept.push(is_new);
+        }
+        kept
+    }
+
+    /// The table finds a span by its ID; it is made anew when it is full.
+    fn make_room(&mut self, count: usize) {
+        if count <= self.room {
+            return;
+        }
+        self.room = count.max(self.room * 2);
+        self.table = IdTable::with_room_for(self.room);
+        for position in 0..u32::try_from(self.entries.len()).unwrap_or(u32::MAX) {
+            self.table.insert(&self.entries, position);
+        }
+    }
+
+    /// Number of spans.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert_eq!(tracer_runs::LogIndex::open(&directory, None, false)?.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no span.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert!(!tracer_runs::LogIndex::open(&directory, None, false)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Number of bytes that were read: the offset of the next line.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.bytes_read(), std::fs::metadata(directory.join("spans.jsonl"))?.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.end.offset
+    }
+
+    /// Number of spans whose place is a guess, see [`RunReader::guessed_places`](super::RunReader::guessed_places).
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.guessed_places(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn guessed_places(&self) -> u64 {
+        let is_guess = |(at, entry): &(usize, &IndexEntry)| {
+            self.columns.get(*at).is_some_and(SpanColumns::is_placed_by_guess)
+                && self.correlation.is_reported_once(entry.line())
+        };
+        self.entries.iter().enumerate().filter(is_guess).count() as u64
+    }
+
+    /// The span at a position; `None` behind the last one.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!((index.span(1).unwrap().line, index.span(2)), (2, None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn span(&self, position: usize) -> Option<IndexedSpan> {
+        let entry = self.entries.get(position)?;
+        let columns: &SpanColumns = self.columns.get(position)?;
+        Some(IndexedSpan {
+            span_id: entry.span_id(),
+            parent_span_id: self.correlation.parent_of(entry.line(), entry.parent_span_id()),
+            start: entry.start(),
+            duration_us: columns.duration(),
+            event_type: entry.event_type(),
+            outcome: entry.outcome(),
+            is_leftover: entry.is_leftover(),
+            is_joined: !self.correlation.repeats_of(entry.line()).is_empty(),
+            is_open: columns.is_open(),
+            names_session: columns.names_session(),
+            has_tags: columns.has_tags(),
+            is_redacted: columns.is_redacted(),
+            is_truncated: columns.is_truncated(),
+            name: columns.name,
+            signature: match entry.event_type() {
+                EventType::Unknown => 0,
+                _ => columns.signature,
+            },
+            tokens_in: columns.tokens_in(),
+            tokens_out: columns.tokens_out(),
+            tokens_total: columns.tokens_total(),
+            tokens_shares: self.columns.shares(position),
+            line: entry.line(),
+            offset: entry.place().offset,
+        })
+    }
+
+    /// The tokens of the call of a span; none of any other span.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.usage(0), Usage::default()); // no model was called
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn usage(&self, position: usize) -> Usage {
+        self.columns.usage(position)
+    }
+
+    /// What each model call costs, by the position of its span. Feature `prices`.
+    ///
+    /// ```
+    /// use tracer_sdk::prices::Prices;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.costs(&Prices::default()).count(), 0); // no model was called
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn costs<'a>(&'a self, prices: &'a Prices) -> impl Iterator<Item = (usize, CallCost)> + 'a {
+        let calls = self.columns.prices().priced(prices);
+        calls.filter_map(|(position, price, is_replayed)| {
+            self.entries.get(position)?;
+            let usage = self.columns.usage(position);
+            Some((position, cost_at(price, &usage, is_replayed)))
+        })
+    }
+
+    /// The call that tries a failed one again, the last one that does, where the wire shows it; and how many failed before a
+    /// call that does so.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.attempts(&index.span(0).unwrap()), (None, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn attempts(&self, call: &IndexedSpan) -> (Option<SpanId>, usize) {
+        let of = self.correlation.attempt_of(call.line);
+        (of, self.correlation.failed_before(call.span_id))
+    }
+
+    /// The span that has the tokens of a call, of each other span that recorded the same call; `None` for any other span. Sent
+    /// as they are stored, the tokens of such spans count twice. Of the spans of one call the first in the file that has
+    /// tokens keeps them, whichever of them the projection takes for the call: a reader that sends spans while the run goes
+    /// on cannot take back what it has sent.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.counted_in(index.span(0).unwrap().span_id), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
+        self.correlation.counted_in(span_id)
+    }
+
+    /// The spans that repeat a call, each with the call, both by their position.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.repeats().count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn repeats(&self) -> impl Iterator<Item = (usize, usize)> {
+        let repeats = self.correlation.repeats();
+        repeats.filter_map(|(repeat, call)| Some((self.find(repeat)?, self.find(call)?)))
+    }
+
+    /// The position of the span with an ID.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.find(index.span(1).unwrap().span_id), Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn find(&self, span_id: SpanId) -> Option<usize> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let found = self.table.find(&self.entries, span_id)?;
+        Some(found as usize)
+    }
+
+    /// The position of the first span whose line begins at an offset or behind it.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// let second = index.span(1).unwrap().offset;
+    /// assert_eq!((index.place_from(0), index.place_from(second), index.place_from(u64::MAX)), (0, 1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn place_from(&self, offset: u64) -> usize {
+        self.entries
+            .partition_point(|entry| entry.place().offset < offset)
+    }
+
+    /// Reads a part of the log as it is stored, at most `length` bytes.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.read_range(0, 12)?, b"{\"trace_id\":");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn read_range(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        if let Some(file) = &self.file {
+            read_at(file, offset, length, &mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// The display name of a span: the model, the tool, or the span itself.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.name(&index.span(1).unwrap()), "captured");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self, span: &IndexedSpan) -> &str {
+        self.columns.name(span.name)
+    }
+
+    /// The names of all spans, by their numbers.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.names().collect::<Vec<_>>(), ["search", "captured"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.columns.names()
+    }
+
+    /// The records that roots give besides their own, in the order of the file.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.promoted().count(), 1); // RUN_END
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn promoted(&self) -> impl Iterator<Item = PromotedRecord> {
+        self.promoted.iter().copied()
+    }
+
+    /// The line of a span as it is stored, without its newline; `None` behind the last span.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert!(index.read_line(0)?.unwrap().starts_with(b"{\"trace_id\":"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn read_line(&self, position: usize) -> io::Result<Option<Vec<u8>>> {
+        let (Some(entry), Some(file)) = (self.entries.get(position), &self.file) else {
+            return Ok(None);
+        };
+        let place = entry.place();
+        let mut bytes = Vec::new();
+        read_at(file, place.offset, u64::from(place.length), &mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// Reads a span again; `None` behind the last one.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.read_span(0)?.unwrap().name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn read_span(&self, position: usize) -> Result<Option<SpanRecord>, RecordError> {
+        self.read_span_by(&mut self.lines(), position)
+    }
+
+    /// The same by a reader that has what follows in memory.
+    pub(crate) fn read_span_by(
+        &self,
+        lines: &mut LineReader,
+        position: usize,
+    ) -> Result<Option<SpanRecord>, RecordError> {
+        let Some(entry) = self.entries.get(position) else {
+            return Ok(None);
+        };
+        let line = entry.line();
+        let bytes = lines.read(entry.place()).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => RecordError::changed(line),
+            _ => RecordError::failed(line, error),
+        })?;
+        parse_span(bytes)
+            .filter(|span| span.span_id == entry.span_id() && span.parent_span_id == entry.parent_span_id())
+            .map(Some)
+            .ok_or_else(|| RecordError::changed(line))
+    }
+
+    /// Reads a span again, with its own record; `None` behind the last one. The record is that of the projection of the whole
+    /// run, but that it does not say whether it is an attempt at a call.
+    ///
+    /// ```
+    /// use tracer_sdk::format::EventType;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// let (record, span) = index.read_record(0)?.unwrap();
+    /// assert_eq!((record.event_type(), span.name.as_str()), (EventType::ToolCall, "search"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn read_record(&self, position: usize) -> Result<Option<(Record, SpanRecord)>, RecordError> {
+        self.read_record_by(&mut self.lines(), position)
+    }
+
+    /// The same by a reader that has what follows in memory.
+    pub(crate) fn read_record_by(
+        &self,
+        lines: &mut LineReader,
+        position: usize,
+    ) -> Result<Option<(Record, SpanRecord)>, RecordError> {
+        let (Some(span), Some(entry)) = (self.read_span_by(lines, position)?, self.entries.get(position))
+        else {
+            return Ok(None);
+        };
+        let line = entry.line();
+        let mut own = None;
+        project_span(&span, |_, record| {
+            own.get_or_insert(record);
+        });
+        let mut record = own.ok_or_else(|| RecordError::changed(line))?;
+        for place in self.correlation.shape(&mut record, &span, line) {
+            let at = self.entries.binary_search_by_key(&place.line, IndexEntry::line);
+            let other = at.ok().map(|at| self.read_span_by(lines, at)).transpose()?;
+            let other = other.flatten().ok_or_else(|| RecordError::changed(place.line))?;
+            fill(&mut record, &span, &other);
+        }
+        Ok(Some((record, span)))
+    }
+
+    /// A reader of the lines of the log.
+    pub(crate) fn lines(&self) -> LineReader {
+        LineReader::new(self.file.clone())
+    }
+
+    /// The entries of the spans, in the order of the file.
+    pub(crate) fn entries(&self) -> &[IndexEntry] {
+        &self.entries
+    }
+
+    /// The first root, and the times of spans that disagree.
+    pub(crate) fn take_findings(&mut self) -> (Option<RootSpan>, Problems) {
+        (self.columns.root, std::mem::take(&mut self.columns.warnings))
+    }
+
+    /// True where there was a log to read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.is_read
+    }
+
+    /// The ID of the run, by the log where nothing else says it.
+    pub(crate) fn trace_id(&self) -> Option<TraceId> {
+        self.trace_id
+    }
+
+    /// Number of spans that can be read, whoever they belong to.
+    pub(crate) fn readable_spans(&self) -> usize {
+        let others = self.left_out.iter().filter(|entry| entry.is_readable());
+        self.entries.len() + others.count()
+    }
+
+    /// Bytes of a last line that is not whole yet.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// std::fs::write(directory.join("spans.jsonl"), "{\"trace")?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, true)?;
+    /// assert_eq!(index.cut_tail(), Some(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn cut_tail(&self) -> Option<u64> {
+        self.cut_tail
+    }
+
+    /// The model calls by what decides their price; feature `prices`.
+    pub(crate) fn call_groups(&self) -> CallGroups {
+        let mut groups = CallGroups::default();
+        for (position, key) in self.columns.prices().keys() {
+            groups.add_call(key, &self.columns.usage(position));
+        }
+        groups
+    }
+
+    /// Number of records of each type.
+    pub(crate) fn records_by_type(&self) -> BTreeMap<EventType, u64> {
+        let mut counted = BTreeMap::new();
+        let own = self.entries.iter().map(IndexEntry::event_type);
+        for event_type in own.chain(self.promoted.iter().map(|promoted| promoted.event_type)) {
+            *counted.entry(event_type).or_default() += 1;
+        }
+        counted
+    }
+
+    /// The tokens of all model calls, and of what else was asked of models.
+    pub(crate) fn tokens(&self) -> Usage {
+        let mut sum = Usage::default();
+        for position in 0..self.entries.len() {
+            sum.add(&self.columns.usage(position));
+        }
+        sum
+    }
+
+    /// What is wrong with the log, its lines and its spans together, by line, and how many problems there are besides. What has
+    /// to be there depends on the recorded status of the run; `has_all_spans` is false where other processes may still record spans
+    /// that others are nested in.
+    ///
+    /// ```
+    /// use tracer_sdk::format::RecordedStatus;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.problems(Some(RecordedStatus::Ok), true), (vec![], 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn problems(&self, status: Option<RecordedStatus>, has_all_spans: bool) -> (Vec<Problem>, u64) {
+        let is_missing = !self.is_read && status != Some(RecordedStatus::Running);
+        let missing = || file::problem(SPANS_FILE, &OpenError::Missing);
+        let failure = self.failure.clone().or_else(|| is_missing.then(missing));
+        let expected = Expectations {
+            is_completed: failure.is_none() && status.is_some_and(RecordedStatus::is_completed),
+            needs_parents: has_all_spans,
+            is_whole: self.is_whole,
+        };
+        let mut problems = self.problems.clone();
+        if self.left_out.is_empty() {
+            problems.merge(structure_problems(&self.entries, expected));
+        } else {
+            let mut all = [&*self.entries, &*self.left_out].concat();
+            all.sort_unstable_by_key(IndexEntry::line);
+            problems.merge(structure_problems(&all, expected));
+        }
+        let (kept, more) = problems.into_parts();
+        (failure.into_iter().chain(kept).collect(), more)
+    }
+
+    /// What is wrong with the lines of the log alone, by line, and how many problems there are besides.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// std::fs::write(directory.join("spans.jsonl"), "{\n")?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.line_problems().0[0].location, "spans.jsonl:1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn line_problems(&self) -> (Vec<Problem>, u64) {
+        let (kept, more) = self.problems.clone().into_parts();
+        (kept.collect(), more)
+    }
+
+    /// The source of each record in the order of the projection.
+    ///
+    /// ```
+    /// use tracer_runs::RecordSource;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// // The run, which is the last line; its call; its end.
+    /// let expected = [RecordSource::Span(1), RecordSource::Span(0), RecordSource::Promoted(0)];
+    /// assert_eq!(index.in_order(), expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn in_order(&self) -> Vec<RecordSource> {
+        type SortKey = (Timestamp, Rank, u64, u32);
+        let spans = (0..).zip(&self.entries).map(|(position, entry)| {
+            let rank = Rank::from_event_type(entry.event_type());
+            let key: SortKey = (entry.start(), rank, entry.place().offset, 0);
+            (key, RecordSource::Span(position))
+        });
+        let promoted = (0..).zip(&self.promoted).map(|(number, record)| {
+            let rank = Rank::from_event_type(record.event_type);
+            let offset = self
+                .entries
+                .get(record.span)
+                .map_or(0, |root| root.place().offset);
+            let key: SortKey = (record.instant, rank, offset, record.number);
+            (key, RecordSource::Promoted(number))
+        });
+        let mut keyed: Vec<(SortKey, RecordSource)> = spans.chain(promoted).collect();
+        // The stable sort finds what is in order already: nearly all of a log that was written as it happened.
+        keyed.sort_by_key(|(key, _)| *key);
+        keyed.into_iter().map(|(_, source)| source).collect()
+    }
+
+    /// The type of a record, its instant and its outcome.
+    ///
+    /// ```
+    /// use tracer_sdk::format::EventType;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// let types = index.in_order().into_iter().filter_map(|source| Some(index.header(source)?.event_type));
+    /// assert!(types.eq([EventType::RunStart, EventType::ToolCall, EventType::RunEnd]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn header(&self, source: RecordSource) -> Option<RecordHeader> {
+        match source {
+            RecordSource::Span(position) => self.entries.get(position as usize).map(IndexEntry::header),
+            RecordSource::Promoted(number) => self.promoted.get(number as usize).map(|promoted| {
+                let is_error = promoted.event_type == EventType::Error;
+                let outcome = if is_error { Outcome::Failed } else { Outcome::Ok };
+                RecordHeader::new(promoted.event_type, promoted.instant, outcome)
+            }),
+        }
+    }
+}
+
+/// The position of the span of a call.
+fn entry_of_call(entries: &[IndexEntry], call: &CallReport) -> Option<usize> {
+    let at = entries
+        .binary_search_by_key(&call.place.line, IndexEntry::line)
+        .ok()?;
+    (entries.get(at)?.span_id() == call.span_id).then_some(at)
+}
+
+/// What is known of the tokens of a model call: shares of its input and output, never beside them.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+/// let shares = index.span(0).unwrap().tokens_shares;
+/// assert_eq!(shares.and_then(|shares| shares.cache_read), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenShares {
+    /// Input that the provider read from its cache.
+    pub cache_read: Option<u64>,
+    /// Input that the provider wrote to its cache.
+    pub cache_write: Option<u64>,
+    /// Output of reasoning.
+    pub reasoning: Option<u64>,
+}
+
+impl TokenShares {
+    pub(crate) fn of(usage: &Usage) -> Option<Self> {
+        let shares = Self {
+            cache_read: usage.cache_read_tokens,
+            cache_write: usage.cache_write_tokens,
+            reasoning: usage.reasoning_tokens,
+        };
+        (shares != Self::default()).then_some(shares)
+    }
+}
+
+/// A span as the index knows it.
+///
+/// ```
+/// use tracer_sdk::format::EventType;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+/// let call = index.span(0).unwrap();
+/// assert_eq!((call.event_type, index.name(&call)), (EventType::ToolCall, "search"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct IndexedSpan {
+    /// Its ID.
+    pub span_id: SpanId,
+    /// The span that it is nested in; `None` for a root.
+    pub parent_span_id: Option<SpanId>,
+    /// The instant of its start.
+    pub start: Timestamp,
+    /// Its duration in microseconds: from its times, else from its whole milliseconds.
+    pub duration_us: Option<u64>,
+    /// The type of its record.
+    pub event_type: EventType,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Whether it is no step, see [`Record::is_leftover`].
+    pub is_leftover: bool,
+    /// True where other spans report the same call: its record has what they say.
+    pub is_joined: bool,
+    /// Whether it has no end.
+    pub is_open: bool,
+    /// True where it has an attribute that names a [session](tracer_format::names::SESSION).
+    pub names_session: bool,
+    /// True where it has tags, or another run's metadata.
+    pub has_tags: bool,
+    /// Whether a value in it was redacted.
+    pub is_redacted: bool,
+    /// Whether a value in it was truncated.
+    pub is_truncated: bool,
+    /// The number of its name, which [`LogIndex::name`](super::LogIndex::name) gives.
+    pub name: u32,
+    /// Equal for calls of one kind and name with the same arguments; 0 for what is no call, state or error.
+    pub signature: u32,
+    /// Tokens of the prompt, of a model call that says so.
+    pub tokens_in: Option<u32>,
+    /// Tokens of the answer, of a model call that says so.
+    pub tokens_out: Option<u32>,
+    /// All tokens of a model call, as reported or as the sum of the parts.
+    pub tokens_total: Option<u32>,
+    /// What is known of these tokens; `None` where nothing is.
+    pub tokens_shares: Option<TokenShares>,
+    /// Its line in the log, from 1.
+    pub line: u64,
+    /// The offset of its line, in bytes.
+    pub offset: u64,
+}
+
+/// The source of a record.
+///
+/// ```
+/// use tracer_runs::RecordSource;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+/// assert_eq!(index.in_order()[1], RecordSource::Span(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordSource {
+    /// The span at a place of the index.
+    Span(u32),
+    /// The promoted record with a number, from 0: see [`LogIndex::promoted`].
+    Promoted(u32),
+}
+
+/// A record that a root gives besides its own, and the end of the run.
+///
+/// ```
+/// use tracer_sdk::format::EventType;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+/// let end = index.promoted().next().unwrap();
+/// assert_eq!((end.event_type, end.span), (EventType::RunEnd, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PromotedRecord {
+    /// The place of the root in the index.
+    pub span: usize,
+    /// Its number among the records that the root gives, where the root's own has 0.
+    pub number: u32,
+    /// The instant of the record.
+    pub instant: Timestamp,
+    /// The type of its record.
+    pub event_type: EventType,
+}

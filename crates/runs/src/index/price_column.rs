@@ -1,0 +1,113 @@
+//! [`PriceColumn`]: what decides the price of each model call of a log, apart from its tokens; feature `prices`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use tracer_format::project::{SpanView, is_replayed, model, provider, response_model};
+use tracer_sdk::prices::{CallPriceKey, NoPrice, Price, Prices};
+
+/// The keys of the calls, each key once: a run has few models.
+#[derive(Debug, Default)]
+pub(super) struct PriceColumn {
+    keys: Vec<Arc<CallPriceKey>>,
+    numbers: HashMap<Arc<CallPriceKey>, u32>,
+    /// The number of the key of each call, by the position of its span.
+    calls: BTreeMap<usize, u32>,
+    /// The same of calls that other spans recorded too; `None` of those other spans.
+    joined: HashMap<usize, Option<u32>>,
+}
+
+impl PriceColumn {
+    /// Sets the key of the call of a span.
+    pub(super) fn set_of_span(&mut self, position: usize, span: &impl SpanView) {
+        let facts = span.facts();
+        let key = CallPriceKey::new(
+            &provider(span.name(), &facts),
+            &model(span.name(), &facts),
+            response_model(&facts).as_deref(),
+            Some(span.times().0),
+            is_replayed(span.attributes()),
+        );
+        self.set(position, &key);
+    }
+
+    fn set(&mut self, position: usize, key: &CallPriceKey) {
+        let number = self.number(key);
+        self.calls.insert(position, number);
+    }
+
+    /// Sets the key of a call that several spans recorded; `None` of one that repeats it.
+    pub(super) fn join(&mut self, position: usize, key: Option<&CallPriceKey>) {
+        let number = key.map(|key| self.number(key));
+        self.joined.insert(position, number);
+    }
+
+    /// Gives a call its own key again.
+    pub(super) fn part(&mut self, position: usize) {
+        self.joined.remove(&position);
+    }
+
+    fn number(&mut self, key: &CallPriceKey) -> u32 {
+        if let Some(number) = self.numbers.get(key) {
+            return *number;
+        }
+        let number = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        let key = Arc::new(key.clone());
+        self.keys.push(Arc::clone(&key));
+        self.numbers.insert(key, number);
+        number
+    }
+
+    /// Adds the calls of another part that begins at a position, as far as its spans are kept.
+    pub(super) fn take_over(&mut self, other: &mut Self, start: usize, kept: &[bool]) {
+        let mut calls = std::mem::take(&mut other.calls).into_iter().peekable();
+        let mut position = start;
+        for (at, is_kept) in kept.iter().enumerate() {
+            if calls.peek().is_none() {
+                break;
+            }
+            if let Some((_, number)) = calls.next_if(|(call, _)| *call == at)
+                && *is_kept
+                && let Some(key) = other.keys.get(number as usize)
+            {
+                self.set(position, key);
+            }
+            position += usize::from(*is_kept);
+        }
+    }
+
+    /// The key of each call, by the position of its span.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (usize, &CallPriceKey)> {
+        let calls = self.numbers().into_iter();
+        calls.filter_map(|(position, number)| Some((position, &**self.keys.get(number as usize)?)))
+    }
+
+    /// The price of each call, and whether a recorded answer answered it, by the position of its span.
+    pub(super) fn priced<'a>(
+        &'a self,
+        prices: &'a Prices,
+    ) -> impl Iterator<Item = (usize, Result<Price<'a>, NoPrice>, bool)> {
+        let known: Vec<(Result<Price<'a>, NoPrice>, bool)> = self
+            .keys
+            .iter()
+            .map(|key| (key.price(prices), key.is_replayed()))
+            .collect();
+        self.numbers().into_iter().filter_map(move |(position, number)| {
+            let (price, is_replayed) = known.get(number as usize)?;
+            Some((position, price.clone(), *is_replayed))
+        })
+    }
+
+    /// The number of the key of each call, by the position of its span.
+    fn numbers(&self) -> Vec<(usize, u32)> {
+        let own = self.calls.iter().map(|(position, number)| (*position, *number));
+        let own = own.filter(|(position, _)| !self.joined.contains_key(position));
+        let joined = self
+            .joined
+            .iter()
+            .filter_map(|(position, number)| Some((*position, (*number)?)));
+        let mut all: Vec<(usize, u32)> = own.chain(joined).collect();
+        all.sort_unstable();
+        all
+    }
+}

@@ -1,0 +1,80 @@
+//! Why a run was not changed.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tracer_format::Problem;
+
+/// Why a run was not changed, or not to the end.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let error = tracer_runs::maintenance::repair(&directory).unwrap_err();
+/// assert_eq!(error.to_string(), "the run has ended, and nothing was left undone");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MaintenanceError {
+    /// The run is still being recorded, or another process is changing it.
+    RunActive,
+    /// The run is recorded as running, and nothing shows whether it is: its emitter keeps no `.live`.
+    LivenessUnknown,
+    /// The run has ended, and nothing was left undone.
+    AlreadyComplete,
+    /// The store has a run with this ID already.
+    RunExists,
+    /// The run has damage that an interruption does not explain.
+    RunDamaged {
+        /// The problems.
+        problems: Vec<Problem>,
+        /// Number of further problems.
+        more_problems: u64,
+    },
+    /// A file cannot be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+impl MaintenanceError {
+    /// An I/O error at a path.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+impl fmt::Display for MaintenanceError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RunActive => formatter.write_str("the run is still going on"),
+            Self::LivenessUnknown => {
+                formatter.write_str("the run is recorded as running, and nothing shows whether it still is")
+            }
+            Self::AlreadyComplete => formatter.write_str("the run has ended, and nothing was left undone"),
+            Self::RunExists => formatter.write_str("the store has a run with this ID already"),
+            Self::RunDamaged { .. } => {
+                formatter.write_str("the run is damaged in a way that no interruption explains")
+            }
+            Self::Io { path, .. } => write!(formatter, "failed to access `{}`", path.display()),
+        }
+    }
+}
+
+impl Error for MaintenanceError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! What `.live` says while a run is recorded: who records it, and which calls are under way (decisions, section 5).
+//!
+//! The file is a help, not a record: a line that cannot be read is passed over, and a file that is rewritten while it
+//! is read may say less for a moment.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::file;
+use tracer_format::{
+    Counts, EventType, LIVE_FILE, LOCK_FILE, RecordedStatus, RunMeta, SPEC_VERSION, SpanId, StoredTime, Tags,
+    TraceId, names,
+};
+
+/// More than this is never read of a `.live`, in bytes.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What an emitter says of the run that it records.
+///
+/// ```
+/// use tracer_runs::read_live_file;
+///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let live = read_live_file(&run.dir().unwrap()).expect("the run is being recorded");
+/// assert_eq!(live.run_name.as_deref(), Some("support-agent"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveFile {
+    /// The run's name.
+    pub run_name: Option<String>,
+    /// Its tags.
+    pub tags: Tags,
+    /// When the run started.
+    pub started_at: StoredTime,
+    /// The process that records.
+    pub process: ProcessIdentity,
+    /// The timed spans that were started, in that order; one that is in `spans.jsonl` too has ended.
+    pub started: Vec<StartedSpan>,
+}
+
+/// A process, distinguishable from a later one with the same number.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let live = tracer_runs::read_live_file(&run.dir().unwrap()).unwrap();
+/// assert_eq!(live.process.pid, Some(std::process::id()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProcessIdentity {
+    /// Its number.
+    pub pid: Option<u32>,
+    /// When it started, in the system's own unit.
+    pub start: Option<String>,
+    /// The boot of the machine that it runs on.
+    pub boot: Option<String>,
+    /// The namespace that its number belongs to.
+    pub namespace: Option<String>,
+    /// The time namespace of its start.
+    pub time_namespace: Option<String>,
+}
+
+/// The process and the lock that show whether the run is still recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RecordingProcess {
+    pub(super) process: ProcessIdentity,
+    pub(super) lock: LockPlace,
+}
+
+/// Where the lock is that a recording process holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum LockPlace {
+    /// On `.live` itself, as emitters before 0.2 have it.
+    OnLiveFile,
+    /// On the file beside it; the number is the process's descriptor of it.
+    Beside { descriptor: Option<u32> },
+    /// Nowhere: the process was out of descriptors, or its files cannot be locked.
+    Nowhere,
+}
+
+/// A timed span that was started.
+///
+/// ```
+/// use tracer_sdk::format::EventType;
+///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let call = tracer_sdk::tool_call("search").start()?;
+/// let live = tracer_runs::read_live_file(&run.dir().unwrap()).unwrap();
+/// assert_eq!((live.started[0].name.as_str(), live.started[0].event_type), ("search", EventType::ToolCall));
+/// assert_eq!(Some(live.started[0].span_id), call.id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartedSpan {
+    /// The span.
+    pub span_id: SpanId,
+    /// The span that it happens in.
+    pub parent_span_id: Option<SpanId>,
+    /// Its name.
+    pub name: String,
+    /// What it is: `LLM_CALL`, `TOOL_CALL`, or `UNKNOWN` for structure.
+    pub event_type: EventType,
+    /// When it started.
+    pub start_time: StoredTime,
+}
+
+impl StartedSpan {
+    /// The spans that had not ended when their run did, as its root lists them; the first ones of many. One that is in
+    /// `spans.jsonl` has ended since.
+    ///
+    /// ```
+    /// use tracer_runs::{LoadedRun, StartedSpan};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+    /// let directory = run.dir().unwrap();
+    /// let call = tracer_sdk::tool_call("search").start()?;
+    /// run.finish();
+    /// let root = LoadedRun::read(&directory)?.spans.remove(0);
+    /// assert_eq!(StartedSpan::unfinished(&root.attributes)[0].name, "search");
+    /// call.end()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unfinished(root: &Map<String, Value>) -> Vec<Self> {
+        let list = names::UNFINISHED_LIST.find(root).and_then(Value::as_str);
+        let list = list.and_then(|list| serde_json::from_str::<Vec<Object>>(list).ok());
+        list.iter().flatten().filter_map(started_span).collect()
+    }
+}
+
+impl LiveFile {
+    /// The metadata of a run that has not written its `meta.json` yet.
+    pub(crate) fn as_meta(&self, trace_id: TraceId) -> RunMeta {
+        RunMeta {
+            spec_version: Some(SPEC_VERSION.to_owned()),
+            trace_id,
+            run_name: self.run_name.clone(),
+            started_at: self.started_at.clone(),
+            ended_at: None,
+            duration_ms: None,
+            status: RecordedStatus::Running,
+            counts: Counts::default(),
+            additional: Map::default(),
+        }
+    }
+}
+
+/// More than this is never read of the first line of a `.live`, in bytes.
+const MAX_HEADER_BYTES: u64 = 256 * 1024;
+
+/// Reads who records the run in a directory. Where the first line names no lock, it is an emitter that locks `.live`.
+pub(super) fn read_recorder(directory: &Path) -> RecordingProcess {
+    let header = read(directory, MAX_HEADER_BYTES)
+        .and_then(|bytes| object(bytes.split(|&byte| byte == b'\n').next()?))
+        .unwrap_or_default();
+    let lock = match header.get("lock") {
+        None => LockPlace::OnLiveFile,
+        Some(Value::String(name)) if name == LOCK_FILE => LockPlace::Beside {
+            descriptor: number(&header, "lock_descriptor"),
+        },
+        // Never another path: the file may be somebody else's.
+        Some(_) => LockPlace::Nowhere,
+    };
+    RecordingProcess {
+        process: identity(&header),
+        lock,
+    }
+}
+
+fn read(directory: &Path, most: u64) -> Option<Vec<u8>> {
+    // As a rule there is a first line and no more: one read, where an empty vector would be filled in five.
+    let mut bytes = Vec::with_capacity(1024);
+    let file = file::open(&directory.join(LIVE_FILE)).ok()?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+type Object = BTreeMap<String, Value>;
+
+fn text(object: &Object, key: &str) -> Option<String> {
+    object.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn number(object: &Object, key: &str) -> Option<u32> {
+    u32::try_from(object.get(key)?.as_u64()?).ok()
+}
+
+fn identity(header: &Object) -> ProcessIdentity {
+    ProcessIdentity {
+        pid: number(header, "pid"),
+        start: text(header, "process_start"),
+        boot: text(header, "boot"),
+        namespace: text(header, "pid_namespace"),
+        time_namespace: text(header, "time_namespace"),
+    }
+}
+
+/// Reads the `.live` of a run directory; `None` when there is none or its first line cannot be read.
+///
+/// ```
+/// use tracer_runs::read_live_file;
+///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let directory = run.dir().unwrap();
+/// assert!(read_live_file(&directory).is_some());
+/// run.finish();
+/// assert_eq!(read_live_file(&directory), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn read_live_file(directory: &Path) -> Option<LiveFile> {
+    let bytes = read(directory, MAX_BYTES)?;
+    let mut lines = bytes.split(|&byte| byte == b'\n').map(object);
+    let header = lines.next()??;
+    Some(LiveFile {
+        run_name: text(&header, "run_name"),
+        tags: tags(&header),
+        started_at: text(&header, "started_at")?.parse().ok()?,
+        process: identity(&header),
+        started: lines.flatten().filter_map(|line| started_span(&line)).collect(),
+    })
+}
+
+fn tags(header: &Object) -> Tags {
+    let mut tags = Tags::default();
+    for (key, value) in header
+        .get("tags")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        // What is not a tag is passed over, as everything that cannot be read.
+        let _ = tags.set(key, value.as_str().unwrap_or_default());
+    }
+    tags
+}
+
+fn object(line: &[u8]) -> Option<Object> {
+    serde_json::from_slice(line).ok()
+}
+
+fn started_span(line: &Object) -> Option<StartedSpan> {
+    let text = |key: &str| line.get(key).and_then(Value::as_str);
+    let types = [EventType::LlmCall, EventType::ToolCall, EventType::StateUpdate];
+    let word = text("type").unwrap_or_default();
+    Some(StartedSpan {
+        span_id: text("span_id")?.parse().ok()?,
+        parent_span_id: text("parent_span_id").and_then(|id| id.parse().ok()),
+        name: text("name")?.to_owned(),
+        event_type: types
+            .into_iter()
+            .find(|known| known.as_str() == word)
+            .unwrap_or(EventType::Unknown),
+        start_time: text("start_time")?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<LiveFile> {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(LIVE_FILE), text).unwrap();
+        read_live_file(directory.path())
+    }
+
+    const HEADER: &str =
+        r#"{"run_name":"agent","started_at":"2026-01-01T00:00:00.000000Z","pid":7,"new":[1]}"#;
+
+    #[test]
+    fn the_run_and_its_open_calls_are_read_and_broken_lines_are_passed_over() {
+        let call = r#"{"span_id":"00f067aa0ba902b7","parent_span_id":"00f067aa0ba902b8","name":"gpt-5","type":"LLM_CALL","start_time":"2026-01-01T00:00:01.000000Z"}"#;
+        let live = read(&format!("{HEADER}\n{call}\n{{\"span_id\":\n")).unwrap();
+        assert_eq!(
+            (live.run_name.as_deref(), live.process.pid),
+            (Some("agent"), Some(7))
+        );
+        let names: Vec<_> = live
+            .started
+            .iter()
+            .map(|span| (span.name.as_str(), span.event_type))
+            .collect();
+        assert_eq!(names, [("gpt-5", EventType::LlmCall)]);
+    }
+
+    #[test]
+    fn a_file_without_its_first_line_says_nothing() {
+        for text in ["", "\n", "{}", "null\n", "[]\n", "{\"run_name\":\"a\""] {
+            assert_eq!(read(text), None, "{text:?}");
+        }
+    }
+}

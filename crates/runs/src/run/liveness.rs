@@ -1,0 +1,215 @@
+//! Whether a run is still going on: by its status and by the lock that a running emitter holds (decisions, section 5).
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+use super::live_file::{LockPlace, read_recorder};
+use super::process::ProcessState;
+use super::scan::read_meta_file;
+use crate::file::{self, OpenError};
+use tracer_format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
+
+/// Whether a run is still going on. Looking never changes anything.
+///
+/// ```
+/// use tracer_runs::{Liveness, RunStore};
+///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let store = RunStore::new(folder.path());
+/// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Running);
+/// run.finish();
+/// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Ended);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Liveness {
+    /// The run has ended, well or with an error.
+    Ended,
+    /// A process holds the lock of the run.
+    Running,
+    /// The process died before the run could end: its `.live` is there, and nobody who records holds the lock.
+    Interrupted,
+    /// The run is recorded as running, and nothing shows whether it is: an emitter without `.live` wrote it, or it holds
+    /// no lock and its process goes on. It is shown as running.
+    Unknown,
+}
+
+/// Checks whether the run in a directory is still going on. `status` is what its `meta.json` says; a run that has no
+/// `meta.json` yet is [`RecordedStatus::Running`].
+///
+/// ```
+/// use tracer_sdk::format::RecordedStatus;
+/// use tracer_runs::{Liveness, probe_liveness};
+///
+/// let folder = tempfile::tempdir()?;
+/// let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// assert_eq!(probe_liveness(&run.dir().unwrap(), RecordedStatus::Running), Liveness::Running);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {
+    if status.is_completed() {
+        return Liveness::Ended;
+    }
+    match recorder_state(directory) {
+        RecorderState::Recorded => Liveness::Running,
+        RecorderState::Unknown => Liveness::Unknown,
+        RecorderState::Left => {
+            // The run may have ended since its status was read: an emitter says so before it lets go of the lock.
+            if read_meta_file(directory)
+                .status
+                .is_some_and(RecordedStatus::is_completed)
+            {
+                return Liveness::Ended;
+            }
+            // The emitter may have put a new `.live` in the place of the one that was looked at; it holds the new one
+            // before it lets go of the old.
+            match recorder_state(directory) {
+                RecorderState::Left => Liveness::Interrupted,
+                RecorderState::Recorded => Liveness::Running,
+                RecorderState::Unknown => Liveness::Unknown,
+            }
+        }
+    }
+}
+
+/// The state of a run's recorder, by the lock and the process behind it.
+enum RecorderState {
+    Recorded,
+    /// Nobody records it any more.
+    Left,
+    Unknown,
+}
+
+fn recorder_state(directory: &Path) -> RecorderState {
+    let recorder = read_recorder(directory);
+    let (probed, descriptor) = match recorder.lock {
+        LockPlace::OnLiveFile => (probe(&directory.join(LIVE_FILE)), None),
+        LockPlace::Beside { descriptor } => (probe(&directory.join(LOCK_FILE)), descriptor),
+        LockPlace::Nowhere => (LockProbe::Unknown, None),
+    };
+    match probed {
+        // The writer, or a child that was forked from it and outlived it or its program.
+        LockProbe::Held(file) => match recorder.process.state(descriptor.map(|number| (&file, number))) {
+            ProcessState::Gone => RecorderState::Left,
+            ProcessState::Alive | ProcessState::Unknown => RecorderState::Recorded,
+        },
+        LockProbe::Free => RecorderState::Left,
+        // An emitter takes its name away before it takes it from the others.
+        LockProbe::Missing if recorder.lock != LockPlace::OnLiveFile => RecorderState::Left,
+        // A process that is there may record another run by now.
+        LockProbe::Missing | LockProbe::Unknown => match recorder.process.state(None) {
+            ProcessState::Gone => RecorderState::Left,
+            ProcessState::Alive | ProcessState::Unknown => RecorderState::Unknown,
+        },
+    }
+}
+
+enum LockProbe {
+    Held(File),
+    Free,
+    Missing,
+    Unknown,
+}
+
+/// Tries a shared lock, so that two readers never take each other for the writer.
+fn probe(path: &Path) -> LockProbe {
+    let file = match file::open(path) {
+        Ok(file) => file,
+        Err(OpenError::Missing) => return LockProbe::Missing,
+        Err(OpenError::NotRegular(_) | OpenError::Io(_)) => return LockProbe::Unknown,
+    };
+    // Emitters that lock `.live` do so before they write its first line. Looking earlier would find it free, or even
+    // take it away from the emitter.
+    let is_live_file = path.ends_with(LIVE_FILE);
+    if is_live_file && file.metadata().map_or(0, |metadata| metadata.len()) == 0 {
+        return LockProbe::Unknown;
+    }
+    match file.try_lock_shared() {
+        // Closing the file gives the lock back.
+        Ok(()) => LockProbe::Free,
+        Err(TryLockError::WouldBlock) => LockProbe::Held(file),
+        Err(TryLockError::Error(_)) => LockProbe::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::io::Write;
+
+    use super::*;
+    use crate::tests::meta;
+
+    #[test]
+    fn a_run_lives_as_long_as_its_lock_is_held() {
+        let directory = tempfile::tempdir().unwrap();
+        let running = || probe_liveness(directory.path(), RecordedStatus::Running);
+        assert_eq!(running(), Liveness::Unknown);
+
+        let mut live = File::create(directory.path().join(LIVE_FILE)).unwrap();
+        assert_eq!(
+            running(),
+            Liveness::Unknown,
+            "an emitter that starts has not locked it yet"
+        );
+        live.write_all(b"{}\n").unwrap();
+        assert_eq!(running(), Liveness::Interrupted);
+        live.lock().unwrap();
+        assert_eq!(running(), Liveness::Running);
+        assert_eq!(
+            running(),
+            Liveness::Running,
+            "looking takes nothing from the writer"
+        );
+        drop(live);
+        assert_eq!(running(), Liveness::Interrupted);
+    }
+
+    #[test]
+    fn a_run_that_has_ended_is_never_interrupted() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(LIVE_FILE), "{}\n").unwrap();
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Ok),
+            Liveness::Ended
+        );
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Error),
+            Liveness::Ended
+        );
+        // The status was read before the run ended, the lock tried after.
+        fs::write(directory.path().join("meta.json"), meta("ok")).unwrap();
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Running),
+            Liveness::Ended
+        );
+    }
+
+    #[test]
+    fn two_readers_do_not_take_each_other_for_the_writer() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(LIVE_FILE);
+        fs::write(&path, "{}\n").unwrap();
+        let other_reader = File::open(&path).unwrap();
+        other_reader.lock_shared().unwrap();
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Running),
+            Liveness::Interrupted
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_proves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("elsewhere", directory.path().join(LIVE_FILE)).unwrap();
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Running),
+            Liveness::Unknown
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! [`RunStatus`]: the status of a run, in the one vocabulary of everything that shows runs.
+
+use tracer_format::{RecordedStatus, RunMeta};
+
+tracer_format::words! {
+    /// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
+    ///
+    /// ```
+    /// use tracer_runs::{RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum RunStatus in tracer_runs {
+        /// The run goes on, or nothing shows that it does not.
+        Running = "running",
+        /// The process that recorded the run died before the run could end.
+        Interrupted = "interrupted",
+        /// The run ended with an error; `error`, the format's word for it, is understood too.
+        Failed = "failed" | "error",
+        /// The run ended well, and asked the same again and again on the way.
+        Looped = "loop",
+        /// The run ended well.
+        Ok = "ok",
+        /// The run's metadata or its log cannot be read.
+        Damaged = "damaged",
+    }
+}
+
+impl RunStatus {
+    /// The status that metadata gives. Whether the process of a run that says it runs is gone, and whether a run that ended
+    /// well looped, is asked only then.
+    ///
+    /// ```
+    /// use tracer_runs::{RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let meta = RunStore::new(folder.path()).newest()?.load()?.meta;
+    /// assert_eq!(RunStatus::recorded(&meta, || unreachable!("it has ended"), || false), RunStatus::Ok);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recorded(
+        meta: &RunMeta,
+        is_interrupted: impl FnOnce() -> bool,
+        has_looped: impl FnOnce() -> bool,
+    ) -> Self {
+        match meta.status {
+            RecordedStatus::Running if is_interrupted() => Self::Interrupted,
+            RecordedStatus::Running => Self::Running,
+            RecordedStatus::Error => Self::Failed,
+            RecordedStatus::Ok if has_looped() => Self::Looped,
+            RecordedStatus::Ok => Self::Ok,
+        }
+    }
+
+    /// Whether the run has no end yet, or never will have one.
+    ///
+    /// ```
+    /// use tracer_runs::RunStatus;
+    ///
+    /// assert!(RunStatus::Interrupted.is_open() && !RunStatus::Failed.is_open());
+    /// ```
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Running | Self::Interrupted)
+    }
+}

@@ -1,0 +1,389 @@
+//! [`RunSummary`]: a run in a list, without its spans.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use super::parallel::in_turns;
+use super::status::RunStatus;
+use crate::log::end_problems;
+use crate::run::{
+    InvalidRun, Liveness, LoadedRun, RunReader, Strictness, probe_liveness, read_live_file, read_meta_file,
+};
+use parking_lot::Mutex;
+use tracer_format::loops::{self, Trail};
+use tracer_format::parse::read_meta;
+use tracer_format::{Counts, META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
+
+/// Where a run lies.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let run = tracer_runs::RunStore::new(folder.path()).newest()?;
+/// assert!(run.path.ends_with(run.trace_id.to_string()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDirectory {
+    /// The run's ID, which is the name of the directory.
+    pub trace_id: TraceId,
+    /// The directory.
+    pub path: PathBuf,
+}
+
+impl RunDirectory {
+    /// The directory of a run in the folder of all runs.
+    pub(super) fn in_folder(runs_dir: &Path, trace_id: TraceId) -> Self {
+        Self {
+            trace_id,
+            path: runs_dir.join(trace_id.to_string()),
+        }
+    }
+
+    /// Reads the run's `meta.json`.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.read_summary();
+    /// assert!(run.meta.is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn read_summary(self) -> RunSummary {
+        let reading = read_meta_file(&self.path);
+        let meta = match reading.meta {
+            Some(meta) if reading.problems.is_empty() => Ok(meta),
+            _ => self.not_written_yet(reading.problems),
+        };
+        RunSummary {
+            directory: self,
+            meta,
+            log: OnceLock::new(),
+            counted: OnceLock::new(),
+        }
+    }
+
+    /// The same of metadata that is known from elsewhere, of a run whose files need not be here.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?;
+    /// let meta = std::fs::read(run.path.join("meta.json"))?;
+    /// std::fs::remove_dir_all(&run.path)?;
+    /// let run = run.summary_of(&meta);
+    /// assert!(run.meta.is_ok() && run.problems().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn summary_of(self, meta: &[u8]) -> RunSummary {
+        let reading = read_meta(meta);
+        let meta = match reading.meta {
+            Some(meta) if reading.problems.is_empty() => Ok(meta),
+            _ => Err(reading.problems),
+        };
+        RunSummary {
+            directory: self,
+            meta,
+            log: OnceLock::from(Vec::new()),
+            counted: OnceLock::new(),
+        }
+    }
+
+    /// The metadata of a run that has no `meta.json` yet, from its `.live`.
+    fn not_written_yet(&self, problems: Vec<Problem>) -> Result<RunMeta, Vec<Problem>> {
+        let is_missing = problems
+            .iter()
+            .any(|problem| problem.code == ProblemCode::MissingFile);
+        let live = is_missing.then(|| read_live_file(&self.path)).flatten();
+        live.map(|live| live.as_meta(self.trace_id)).ok_or(problems)
+    }
+
+    /// Reads all of the run, and refuses it when it has a problem, see [`LoadedRun::read`].
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
+    /// assert_eq!(run.spans.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRun`] with every problem.
+    pub fn load(&self) -> Result<LoadedRun, InvalidRun> {
+        LoadedRun::read(&self.path)
+    }
+}
+
+/// A run as a list shows it.
+///
+/// ```
+/// use tracer_runs::Liveness;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let run = &tracer_runs::RunStore::new(folder.path()).list()?[0];
+/// assert_eq!((run.meta.is_ok(), run.probe_liveness()), (true, Liveness::Ended));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// Where the run lies.
+    pub directory: RunDirectory,
+    /// Its metadata, or what is wrong with that.
+    pub meta: Result<RunMeta, Vec<Problem>>,
+    /// What is wrong at the ends of its log, once that was asked for.
+    log: OnceLock<Vec<Problem>>,
+    /// What its log counts, once that was asked for and `meta.json` leaves it open.
+    counted: OnceLock<Option<Counts>>,
+}
+
+impl RunSummary {
+    /// The start of the run, if it can be read.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &tracer_runs::RunStore::new(folder.path()).list()?[0];
+    /// assert!(run.started().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn started(&self) -> Option<Timestamp> {
+        self.meta.as_ref().ok().map(|meta| meta.started_at.instant())
+    }
+
+    /// How many records the run has of each type: of `meta.json`, or of the log where other processes wrote into it as well.
+    /// Zeros when the run cannot be read.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &tracer_runs::RunStore::new(folder.path()).list()?[0];
+    /// assert_eq!(run.counts().tool_calls, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let Ok(meta) = &self.meta else {
+            return Counts::default();
+        };
+        let count = || {
+            let run = RunReader::open(&self.directory.path, Strictness::Lenient);
+            run.ok().map(|run| run.counts())
+        };
+        let counted = if meta.has_exact_counts() {
+            None
+        } else {
+            *self.counted.get_or_init(count)
+        };
+        counted.unwrap_or(meta.counts)
+    }
+
+    /// Whether the run is still going on.
+    ///
+    /// ```
+    /// use tracer_runs::{Liveness, RunStore};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &RunStore::new(folder.path()).list()?[0];
+    /// assert_eq!(run.probe_liveness(), Liveness::Ended);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn probe_liveness(&self) -> Liveness {
+        let status = self
+            .meta
+            .as_ref()
+            .map_or(RecordedStatus::Running, |meta| meta.status);
+        probe_liveness(&self.directory.path, status)
+    }
+
+    /// What keeps the run from being what its metadata says: problems of `meta.json` or, when that can be read, of the
+    /// first and the last line of the log. Empty for most damaged logs too: only [`validate`](crate::run::validate()) reads
+    /// all of one.
+    ///
+    /// The log is looked at once, at the first call.
+    ///
+    /// ```
+    /// use tracer_runs::RunStore;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert!(RunStore::new(folder.path()).list()?[0].problems().is_empty());
+    /// std::fs::write(directory.join("spans.jsonl"), "garbage\n")?;
+    /// let run = &RunStore::new(folder.path()).list()?[0];
+    /// assert_eq!(run.problems()[0].location, "spans.jsonl:1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        match &self.meta {
+            Ok(meta) => self.log.get_or_init(|| end_problems(&self.directory.path, meta)),
+            Err(problems) => problems,
+        }
+    }
+
+    /// Looks at the logs of many runs at once, as [`RunSummary::problems`] otherwise does one by one.
+    ///
+    /// ```
+    /// use tracer_runs::{RunSummary, RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let runs = RunStore::new(folder.path()).list()?;
+    /// RunSummary::check_all_logs(&runs);
+    /// assert_eq!(runs[0].status(), RunStatus::Ok); // without another look
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_all_logs(runs: &[Self]) {
+        in_turns(runs, |taken| {
+            for run in taken {
+                let _ = run.problems();
+            }
+        });
+    }
+
+    /// The status of the run, in the one vocabulary of everything that shows runs.
+    ///
+    /// ```
+    /// use tracer_runs::{RunStatus, RunStore};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn status(&self) -> RunStatus {
+        match &self.meta {
+            Ok(meta) if self.problems().is_empty() => {
+                let is_interrupted = || self.probe_liveness() == Liveness::Interrupted;
+                RunStatus::recorded(meta, is_interrupted, || self.has_looped())
+            }
+            _ => RunStatus::Damaged,
+        }
+    }
+
+    /// Whether somebody records the run, or may do so: it is not to be changed or removed.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert!(!tracer_runs::RunStore::new(folder.path()).list()?[0].may_be_live());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn may_be_live(&self) -> bool {
+        match self.probe_liveness() {
+            Liveness::Running => true,
+            // Without metadata nothing says that it runs.
+            Liveness::Unknown => self.meta.is_ok(),
+            Liveness::Ended | Liveness::Interrupted => false,
+        }
+    }
+
+    /// Whether the run ended well and looped on the way: calls asked the same again and again, or may have, where what
+    /// they asked was not recorded. A loop warning alone says that shapes repeat, which three files read in a row do
+    /// as well.
+    ///
+    /// This is what makes the status of a run `loop`, wherever it is shown. An emitter that saw all of a run says it in
+    /// `meta.json` (`loops`); of any other run with a warning the spans are read.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = &tracer_runs::RunStore::new(folder.path()).list()?[0];
+    /// assert!(!run.has_looped());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn has_looped(&self) -> bool {
+        let meta = self.meta.as_ref();
+        meta.is_ok_and(|meta| has_looped(meta, || self.spans_loop_once()))
+    }
+
+    /// [`RunSummary::spans_loop`], read once for each `meta.json`: a viewer asks again and again.
+    fn spans_loop_once(&self) -> bool {
+        static KNOWN: Mutex<BTreeMap<PathBuf, (SystemTime, bool)>> = Mutex::new(BTreeMap::new());
+        /// Answers that are kept.
+        const MAX_CACHED: usize = 10_000;
+
+        let path = &self.directory.path;
+        let changed = fs::metadata(path.join(META_FILE)).and_then(|metadata| metadata.modified());
+        let Ok(changed) = changed else {
+            return self.spans_loop();
+        };
+        let cached = KNOWN.lock().get(path).copied();
+        if let Some((_, looped)) = cached.filter(|(then, _)| *then == changed) {
+            return looped;
+        }
+        // Not under the lock: a log may be long.
+        let looped = self.spans_loop();
+        let mut known = KNOWN.lock();
+        if known.len() >= MAX_CACHED {
+            known.clear();
+        }
+        known.insert(path.clone(), (changed, looped));
+        looped
+    }
+
+    /// Whether the spans have a loop. Where they cannot be read, or lack the warnings, the counts of `meta.json` decide.
+    fn spans_loop(&self) -> bool {
+        let Ok(run) = RunReader::open(&self.directory.path, Strictness::Lenient) else {
+            return true;
+        };
+        let mut trail = Trail::default();
+        for record in run.records {
+            let Ok(record) = record else { return true };
+            trail.take(&record, &loops::of_scalar);
+        }
+        let lacks_warnings = !trail.has_warnings() && self.meta.as_ref().is_ok_and(RunMeta::has_exact_counts);
+        lacks_warnings || trail.has_loop()
+    }
+}
+
+/// Whether a run with this metadata looped, see [`RunSummary::has_looped`]; `spans_loop` is asked only where the
+/// metadata leaves it open.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| ());
+/// assert!(!tracer_runs::has_looped(&run.meta, || unreachable!("it has no loop warning")));
+/// ```
+pub fn has_looped(meta: &RunMeta, spans_loop: impl FnOnce() -> bool) -> bool {
+    let has_none = meta.has_exact_counts() && meta.counts.loop_warnings == 0;
+    if meta.status != RecordedStatus::Ok || has_none {
+        return false;
+    }
+    meta.loops().map_or_else(spans_loop, |loops| loops > 0)
+}
