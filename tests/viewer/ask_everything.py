@@ -22,7 +22,7 @@ PATHS = {
     "/api/runs/{run}/spans": "from limit",
     "/api/runs/{run}/paths": "",
     "/api/runs/{run}/overview": "",
-    "/api/runs/{run}/columns": "limit",
+    "/api/runs/{run}/columns": "limit since",
     "/api/runs/{run}/rows": "from limit",
     "/api/runs/{run}/steps": "row",
     "/api/runs/{run}/steps/{step}": "",
@@ -30,7 +30,7 @@ PATHS = {
     "/api/runs/{run}/transcript": "from limit",
     "/api/runs/{run}/states": "from limit",
     "/api/runs/{run}/search": "q after limit",
-    "/api/table": "q status name since sort reverse group from limit ids",
+    "/api/table": "q status name since sort reverse group from limit",
     "/api/stats": "q by sort reverse trials from limit",
     "/api/diff": "a b baseline from limit",
     "/api/baselines": "",
@@ -68,7 +68,7 @@ def ask_everything(base: str, token: str, requests: int) -> None:
     steps = [row["event_id"] for run in runs for row in ask(base, token, f"/api/runs/{run}/rows")[1]["rows"]]
     assert steps, "there are no steps to ask for"
     chance = random.Random(1)
-    known = {"run": runs, "step": steps, "part": PARTS, "a": runs, "b": runs, "ids": runs}
+    known = {"run": runs, "step": steps, "part": PARTS, "a": runs, "b": runs}
     numbers = [str(number) for number in range(5)]
 
     def value(name: str) -> str:

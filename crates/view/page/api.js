@@ -118,14 +118,13 @@ const RECONNECT_GRACE_MS = 1_500;
 /**
  * Listens to the server as long as the page is visible: a browser allows six connections to one server, for all its tabs.
  * @param {() => string} path asked for at every connection
- * @param {Record<string, (data: any) => void>} listeners by event name
+ * @param {Record<string, () => void>} listeners by event name
  * @param {(connected: boolean) => void} [onConnection]
  * @returns {() => void} stops listening
  */
 export function listen(path, listeners, onConnection = () => {}) {
   /** @type {EventSource | null} */
   let source = null;
-  let last = "";
   let retry = 500;
   let stopped = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -138,8 +137,7 @@ export function listen(path, listeners, onConnection = () => {}) {
 
   const open = () => {
     if (stopped || source || document.hidden) return;
-    const resumed = last ? `&last_event_id=${encodeURIComponent(last)}` : "";
-    const opened = new EventSource(path() + resumed);
+    const opened = new EventSource(path());
     source = opened;
     opened.addEventListener("open", () => {
       retry = 500;
@@ -148,10 +146,7 @@ export function listen(path, listeners, onConnection = () => {}) {
       onConnection(true);
     });
     for (const [name, listener] of Object.entries(listeners)) {
-      opened.addEventListener(name, (event) => {
-        if (event.lastEventId) last = event.lastEventId;
-        listener(JSON.parse(event.data || "null"));
-      });
+      opened.addEventListener(name, listener);
     }
     opened.addEventListener("error", () => {
       lost();

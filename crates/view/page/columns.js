@@ -1,11 +1,10 @@
 // The structure of a run as columns: one typed array a property, read in place from the server's binary answer, so that a million rows
 // cost no more than their bytes. `docs/viewer-api.md` describes the layout.
 
-/** @import { ChangedRow, StepKind } from "./answers" */
+/** @import { StepKind } from "./answers" */
 
 const MAGIC = "TRCCOL01";
 const HEADER_BYTES = 64;
-const UNKNOWN = 0xffff_ffff;
 
 /** @type {StepKind[]} */
 export const KINDS = ["run", "llm", "tool", "state", "error", "loop", "span"];
@@ -24,32 +23,44 @@ const LAYOUT = /** @type {const} */ ([
   ["parent", Int32Array],
   ["number", Uint32Array],
   ["nameId", Uint32Array],
-  ["line", Uint32Array],
   ["signature", Uint32Array],
-  ["depth", Uint16Array],
   ["kind", Uint8Array],
   ["flags", Uint8Array],
-  ["tokensIn", Uint32Array],
-  ["tokensOut", Uint32Array],
 ]);
+
+const NAME = LAYOUT.findIndex(([name]) => name === "nameId");
 
 /**
  * Reads the server's answer.
  * @param {ArrayBuffer} buffer
+ * @param {Columns | null} [before] the rows that an answer with later ones continues
  * @returns {Columns}
  */
-export function readColumns(buffer) {
+export function readColumns(buffer, before = null) {
   const view = new DataView(buffer);
   const magic = String.fromCharCode(...new Uint8Array(buffer, 0, MAGIC.length));
   if (magic !== MAGIC) throw new Error("the viewer and this page are of different versions; reload the page");
   const rows = view.getUint32(8, true);
+  const first = view.getUint32(20, true);
+  const [runStart, logBytes] = [view.getFloat64(24, true), view.getFloat64(32, true)];
   let at = HEADER_BYTES;
-  const arrays = LAYOUT.map(([, Column]) => {
+  const arrays = LAYOUT.map(([, Column], place) => {
     const column = new Column(buffer, at, rows);
     at += Math.ceil(column.byteLength / 8) * 8;
-    return column;
+    if (!before) return column;
+    const whole = new Column(first + rows);
+    whole.set(before.arrays[place].subarray(0, first));
+    whole.set(column, first);
+    return whole;
   });
-  return new Columns(arrays, readNames(buffer, at, view.getUint32(12, true)), view.getFloat64(24, true), view.getFloat64(32, true));
+  let names = readNames(buffer, at, view.getUint32(12, true));
+  if (before) {
+    const known = new Map(before.names.map((name, id) => [name, id]));
+    const ids = names.map((name) => known.get(name) ?? known.set(name, known.size).size - 1);
+    for (let row = first; row < first + rows; row += 1) arrays[NAME][row] = ids[arrays[NAME][row]];
+    names = [...known.keys()];
+  }
+  return new Columns(arrays, names, runStart, logBytes, first);
 }
 
 /** A run's rows, parents before their children. */
@@ -59,8 +70,9 @@ export class Columns {
    * @param {string[]} names
    * @param {number} runStart microseconds since 1970
    * @param {number} logBytes how far the log was read
+   * @param {number} firstChange rows before it are those of the answer before
    */
-  constructor(arrays, names, runStart, logBytes) {
+  constructor(arrays, names, runStart, logBytes, firstChange) {
     this.arrays = arrays;
     /** Microseconds from the start of the run. */
     this.start = arrays[0];
@@ -71,19 +83,16 @@ export class Columns {
     /** What the terminal calls a step, counted by time; 0 is the run. */
     this.number = arrays[3];
     this.nameId = arrays[4];
-    /** Line in the span log, 0 where there is none. */
-    this.line = arrays[5];
     /** Equal for the same question: kind, name and arguments; 0 is none. */
-    this.signature = arrays[6];
-    this.depth = arrays[7];
-    this.kind = arrays[8];
-    this.flags = arrays[9];
-    this.tokensIn = arrays[10];
-    this.tokensOut = arrays[11];
+    this.signature = arrays[5];
+    this.kind = arrays[6];
+    this.flags = arrays[7];
     this.names = names;
     this.runStart = runStart;
     this.logBytes = logBytes;
+    this.firstChange = firstChange;
     this.length = this.start.length;
+    this.depth = depths(this.parent);
     this.subtreeEnd = subtreeEnds(this.parent);
     this.repeatEnd = repeats(this);
     this.hasRepeats = this.repeatEnd.some((end) => end > 0);
@@ -150,15 +159,6 @@ export class Columns {
   }
 
   /**
-   * @param {number} row
-   * @returns {{ input: number | null, output: number | null }}
-   */
-  tokens(row) {
-    const [input, output] = [this.tokensIn[row], this.tokensOut[row]];
-    return { input: input === UNKNOWN ? null : input, output: output === UNKNOWN ? null : output };
-  }
-
-  /**
    * The next row from `row` on, in a direction and around the end, for which a question is answered with yes.
    * @param {number} row
    * @param {1 | -1} step
@@ -189,6 +189,16 @@ function readNames(buffer, offset, count) {
     position += 4 + length;
   }
   return names;
+}
+
+/**
+ * For each row the number of those that it is nested in.
+ * @param {ArrayLike<number>} parent
+ */
+function depths(parent) {
+  const depths = new Uint16Array(parent.length);
+  for (let row = 0; row < parent.length; row += 1) depths[row] = parent[row] < 0 ? 0 : depths[parent[row]] + 1;
+  return depths;
 }
 
 /**
@@ -262,55 +272,13 @@ function isCall(kind) {
 }
 
 /**
- * The columns after a change: all rows from `from` on are replaced.
- * @param {Columns} columns
- * @param {{ from: number, rows: ChangedRow[], root: ChangedRow | null }} change
- * @returns {Columns}
- */
-export function changedColumns(columns, { from, rows, root }) {
-  const names = [...columns.names];
-  const ids = new Map(names.map((name, id) => [name, id]));
-  const arrays = columns.arrays.map((before, place) => {
-    const after = new LAYOUT[place][1](from + rows.length);
-    after.set(before.subarray(0, from));
-    return after;
-  });
-  const put = (/** @type {number} */ row, /** @type {ChangedRow} */ changed) => {
-    const { text } = changed;
-    let id = ids.get(text.name);
-    if (id === undefined) {
-      id = names.push(text.name) - 1;
-      ids.set(text.name, id);
-    }
-    const cells = [
-      changed.start_us,
-      changed.duration_us ?? NaN,
-      changed.parent_row,
-      changed.number,
-      id,
-      changed.line,
-      changed.signature,
-      changed.depth,
-      KINDS.indexOf(text.kind),
-      changed.flags,
-      changed.tokens_in ?? UNKNOWN,
-      changed.tokens_out ?? UNKNOWN,
-    ];
-    cells.forEach((cell, place) => (arrays[place][row] = cell));
-  };
-  rows.forEach((changed, index) => put(from + index, changed));
-  if (root && from > 0) put(0, root);
-  return new Columns(arrays, names, columns.runStart, columns.logBytes);
-}
-
-/**
  * Where the rows of one reading of a run are in a later one: rows are inserted where they are nested. Gives -1 for a row that is gone.
  * @param {Columns} before
  * @param {Columns} after
- * @param {number} firstChange rows before it are the same
  * @returns {(row: number) => number}
  */
-export function rowsMoved(before, after, firstChange) {
+export function rowsMoved(before, after) {
+  const { firstChange } = after;
   /** @param {Columns} columns @param {number} row */
   const key = (columns, row) => `${columns.start[row]} ${columns.name(row)} ${columns.kind[row]}`;
   /** @type {Map<string, number> | null} */

@@ -1,17 +1,17 @@
 // A run in progress: the server sends what is new, and the page adds it without losing the reader's place.
 
-import { change, listen, runPath } from "./api.js";
-import { changedColumns } from "./columns.js";
+import { change, getJson, listen, runPath } from "./api.js";
 import { make } from "./dom.js";
 import { announce, banner, showConnection, showError } from "./frame.js";
 import { released } from "./press.js";
 import { runBanners } from "./run-about.js";
 import { counted } from "./units.js";
 
-/** @import { Columns } from "./columns.js" */
-/** @import { Changes, Overview } from "./answers" */
+/** @import { Overview } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
+/** The overview of a run is asked for at most this often. */
+const OVERVIEW_INTERVAL_MS = 1_000;
 const TICK_INTERVAL_MS = 250;
 const SILENCE_CHECK_TICKS = 20;
 
@@ -40,12 +40,18 @@ export function follow(page) {
 
 /** @param {RunPage} page */
 function listenTo(page) {
-  const from = page.columns?.logBytes ?? 0;
+  const rows = oneAtATime(() => takeUp(page));
+  const overview = oneAtATime(async () => {
+    await showOverview(page);
+    await new Promise((resolve) => setTimeout(resolve, OVERVIEW_INTERVAL_MS));
+  });
   const stop = listen(
-    () => `/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`,
+    () => `/api/stream?run=${encodeURIComponent(page.id)}`,
     {
-      rows: (changes) => takeUp(page, changes).catch(showError),
-      run: (overview) => showOverview(page, overview).catch(showError),
+      change: () => {
+        rows();
+        overview();
+      },
       deleted: () => {
         stop();
         showDeleted(page);
@@ -56,34 +62,37 @@ function listenTo(page) {
 }
 
 /**
- * @param {RunPage} page
- * @param {Changes} changes
+ * A task that never runs twice at a time: wanted meanwhile, it runs once more.
+ * @param {() => Promise<void>} task
  */
-async function takeUp(page, changes) {
-  await released();
-  const before = page.columns;
-  if (!before) return;
+function oneAtATime(task) {
+  let isRunning = false;
+  let isWanted = false;
+  return async () => {
+    isWanted = true;
+    if (isRunning) return;
+    isRunning = true;
+    while (isWanted) {
+      isWanted = false;
+      await task().catch(showError);
+    }
+    isRunning = false;
+  };
+}
+
+/** @param {RunPage} page */
+async function takeUp(page) {
+  const before = page.columns?.length ?? 0;
+  await page.loadColumns();
   page.lastChange = Date.now();
-  // A loop warning marks rows that are there already.
-  const isLooped = changes.rows.some(({ text }) => text.kind === "loop");
-  if (changes.reload || isLooped || changes.from > before.length) {
-    await page.loadColumns();
-  } else {
-    const columns = changedColumns(before, changes);
-    page.showColumns(columns, Math.min(changes.from, firstDifference(before, columns)));
-    page.texts.put([...changes.rows, ...(changes.root ? [changes.root] : [])].map(({ text }) => text));
-    page.steps.list.render(true);
-  }
-  const added = (page.columns?.length ?? 0) - before.length;
+  const added = (page.columns?.length ?? 0) - before;
   if (added > 0) announce(counted(added, "new step"));
   if (page.following) page.steps.list.show(page.steps.list.length - 1);
 }
 
-/**
- * @param {RunPage} page
- * @param {Overview} overview
- */
-async function showOverview(page, overview) {
+/** @param {RunPage} page */
+async function showOverview(page) {
+  const overview = /** @type {Overview} */ (await getJson(runPath(page.id, "/overview")));
   await released();
   const ended = page.overview?.run_status === "running" && overview.run_status !== "running";
   page.overview = overview;
@@ -93,7 +102,7 @@ async function showOverview(page, overview) {
   if (!ended) return;
   page.following = false;
   announce(`The run ended: ${overview.sentence}`, overview.run_status === "failed");
-  page.loadColumns().catch(showError);
+  await page.loadColumns(true);
 }
 
 /** @param {RunPage} page */
@@ -115,18 +124,4 @@ function showDeleted(page) {
     "Restore",
   );
   banner("deleted", [make("strong", null, "This run was deleted. "), "What is shown here stays until you leave. ", restore], "warning");
-}
-
-/**
- * The first row that is not the same in two readings of a run, of which one may lack the end.
- * @param {Columns} before
- * @param {Columns} after
- */
-export function firstDifference(before, after) {
-  const shorter = Math.min(before.length, after.length);
-  for (let row = 0; row < shorter; row += 1) {
-    if (before.line[row] !== after.line[row] || before.nameId[row] !== after.nameId[row] || before.flags[row] !== after.flags[row])
-      return row;
-  }
-  return shorter;
 }

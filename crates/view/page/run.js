@@ -5,7 +5,8 @@ import { readColumns, rowsMoved } from "./columns.js";
 import { fill, make } from "./dom.js";
 import { banner, showError, startFrame } from "./frame.js";
 import { Latest } from "./latest.js";
-import { firstDifference, follow } from "./live.js";
+import { follow } from "./live.js";
+import { released } from "./press.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
 import { runBanners, runHead } from "./run-about.js";
@@ -62,7 +63,7 @@ export class RunPage {
     const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
     main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);
     this.showOverview();
-    if (columns) this.showColumns(columns, 0);
+    if (columns) this.showColumns(columns);
     bindRunKeys(this);
     addEventListener("popstate", () => this.applyRoute());
   }
@@ -117,8 +118,15 @@ export class RunPage {
     this.select(step.row, { focus: document.activeElement === document.body, center: true, isChosen: false });
   }
 
-  async loadColumns() {
-    this.showColumns(await columnsOf(this.id), 0);
+  /**
+   * Loads the rows that have changed.
+   * @param {boolean} [all] whether the others, too
+   */
+  async loadColumns(all = false) {
+    const before = all ? null : this.columns;
+    const columns = await columnsOf(this.id, before ? { since: before.logBytes } : {}, before);
+    await released();
+    this.showColumns(columns);
   }
 
   /** Loads the rows of a run that takes long; the first ones are shown as soon as they are there. */
@@ -127,7 +135,7 @@ export class RunPage {
     const { view, at, kinds, range } = this.route;
     // Whatever else is asked for may lie anywhere in the run.
     const isBeginning = view === "steps" && !at && kinds.length === 0 && !range;
-    const first = isBeginning ? await Promise.race([columnsOf(this.id, PREVIEW_ROWS).catch(() => all), all]) : null;
+    const first = isBeginning ? await Promise.race([columnsOf(this.id, { limit: PREVIEW_ROWS }).catch(() => all), all]) : null;
     if (first?.length === PREVIEW_ROWS) {
       this.columns = first;
       this.outline = new Outline(first, this.route);
@@ -137,20 +145,20 @@ export class RunPage {
     }
     const columns = await all;
     await nextTask();
-    this.showColumns(columns, first ? firstDifference(first, columns) : 0);
+    if (first?.logBytes === columns.logBytes) columns.firstChange = first.length;
+    this.showColumns(columns);
   }
 
   /**
    * Shows the rows, and keeps everybody's place in them.
    * @param {Columns} columns
-   * @param {number} firstChange rows before it are the same as they were
    */
-  showColumns(columns, firstChange) {
+  showColumns(columns) {
     const { columns: before, outline: old } = this;
     const outline = new Outline(columns, old ?? this.route);
     if (before && old) {
-      const moved = rowsMoved(before, columns, firstChange);
-      this.texts.forgetFrom(firstChange);
+      const moved = rowsMoved(before, columns);
+      this.texts.forgetFrom(columns.firstChange);
       for (const [from, to] of [
         [old.collapsed, outline.collapsed],
         [old.unfolded, outline.unfolded],
@@ -310,10 +318,11 @@ function nextTask() {
 
 /**
  * @param {string} id
- * @param {number | null} [limit] how many rows, when not all
+ * @param {{ limit?: number, since?: number }} [part]
+ * @param {Columns | null} [before] the rows that are known
  */
-async function columnsOf(id, limit = null) {
-  return readColumns(await getBytes(runPath(id, "/columns", { limit })));
+async function columnsOf(id, part = {}, before = null) {
+  return readColumns(await getBytes(runPath(id, "/columns", part)), before);
 }
 
 const initial = initialData();

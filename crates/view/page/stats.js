@@ -80,8 +80,8 @@ class StatsPage {
       ["/", "search runs", () => this.filters.input.focus()],
       ["Escape", "clear", () => this.filters.set({ q: "", since: "" })],
     ]);
-    const path = () => `/api/stream?table=${encodeURIComponent(this.stats?.version ?? "")}`;
-    listen(path, { runs: () => this.ask() }, showConnection);
+    const path = () => `/api/stream?version=${encodeURIComponent(this.stats?.version ?? "")}`;
+    listen(path, { change: () => this.ask() }, showConnection);
   }
 
   /** @param {number} step */

@@ -2,7 +2,7 @@
 
 import { EVIDENCE, IN_FLIGHT } from "./columns.js";
 import { glyph, kindWord, make, say, setGlyph } from "./dom.js";
-import { clock, count, duration, quantity } from "./units.js";
+import { clock, count, duration } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
 /** @import { StepKind, RowText } from "./answers" */
@@ -130,14 +130,12 @@ export function renderStepRow(element, index, scene) {
  * @param {Scene} scene
  */
 function renderStep(parts, row, text, { columns, room, now, isOver }) {
-  const { input, output } = columns.tokens(row);
-  const known = input !== null || output !== null;
   const inFlight = (columns.flags[row] & IN_FLIGHT) !== 0;
   const length = columns.duration[row];
   say(parts.input, shortened(text?.gist.input ?? "", room));
   say(parts.output, shortened(text?.failure ?? text?.gist.output ?? (inFlight ? (isOver ? "never ended" : "in flight") : ""), room));
   parts.output.classList.toggle("broken", Boolean(text?.failure));
-  say(parts.tokens, known ? `${input === null ? "?" : quantity(input)}→${output === null ? "?" : quantity(output)}` : "");
+  say(parts.tokens, text?.tokens ?? "");
   parts.tokens.title = text?.cost ?? "";
   parts.duration.classList.toggle("ticking", inFlight && !isOver);
   if (inFlight && isOver) say(parts.duration, "");

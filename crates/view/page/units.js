@@ -83,17 +83,6 @@ export function clock(microseconds) {
 }
 
 /**
- * A quantity in few characters: `447`, `1.9k`, `12.3k`, `4.1M`.
- * @param {number} number
- * @returns {string}
- */
-export function quantity(number) {
-  if (number < 1_000) return String(number);
-  const [unit, name] = number < 999_950 ? [1_000, "k"] : [1_000_000, "M"];
-  return `${(Math.round(number / (unit / 10)) / 10).toFixed(1)}${name}`;
-}
-
-/**
  * A size in bytes, `12.0 kB`, `1.1 GB`.
  * @param {number} number
  * @returns {string}

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use super::{api, inspect, run};
+use super::{api, inspect};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/page/answers.d.ts");
 const HEAD: &str =
@@ -97,7 +97,6 @@ fn types() -> Map<String, Value> {
     add::<api::transcript::Transcript>(&mut types);
     add::<api::states::States>(&mut types);
     add::<api::diff::DiffAnswer<'_>>(&mut types);
-    add::<run::changes::Changes>(&mut types);
     types.take_definitions(true)
 }
 

@@ -3,11 +3,10 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::body::Bytes;
+use axum::extract::{FromRequest as _, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use http_body_util::{BodyExt, Limited};
 use serde::{Deserialize, Serialize};
 use tracer_runs::maintenance::{self, MaintenanceError};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
@@ -16,8 +15,6 @@ use super::super::answer::{ApiError, json_response, no_such_run};
 use super::super::viewer::Viewer;
 use super::request::RunId;
 
-/// A change holds no more than a name.
-const MAX_BODY_BYTES: usize = 64 * 1024;
 /// Characters of a run's name.
 const MAX_NAME_CHARACTERS: usize = 512;
 /// Time for the body of a change to arrive.
@@ -135,7 +132,7 @@ fn refused(error: MaintenanceError) -> ApiError {
 }
 
 /// The body of a change, which says that it is JSON: no form of a web page can send that.
-async fn json_body(request: Request) -> Result<Vec<u8>, ApiError> {
+async fn json_body(request: Request) -> Result<Bytes, ApiError> {
     if !is_json(request.headers()) {
         return Err(ApiError::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -143,24 +140,21 @@ async fn json_body(request: Request) -> Result<Vec<u8>, ApiError> {
             "a change has to have the content type application/json",
         ));
     }
-    let body: Limited<Body> = Limited::new(request.into_body(), MAX_BODY_BYTES);
-    let read = tokio::time::timeout(BODY_TIMEOUT, body.collect())
-        .await
-        .map_err(|_| {
-            ApiError::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "too_slow",
-                "the body did not arrive in time",
-            )
-        })?;
-    let whole = read.map_err(|_| {
+    let read = tokio::time::timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await;
+    let body = read.map_err(|_| {
+        ApiError::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "too_slow",
+            "the body did not arrive in time",
+        )
+    })?;
+    body.map_err(|_| {
         ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
-            format!("the body has more than {MAX_BODY_BYTES} bytes, or ended too early"),
+            "the body is too large, or ended too early",
         )
-    })?;
-    Ok(whole.to_bytes().to_vec())
+    })
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

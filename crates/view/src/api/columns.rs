@@ -12,7 +12,7 @@ use super::request::{Query, RunId};
 /// Rows in one answer; a run has no more.
 const MAX_ROWS: usize = u32::MAX as usize;
 
-/// The columns of a run: of every row, unless it is said how many.
+/// The columns of a run: of every row, of the first ones, or of those that changed since so many bytes of its log were read.
 pub(crate) async fn columns(
     State(viewer): State<Viewer>,
     id: RunId,
@@ -20,8 +20,12 @@ pub(crate) async fn columns(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let limit = query.limit("limit", MAX_ROWS, MAX_ROWS)?;
+    let since = query.number("since")?;
     let answer = viewer.answer_of_run(id.0, headers, move |run| {
-        Ok(bytes_response("application/octet-stream", encode(run, limit)))
+        let rows = run.steps.timeline.rows.len();
+        let first = since.map_or(0, |offset| run.first_change(offset));
+        let wanted = first..first.saturating_add(limit).min(rows);
+        Ok(bytes_response("application/octet-stream", encode(run, wanted)))
     });
     answer.await
 }

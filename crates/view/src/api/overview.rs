@@ -90,7 +90,7 @@ struct TotalsAnswer {
 /// A call under way.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct InFlight {
+struct InFlight {
     span_id: String,
     name: String,
     kind: StepKind,
@@ -164,7 +164,7 @@ fn totals_answer(totals: &Totals) -> TotalsAnswer {
 }
 
 /// What has begun and not ended.
-pub(crate) fn in_flight(run: &OpenRun) -> Vec<InFlight> {
+fn in_flight(run: &OpenRun) -> Vec<InFlight> {
     run.steps
         .in_flight
         .iter()

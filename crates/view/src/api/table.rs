@@ -1,7 +1,6 @@
-//! `GET /api/table`: the runs as the page lists them: all of them searched, filtered and sorted, a part at a time; or some
-//! by their IDs.
+//! `GET /api/table`: the runs as the page lists them, searched, filtered and sorted, a part at a time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use super::super::answer::{ApiError, json_response};
 use super::super::known_facts::Facts;
 use super::super::viewer::Viewer;
 use super::list::{listed, run_query, statuses};
-use super::request::{Query, trace_id};
+use super::request::Query;
 use tracer_insight::cost::CostReport;
 use tracer_insight::run_head::{UNNAMED, tag_words};
 use tracer_insight::run_preview::RunPreview;
@@ -27,8 +26,6 @@ use tracer_insight::status::RunStatus;
 use tracer_insight::text::path_below_home as shown;
 use tracer_insight::units;
 
-/// Runs in one request by their IDs.
-const MAX_IDS: usize = 200;
 /// Runs in one answer.
 const MAX_RUNS: usize = 1_000;
 /// Runs where the request names no number.
@@ -428,60 +425,9 @@ fn first_names(names: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The rows of some runs; one that is gone meanwhile is left out.
-pub(crate) fn rows_of(viewer: &Viewer, snapshot: &FactsSnapshot, ids: &[TraceId]) -> Vec<TableRow> {
-    let wanted: HashSet<&TraceId> = ids.iter().collect();
-    let mut by_id: HashMap<TraceId, ListedRun> = snapshot
-        .runs()
-        .iter()
-        .filter(|run| wanted.contains(&run.directory.trace_id))
-        .map(|run| (run.directory.trace_id, run.clone()))
-        .collect();
-    let mut runs: Vec<ListedRun> = ids.iter().filter_map(|id| by_id.remove(id)).collect();
-    viewer.facts().store().read_details(&mut runs);
-    runs.iter()
-        .map(|run| TableRow::of(run, snapshot.threads().place(run)))
-        .collect()
-}
-
-/// The runs with the given IDs.
-fn of_ids(viewer: &Viewer, ids: &[TraceId]) -> Result<RunTable, ApiError> {
-    let snapshot = match viewer.facts().now(false)? {
-        Facts::All(snapshot) => snapshot,
-        Facts::Reading(progress) => return unread(viewer, &TableRequest::first(), progress),
-    };
-    let runs = rows_of(viewer, &snapshot, ids);
-    Ok(RunTable {
-        spec_version: SPEC_VERSION,
-        data_dir: place(viewer),
-        version: version_text(&snapshot),
-        total: snapshot.runs().len(),
-        matching: runs.len(),
-        from: 0,
-        statuses: BTreeMap::new(),
-        names: Vec::new(),
-        threads: 0,
-        step_query: None,
-        reading: None,
-        runs,
-    })
-}
-
 /// The table.
 pub(crate) async fn get(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
-    let ids = query
-        .get("ids")
-        .map(|ids| ids.split(',').map(trace_id).collect::<Result<Vec<_>, _>>())
-        .transpose()?;
-    // Whatever is asked with it, a parameter that cannot be read is refused.
     let request = TableRequest::of(&query)?;
-    let table = match ids {
-        Some(ids) if ids.len() > MAX_IDS => {
-            let message = format!("`ids` holds at most {MAX_IDS} trace IDs");
-            return Err(ApiError::bad_request("invalid_parameter", message));
-        }
-        Some(ids) => viewer.read(move |viewer| of_ids(viewer, &ids)).await?,
-        None => viewer.read(move |viewer| table(viewer, &request)).await?,
-    };
+    let table = viewer.read(move |viewer| table(viewer, &request)).await?;
     Ok(json_response(&table))
 }

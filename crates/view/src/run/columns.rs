@@ -3,6 +3,7 @@
 //! `docs/viewer-api.md` tells the layout.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::slice::IterMut;
 
 use tracer_sdk::format::{EventType, Timestamp};
@@ -18,7 +19,6 @@ use tracer_insight::value_summary;
 
 const MAGIC: &[u8; 8] = b"TRCCOL01";
 const HEADER_BYTES: usize = 64;
-const UNKNOWN_TOKENS: u32 = u32::MAX;
 const IN_FLIGHT_DURATION: f64 = -1.0;
 
 const FAILED: u8 = 1;
@@ -30,22 +30,20 @@ const TRUNCATED: u8 = 16;
 /// What the columns hold of one row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cells {
-    pub(crate) start_us: f64,
+    start_us: f64,
     /// Not a number: has none. -1: is in flight.
-    pub(crate) duration_us: f64,
-    pub(crate) name: u32,
-    pub(crate) line: u32,
-    pub(crate) signature: u32,
-    pub(crate) kind: StepKind,
-    pub(crate) flags: u8,
-    pub(crate) tokens_in: u32,
-    pub(crate) tokens_out: u32,
+    duration_us: f64,
+    name: u32,
+    signature: u32,
+    kind: StepKind,
+    flags: u8,
+    tokens_in: Option<u32>,
+    tokens_out: Option<u32>,
 }
 
 impl Cells {
     /// What a search knows of the row without reading it.
     pub(crate) fn searched<'a>(&self, name: &'a str) -> StepColumns<'a> {
-        let tokens = |count: u32| (count != UNKNOWN_TOKENS).then(|| count.into());
         let mut columns = StepColumns::new(self.kind, name);
         if self.flags & FAILED != 0 {
             columns.status = RunStatus::Failed;
@@ -53,8 +51,8 @@ impl Cells {
             columns.status = RunStatus::Running;
         }
         columns.duration_us = whole_microseconds(self.duration_us);
-        columns.input_tokens = tokens(self.tokens_in);
-        columns.output_tokens = tokens(self.tokens_out);
+        columns.input_tokens = self.tokens_in.map(u64::from);
+        columns.output_tokens = self.tokens_out.map(u64::from);
         columns
     }
 }
@@ -116,11 +114,10 @@ pub(crate) fn microseconds(value: i64) -> f64 {
     value as f64
 }
 
-/// The columns of the first rows, at most this many.
-pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
-    let rows = &run.steps.timeline.rows;
-    // What a row is nested in stands before it: a beginning is a tree of its own.
-    let rows = rows.get(..limit).unwrap_or(rows);
+/// The columns of these rows.
+pub(crate) fn encode(run: &OpenRun, wanted: Range<usize>) -> Vec<u8> {
+    let first = wanted.start;
+    let rows = run.steps.timeline.rows.get(wanted).unwrap_or_default();
     let started = run
         .steps
         .started()
@@ -143,7 +140,7 @@ pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
     header.extend(count(rows.len()));
     header.extend(count(names.names.len()));
     header.extend(count(bytes.len() - names_start));
-    header.extend([0; 4]);
+    header.extend(count(first));
     header.extend(microseconds(started.unix_microseconds()).to_le_bytes());
     let read = i64::try_from(run.steps.index.bytes_read()).unwrap_or(i64::MAX);
     header.extend(microseconds(read).to_le_bytes());
@@ -154,7 +151,7 @@ pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
 }
 
 /// The row that a row is nested in, -1 for none.
-pub(crate) fn parent(row: &TimelineRow) -> i32 {
+fn parent(row: &TimelineRow) -> i32 {
     match row.parent {
         NONE => -1,
         parent => i32::try_from(parent).unwrap_or(-1),
@@ -176,12 +173,11 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
         start_us: 0.0,
         duration_us: f64::NAN,
         name: 0,
-        line: 0,
         signature: 0,
         kind: StepKind::Span,
         flags: if run.steps.is_evidence(row) { EVIDENCE } else { 0 },
-        tokens_in: UNKNOWN_TOKENS,
-        tokens_out: UNKNOWN_TOKENS,
+        tokens_in: None,
+        tokens_out: None,
     };
     match row.source {
         RowSource::Run => {
@@ -201,10 +197,9 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
             cells.start_us = since_start(span.start);
             cells.kind = StepKind::from(span.event_type);
             cells.name = names.of_span(span.name, span.event_type);
-            cells.line = u32::try_from(span.line).unwrap_or(0);
             cells.signature = span.signature;
-            cells.tokens_in = span.tokens_in.unwrap_or(UNKNOWN_TOKENS);
-            cells.tokens_out = span.tokens_out.unwrap_or(UNKNOWN_TOKENS);
+            cells.tokens_in = span.tokens_in;
+            cells.tokens_out = span.tokens_out;
             let duration = span.duration_us.and_then(|duration| i64::try_from(duration).ok());
             cells.duration_us = match duration {
                 _ if span.is_open => IN_FLIGHT_DURATION,
@@ -228,8 +223,6 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
             cells.start_us = since_start(record.instant);
             cells.kind = StepKind::from(record.event_type);
             cells.name = names.of_span(0, record.event_type);
-            let root = run.steps.index.span(record.span);
-            cells.line = root.and_then(|root| u32::try_from(root.line).ok()).unwrap_or(0);
             if record.event_type == EventType::Error {
                 cells.flags |= FAILED;
             }
@@ -249,7 +242,7 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
 }
 
 /// How many bytes a cell of each column has.
-const COLUMN_BYTES: [usize; 12] = [8, 8, 4, 4, 4, 4, 4, 2, 1, 1, 4, 4];
+const COLUMN_BYTES: [usize; 8] = [8, 8, 4, 4, 4, 4, 1, 1];
 
 /// How many bytes a column has: the next one begins at a multiple of eight.
 fn column_bytes(cell: usize, rows: usize) -> usize {
@@ -271,13 +264,9 @@ struct ColumnCursors<'a> {
     parent: IterMut<'a, [u8; 4]>,
     number: IterMut<'a, [u8; 4]>,
     name: IterMut<'a, [u8; 4]>,
-    line: IterMut<'a, [u8; 4]>,
     signature: IterMut<'a, [u8; 4]>,
-    depth: IterMut<'a, [u8; 2]>,
     kind: IterMut<'a, [u8; 1]>,
     flags: IterMut<'a, [u8; 1]>,
-    tokens_in: IterMut<'a, [u8; 4]>,
-    tokens_out: IterMut<'a, [u8; 4]>,
 }
 
 impl<'a> ColumnCursors<'a> {
@@ -290,13 +279,9 @@ impl<'a> ColumnCursors<'a> {
             parent: rest.column(rows),
             number: rest.column(rows),
             name: rest.column(rows),
-            line: rest.column(rows),
             signature: rest.column(rows),
-            depth: rest.column(rows),
             kind: rest.column(rows),
             flags: rest.column(rows),
-            tokens_in: rest.column(rows),
-            tokens_out: rest.column(rows),
         }
     }
 
@@ -307,13 +292,9 @@ impl<'a> ColumnCursors<'a> {
         put(&mut self.parent, parent(row).to_le_bytes());
         put(&mut self.number, row.number.to_le_bytes());
         put(&mut self.name, cells.name.to_le_bytes());
-        put(&mut self.line, cells.line.to_le_bytes());
         put(&mut self.signature, cells.signature.to_le_bytes());
-        put(&mut self.depth, row.depth.to_le_bytes());
         put(&mut self.kind, [cells.kind as u8]);
         put(&mut self.flags, [cells.flags]);
-        put(&mut self.tokens_in, cells.tokens_in.to_le_bytes());
-        put(&mut self.tokens_out, cells.tokens_out.to_le_bytes());
     }
 }
 

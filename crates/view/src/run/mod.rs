@@ -1,6 +1,5 @@
 //! A run as the viewer holds it: its steps, its problems, and the state of its files.
 
-pub(super) mod changes;
 pub(super) mod columns;
 pub(super) mod open_run;
 pub(super) mod row;

@@ -4,6 +4,7 @@ use std::io;
 
 use tracer_insight::run_steps::{RowSource, RunSteps, TimelineRow};
 use tracer_runs::RunDirectory;
+use tracer_sdk::format::EventType;
 use tracer_sdk::prices::Prices;
 
 use super::stamp::RunStamp;
@@ -61,6 +62,46 @@ impl OpenRun {
             RowSource::Promoted(number) => Some(self.steps.promoted.get(number as usize)?.span),
             RowSource::Run | RowSource::InFlight(_) => None,
         }
+    }
+
+    /// The first row that may differ from what it was when the log had been read up to `offset`; calls in flight count as changed.
+    pub(crate) fn first_change(&self, offset: u64) -> usize {
+        let is_new = |row: &TimelineRow| {
+            let position = self.position_of(row);
+            let span = position.and_then(|position| self.steps.index.span(position));
+            matches!(row.source, RowSource::InFlight(_)) || span.is_some_and(|span| span.offset >= offset)
+        };
+        let rows = &self.steps.timeline.rows;
+        let is_warning = |row: &TimelineRow| {
+            let header = self.steps.header(row);
+            header.is_some_and(|(event_type, _)| event_type == EventType::LoopWarning)
+        };
+        // A loop warning marks rows before it; only a clock that was set back moves rows.
+        if offset > self.steps.index.bytes_read()
+            || rows.iter().any(|row| is_new(row) && is_warning(row))
+            || self.was_any_moved(is_new)
+        {
+            return 0;
+        }
+        rows.iter().position(is_new).unwrap_or(rows.len())
+    }
+
+    /// Whether a row that was there before is now further down: in a new row which comes after it in time, or is nested
+    /// in one that does.
+    fn was_any_moved(&self, is_new: impl Fn(&TimelineRow) -> bool) -> bool {
+        // Of each row: the last in time of it and what it is nested in, and the same of the nearest new row that it is in.
+        let mut lasts: Vec<(u32, u32)> = Vec::with_capacity(self.steps.timeline.rows.len());
+        for row in &self.steps.timeline.rows {
+            let above = row.parent as usize;
+            let (last_above, under_new) = lasts.get(above).copied().unwrap_or_default();
+            let is_in_new = self.steps.timeline.get(above).is_some_and(&is_new);
+            let under_new = if is_in_new { last_above } else { under_new };
+            if under_new > row.number && !is_new(row) {
+                return true;
+            }
+            lasts.push((last_above.max(row.number), under_new));
+        }
+        false
     }
 
     /// The run's name.

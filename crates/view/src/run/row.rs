@@ -28,6 +28,8 @@ pub(crate) struct RowText {
     name: String,
     /// What went in and what came out.
     gist: StepSummary,
+    /// Its tokens in and out: `412→35`; null where neither is known.
+    tokens: Option<String>,
     /// What it costs, in words: `$0.0021`; null where that is not known.
     cost: Option<String>,
     /// Its failure.
@@ -46,6 +48,7 @@ impl OpenRun {
                 kind: StepKind::Run,
                 name: display_name(self.name()),
                 gist: StepSummary::default(),
+                tokens: None,
                 cost: None,
                 failure: None,
                 in_flight: self.steps.status.is_open(),
@@ -69,6 +72,7 @@ impl OpenRun {
         });
         Ok(RowText {
             row: number,
+            tokens: read.record.usage().and_then(step_summary::tokens),
             cost: self.steps.cost(&read.record).and_then(cost::of_call),
             kind: StepKind::from(read.record.event_type()),
             name: steps::name(&read.record),

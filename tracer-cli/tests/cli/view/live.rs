@@ -14,13 +14,10 @@ use super::client::Viewer;
 struct Events(BufReader<TcpStream>);
 
 impl Events {
-    fn of(viewer: &Viewer, query: &str, last: Option<&str>) -> Self {
+    fn of(viewer: &Viewer, query: &str) -> Self {
         let mut stream = viewer.connect();
-        let last = last
-            .map(|last| format!("Last-Event-ID: {last}\r\n"))
-            .unwrap_or_default();
         let request = format!(
-            "GET /api/stream{query} HTTP/1.1\r\nHost: {}\r\n{}{last}\r\n",
+            "GET /api/stream{query} HTTP/1.1\r\nHost: {}\r\n{}\r\n",
             viewer.address,
             viewer.cookie()
         );
@@ -37,24 +34,27 @@ impl Events {
         line.trim_end().to_owned()
     }
 
-    /// The next event of this name, with its ID.
-    fn next(&mut self, wanted: &str) -> (Value, String) {
-        let (mut name, mut id, mut data) = (String::new(), String::new(), String::new());
+    /// The name and the data of the next event.
+    fn next(&mut self) -> (String, Value) {
+        let mut name = String::new();
         loop {
             let line = self.line();
             // The sizes of chunks and empty lines stand between.
             match line.split_once(": ") {
                 Some(("event", reported)) => reported.clone_into(&mut name),
-                Some(("id", reported)) => reported.clone_into(&mut id),
-                Some(("data", reported)) => reported.clone_into(&mut data),
+                Some(("data", reported)) => return (name, serde_json::from_str(reported).unwrap()),
                 _ => {}
             }
-            if !data.is_empty() {
-                if name == wanted {
-                    return (serde_json::from_str(&data).unwrap(), id);
-                }
-                data.clear();
-                id.clear();
+        }
+    }
+
+    /// Waits until the subject has this version.
+    fn until(&mut self, version: impl Fn() -> Value) {
+        loop {
+            let (name, change) = self.next();
+            assert_eq!(name, "change");
+            if change["version"] == version() {
+                return;
             }
         }
     }
@@ -66,27 +66,34 @@ fn append(sandbox: &Sandbox, lines: &str) {
     log.write_all(lines.as_bytes()).unwrap();
 }
 
+/// The number of the first row in an answer with columns, and how many rows it has.
+fn rows_since(viewer: &Viewer, offset: usize) -> (u32, u32) {
+    let columns = viewer
+        .get(&format!("/api/runs/{FIRST}/columns?since={offset}"))
+        .body;
+    let number = |at: usize| u32::from_le_bytes(columns[at..at + 4].try_into().unwrap());
+    (number(20), number(8))
+}
+
 #[test]
-fn a_growing_run_streams_its_rows() {
+fn a_growing_run_is_reported_and_gives_the_rows_that_changed() {
     let sandbox = Sandbox::new();
     let whole = spans(FIRST, "agent", 1, "ok");
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     let running = meta(FIRST, "agent", 1, "running").to_string();
     sandbox.files(FIRST, &running, lines[0]);
     let viewer = Viewer::start(&sandbox);
-    let mut events = Events::of(&viewer, &format!("?run={FIRST}&from={}", lines[0].len()), None);
-    let (run, _) = events.next("run");
-    assert_eq!(
-        (&run["run_status"], &run["totals"]["steps"]),
-        (&"running".into(), &1.into())
-    );
+    let mut events = Events::of(&viewer, &format!("?run={FIRST}"));
+    let overview = || viewer.json(&format!("/api/runs/{FIRST}/overview"));
+    events.until(|| overview()["version"].clone());
+    assert_eq!(rows_since(&viewer, lines[0].len()), (2, 0));
 
     append(&sandbox, &lines[1][..20]);
     append(&sandbox, &lines[1][20..]);
-    let (rows, id) = events.next("rows");
-    assert_eq!((&rows["from"], &rows["row_count"]), (&2.into(), &3.into()));
-    assert_eq!(rows["rows"][0]["text"]["name"], "demo-model");
-    assert_eq!(id, (lines[0].len() + lines[1].len()).to_string());
+    events.until(|| overview()["version"].clone());
+    assert_eq!(rows_since(&viewer, lines[0].len()), (2, 1));
+    let read = lines[0].len() + lines[1].len();
+    assert_eq!(rows_since(&viewer, read), (3, 0));
 
     append(&sandbox, lines[2]);
     std::fs::write(
@@ -94,48 +101,35 @@ fn a_growing_run_streams_its_rows() {
         meta(FIRST, "agent", 1, "ok").to_string(),
     )
     .unwrap();
-    let (rows, _) = events.next("rows");
-    assert_eq!(rows["root"]["text"]["event_id"], "00f067aa0ba902b7");
-    loop {
-        let (run, _) = events.next("run");
-        if run["run_status"] == "ok" {
-            break;
-        }
-    }
-
-    let mut resumed = Events::of(&viewer, &format!("?run={FIRST}"), Some(&id));
-    let (rows, _) = resumed.next("rows");
-    assert_eq!(rows["root"]["text"]["event_id"], "00f067aa0ba902b7");
-    assert_eq!(rows["rows"], Value::Array(Vec::new()));
+    events.until(|| overview()["version"].clone());
+    assert_eq!(overview()["run_status"], "ok");
+    // The root is the first row.
+    assert_eq!(rows_since(&viewer, read), (0, 3));
 
     std::fs::remove_dir_all(sandbox.run_dir(FIRST)).unwrap();
-    let (deleted, _) = resumed.next("deleted");
-    assert_eq!(deleted["run_id"], FIRST);
+    while events.next().0 != "deleted" {}
 }
 
 #[test]
-fn an_old_table_must_reload() {
+fn a_client_with_an_old_version_hears_of_the_new_one_at_once() {
     let sandbox = Sandbox::new();
     let viewer = Viewer::start(&sandbox);
     let version = viewer.json("/api/table")["version"].as_str().unwrap().to_owned();
     sandbox.run(FIRST, "agent", 1, "ok");
-    let (runs, _) = Events::of(&viewer, &format!("?table={version}"), None).next("runs");
-    assert_eq!(runs["reload"], true);
+    let (name, change) = Events::of(&viewer, &format!("?version={version}")).next();
+    assert_eq!(name, "change");
+    assert_ne!(change["version"], version);
 }
 
 #[test]
-fn the_table_hears_of_new_and_deleted_runs() {
+fn new_and_deleted_runs_change_the_table() {
     let sandbox = Sandbox::new();
     let viewer = Viewer::start(&sandbox);
-    let mut events = Events::of(&viewer, "", None);
+    let version = || viewer.json("/api/table")["version"].clone();
+    let mut events = Events::of(&viewer, &format!("?version={}", version().as_str().unwrap()));
     sandbox.run(FIRST, "agent", 1, "ok");
-    let (runs, _) = events.next("runs");
-    assert_eq!(runs["runs"][0]["trace_id"], FIRST);
+    events.until(version);
     std::fs::remove_dir_all(sandbox.run_dir(FIRST)).unwrap();
-    loop {
-        let (runs, _) = events.next("runs");
-        if runs["removed"] == serde_json::json!([FIRST]) {
-            break;
-        }
-    }
+    events.until(version);
+    assert_eq!(viewer.json("/api/table")["total"], 0);
 }

@@ -63,7 +63,6 @@ fn paths() -> Vec<String> {
         "/assets/x/run.js".to_owned(),
         "/api/runs".to_owned(),
         "/api/table".to_owned(),
-        format!("/api/table?ids={FIRST},{SECOND}"),
         of_run(""),
         of_run("/spans"),
         of_run("/spans?from=0&limit=9"),
