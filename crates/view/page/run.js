@@ -1,14 +1,15 @@
 // The page of a run: brings its parts together and keeps what is shown, selected and searched in one place, which the address mirrors.
 
-import { getBytes, getJson, initialData, runPath, Texts } from "./api.js";
+import { getBytes, getJson, initialData, runPath } from "./api.js";
 import { readColumns, rowsMoved } from "./columns.js";
 import { fill, make } from "./dom.js";
 import { banner, showError, startFrame } from "./frame.js";
 import { Latest } from "./latest.js";
 import { follow } from "./live.js";
-import { released } from "./press.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
+import { CachedList } from "./cached-list.js";
+import { released } from "./press.js";
 import { runBanners, runHead } from "./run-about.js";
 import { bindRunKeys } from "./run-keys.js";
 import { RunTools } from "./run-tools.js";
@@ -16,10 +17,12 @@ import { Steps } from "./steps.js";
 import { readRoute, Workspace, writeRoute } from "./workspace.js";
 
 /** @import { Columns } from "./columns.js" */
-/** @import { Overview } from "./answers" */
+/** @import { Overview, RowText } from "./answers" */
 /** @import { Route, View } from "./workspace.js" */
 
 const LOADING_NOTICE_DELAY_MS = 150;
+/** Rows whose texts are asked for at once. */
+const ROWS_PER_PART = 60;
 /** Rows that are shown while a large run loads. */
 const PREVIEW_ROWS = 200;
 /** A run that has ended is followed later than one that is running. */
@@ -49,8 +52,13 @@ export class RunPage {
     this.isChosen = true;
     this.following = false;
     this.lastChange = Date.now();
-    this.texts = new Texts(this.id, () => this.steps.list.schedule(true));
-    if (initial.rows) this.texts.put(initial.rows.rows);
+    /** The texts of the rows. @type {CachedList<RowText>} */
+    this.texts = new CachedList(
+      ROWS_PER_PART,
+      async (from, limit) => (await getJson(runPath(this.id, "/rows", { from, limit }))).rows,
+      () => this.steps.list.schedule(true),
+    );
+    if (initial.rows) this.texts.put(0, initial.rows.rows);
     this.minimap = new Minimap({ onRange: (range) => this.setRange(range), onJump: (time) => this.jumpToTime(time) });
     this.steps = new Steps({
       texts: this.texts,
@@ -158,7 +166,7 @@ export class RunPage {
     const outline = new Outline(columns, old ?? this.route);
     if (before && old) {
       const moved = rowsMoved(before, columns);
-      this.texts.forgetFrom(columns.firstChange);
+      this.texts.forget((row, text) => row >= columns.firstChange || text.in_flight);
       for (const [from, to] of [
         [old.collapsed, outline.collapsed],
         [old.unfolded, outline.unfolded],

@@ -3,13 +3,12 @@
 import { getJson, initialData } from "./api.js";
 import { showError } from "./frame.js";
 import { Latest } from "./latest.js";
+import { CachedList } from "./cached-list.js";
 
 /** @import { TableRow, RunTable } from "./answers" */
 
 /** Runs in one part. */
 const PART_RUNS = 200;
-/** Parts that are kept; the ones that were seen last. */
-const MAX_PARTS = 20;
 /** How often to look how far the first reading is. */
 const READING_INTERVAL_MS = 1_000;
 
@@ -43,10 +42,13 @@ export class RunsData {
     this.refusal = "";
     /** What was asked, as the parameters of the request. */
     this.question = "";
-    /** The rows that are known, by their place in the list. @type {Map<number, TableRow>} */
-    this.rows = new Map(this.table.runs.map((run, place) => [place, run]));
-    /** The parts that were asked for. @type {Set<number>} */
-    this.parts = new Set();
+    /** @type {CachedList<TableRow>} */
+    this.rows = new CachedList(
+      PART_RUNS,
+      (from) => this.#load(from),
+      () => onChange(false),
+    );
+    this.rows.put(0, this.table.runs);
     this.latest = new Latest();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.reading = undefined;
@@ -69,7 +71,7 @@ export class RunsData {
 
   /** @param {string} id @returns {number} the place of a run, or -1 where it is not among the known rows */
   placeOf(id) {
-    for (const [place, run] of this.rows) if (run.trace_id === id) return place;
+    for (const [place, run] of this.rows.items) if (run.trace_id === id) return place;
     return -1;
   }
 
@@ -86,8 +88,8 @@ export class RunsData {
       this.table = table;
       this.problem = "";
       this.refusal = "";
-      this.rows = new Map(table.runs.map((run, place) => [place, run]));
-      this.parts = new Set([0]);
+      this.rows.forget(() => true);
+      this.rows.put(0, table.runs);
     } catch (error) {
       // A question that cannot be read is being typed, perhaps.
       if (/** @type {any} */ (error).code !== "invalid_query") throw error;
@@ -112,16 +114,8 @@ export class RunsData {
    * @param {number} last
    */
   need(first, last) {
-    for (let part = Math.floor(first / PART_RUNS); part <= Math.floor(last / PART_RUNS); part++) {
-      if (this.parts.has(part)) continue;
-      const begin = Math.max(first, part * PART_RUNS);
-      const end = Math.min(last, (part + 1) * PART_RUNS - 1, this.table.matching - 1);
-      let isKnown = true;
-      for (let place = begin; place <= end; place++) isKnown &&= this.rows.has(place);
-      if (isKnown) continue;
-      this.parts.add(part);
-      this.#load(part).catch(showError);
-    }
+    const end = Math.min(last, this.table.matching - 1);
+    this.rows.need(Array.from({ length: Math.max(0, end - first + 1) }, (_, index) => first + index));
   }
 
   /**
@@ -131,33 +125,18 @@ export class RunsData {
    */
   refresh(first, last) {
     if (this.table.reading || last < 0) return;
-    for (let part = Math.floor(first / PART_RUNS); part <= Math.floor(last / PART_RUNS); part++) {
-      // That the server cannot be reached is shown already.
-      this.#load(part).catch(() => {});
-    }
+    for (let part = Math.floor(first / PART_RUNS); part <= Math.floor(last / PART_RUNS); part++) this.rows.ask(part);
   }
 
-  /** @param {number} part */
-  async #load(part) {
+  /** @param {number} from */
+  async #load(from) {
     const { question } = this;
-    try {
-      const table = /** @type {RunTable} */ (await getJson(pathOf(question, part)));
-      if (question !== this.question) return;
-      // Runs have come or gone since: the places are others.
-      if (table.version !== this.table.version) return void (await this.reload());
-      table.runs.forEach((run, place) => this.rows.set(table.from + place, run));
-      if (this.parts.size > MAX_PARTS) this.#forget(/** @type {number} */ (this.parts.values().next().value));
-      this.onChange(false);
-    } catch (error) {
-      this.parts.delete(part);
-      throw error;
-    }
-  }
-
-  /** @param {number} part */
-  #forget(part) {
-    this.parts.delete(part);
-    for (let place = part * PART_RUNS; place < (part + 1) * PART_RUNS; place++) this.rows.delete(place);
+    const table = /** @type {RunTable} */ (await getJson(pathOf(question, from)));
+    const isSame = question === this.question;
+    if (isSame && table.version === this.table.version) return table.runs;
+    // Runs have come or gone since: the places are others.
+    if (isSame) await this.reload();
+    throw new Error("another list is shown");
   }
 
   /** While the runs are read for the first time, looks now and then how far that is. */
@@ -166,10 +145,10 @@ export class RunsData {
   }
 }
 
-/** @param {string} question @param {number} part */
-function pathOf(question, part) {
+/** @param {string} question @param {number} from */
+function pathOf(question, from) {
   const parameters = new URLSearchParams(question);
-  parameters.set("from", String(part * PART_RUNS));
+  parameters.set("from", String(from));
   parameters.set("limit", String(PART_RUNS));
   return `/api/table?${parameters}`;
 }

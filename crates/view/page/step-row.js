@@ -7,7 +7,7 @@ import { clock, count, duration } from "./units.js";
 /** @import { Columns } from "./columns.js" */
 /** @import { StepKind, RowText } from "./answers" */
 /** @import { Outline } from "./outline.js" */
-/** @import { Texts } from "./api.js" */
+/** @import { CachedList } from "./cached-list.js" */
 /** @import { Timescale } from "./units.js" */
 
 /** What repeats of a call have in common, as far as it is compared: what they gave is not. @param {StepKind} kind @param {boolean} isSeen */
@@ -23,7 +23,7 @@ const MAX_INDENT_LEVEL = 14;
  * @typedef {object} Scene what a row needs to know besides its step
  * @property {Columns} columns
  * @property {Outline} outline
- * @property {Texts} texts
+ * @property {CachedList<RowText>} texts
  * @property {number} room how many characters of a text can be seen
  * @property {Timescale} scale
  * @property {boolean} absolute whether times are those of the clock

@@ -8,8 +8,9 @@ import { TimeAxis } from "./time-axis.js";
 import { Timescale } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
+/** @import { RowText } from "./answers" */
 /** @import { Outline } from "./outline.js" */
-/** @import { Texts } from "./api.js" */
+/** @import { CachedList } from "./cached-list.js" */
 
 /** Rows of ancestors that stay at the upper edge. */
 const MAX_PINNED_ROWS = 3;
@@ -22,7 +23,7 @@ const DEFAULT_TEXT_CHARACTERS = 100;
 
 /**
  * @typedef {object} Options
- * @property {Texts} texts
+ * @property {CachedList<RowText>} texts
  * @property {(row: number, open: boolean) => void} onSelect a row was chosen; `open` when it is to be looked at
  * @property {(seen: [number, number] | null) => void} onSeen which time is on the screen
  */
