@@ -1,4 +1,4 @@
-// The items of a long list, asked for in parts when they come onto the screen; the latest are kept.
+// A cache of the items of a long list, loaded in parts as they come onto the screen.
 
 /** While the scroll bar is dragged, most items are gone before an answer could arrive. */
 const MAX_REQUESTS_IN_FLIGHT = 2;
@@ -20,7 +20,7 @@ export class CachedList {
     /** @type {Set<number>} */
     this.asked = new Set();
     this.requests = 0;
-    /** Items that are asked for when there is an answer. @type {number[]} */
+    /** Items that wait for an answer. @type {number[]} */
     this.waiting = [];
   }
 

@@ -80,7 +80,7 @@ export class Columns {
     this.duration = arrays[1];
     /** Row of the parent, -1 where there is none. */
     this.parent = arrays[2];
-    /** What the terminal calls a step, counted by time; 0 is the run. */
+    /** The step number of the terminal, counted by time; 0 is the run. */
     this.number = arrays[3];
     this.nameId = arrays[4];
     /** Equal for the same question: kind, name and arguments; 0 is none. */
@@ -147,7 +147,7 @@ export class Columns {
   }
 
   /**
-   * Where a row ends, in microseconds from the start of the run; what is in flight goes on until `now`.
+   * The end of a row, in microseconds from the start of the run; a call in flight ends `now`.
    * @param {number} row
    * @param {number} [now]
    */
@@ -257,7 +257,7 @@ function repeats(columns) {
 }
 
 /**
- * Whether a row failed and the next of those that ask the same, which end before `end`, tries it again.
+ * True for a failed row that the next row with its question, before `end`, tries again.
  * @param {Columns} columns
  * @param {number} row
  * @param {number} end
@@ -272,7 +272,7 @@ function isCall(kind) {
 }
 
 /**
- * Where the rows of one reading of a run are in a later one: rows are inserted where they are nested. Gives -1 for a row that is gone.
+ * The rows of one reading of a run in a later one: rows are inserted where they are nested. Gives -1 for a row that is gone.
  * @param {Columns} before
  * @param {Columns} after
  * @returns {(row: number) => number}

@@ -1,6 +1,5 @@
 // The page that compares two runs, or a run with a baseline.
 
-import { initialData } from "./api.js";
 import { showComparison } from "./comparison.js";
 import { make } from "./dom.js";
 import { startFrame } from "./frame.js";
@@ -9,9 +8,9 @@ const main = startFrame({ left: [make("span.place", null, "compare")] });
 const content = make("div.page-content", { "aria-busy": "true" });
 main.append(make("h1.unseen", null, "Comparison"), content);
 
-const { a, b, baseline } = initialData();
+const [, , a, b, baseline] = location.pathname.split("/");
 /** @type {Record<string, string>} */
-const sides = baseline ? { a, baseline } : { a, b };
+const sides = baseline ? { a, baseline: decodeURIComponent(baseline) } : { a, b };
 
 const comparison = await showComparison(content, sides);
 if (comparison) {

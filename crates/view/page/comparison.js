@@ -1,4 +1,4 @@
-// The comparison of two runs, or of a baseline and a run: what differs in numbers, tools and models, and every call beside its counterpart.
+// The comparison of two runs, or of a baseline and a run: what differs in numbers, tools and models, and every call with its counterpart.
 
 import { getJson } from "./api.js";
 import { fill, glyph, make, table } from "./dom.js";

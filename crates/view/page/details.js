@@ -1,4 +1,4 @@
-// The panels of the inspector: for each kind what it is asked for most, then every detail.
+// The panels of the inspector: main content by kind, then every detail.
 
 import { make } from "./dom.js";
 import { copy } from "./frame.js";
@@ -90,7 +90,7 @@ function llmPanel(llm, page, inspector) {
     },
     "Plain text",
   );
-  // What the call before had too is folded where it is, so that nothing that has changed is folded with it.
+  // Messages that the call before had are folded in their place, so that no change is folded with them.
   /** @type {HTMLElement[]} */
   const cards = [];
   for (let from = 0; from < messages.length;) {

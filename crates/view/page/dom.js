@@ -135,7 +135,7 @@ const GLYPHS = {
 };
 
 /**
- * A sign; decoration, because a word is always beside it. Its shape is inline: a reference to one shape for all costs the browser a
+ * A sign; decoration, because a word always follows. Its shape is inline: a reference to one shape for all costs the browser a
  * copy of that shape for each use.
  * @param {string} name
  * @returns {SVGSVGElement}

@@ -10,7 +10,7 @@ const SINCE = [
   ["7d", "Last 7 days"],
   ["30d", "Last 30 days"],
 ];
-/** A question is asked when nothing was typed for so long. */
+/** Time without typing before a request. */
 const TYPING_DELAY_MS = 150;
 
 /**
@@ -77,7 +77,7 @@ export class Filters {
 
   #show() {
     const { q, since } = this.values;
-    // What is being typed may end in a space.
+    // A text that is being typed may end in a space.
     if (this.input.value.trim() !== q) this.input.value = q;
     this.since.value = since;
   }

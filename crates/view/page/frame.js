@@ -1,4 +1,4 @@
-// What every page has: the bar at the top, banners, short notices with an undo, announcements, one place where errors are seen, and the
+// The frame of every page: the bar at the top, banners, toasts with an undo, announcements, errors, and the
 // keyboard: one table of what each key does, which `help.js` shows.
 
 import { fill, find, glyph, make, say } from "./dom.js";
@@ -92,7 +92,7 @@ export function toast(text, action) {
   );
   find(document, "#toasts").replaceChildren(element);
   announce(text);
-  // What can be undone stays until it is dismissed or the next notice comes.
+  // A notice with an undo stays until it is dismissed or the next one comes.
   if (!action) setTimeout(() => element.remove(), 4_000);
 }
 

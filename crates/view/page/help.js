@@ -1,4 +1,4 @@
-// What the keys do, as `?` shows it.
+// The dialog of the keyboard shortcuts.
 
 import { make } from "./dom.js";
 import { bindings, lettersOff, setLettersOff } from "./frame.js";

@@ -1,4 +1,4 @@
-// What the selected step holds, by its kind: one tab that answers the question, one with every detail, one with the line as it is stored.
+// The selected step in tabs: main content by kind, every detail, the line as it is stored.
 
 import { runPath } from "./api.js";
 import { detailsPanel, mainPanel, rawPanel } from "./details.js";
@@ -11,7 +11,7 @@ import { duration } from "./units.js";
 /** @import { StepKind, StepJson } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
-/** What the first tab is called. @type {Record<StepKind, string>} */
+/** The name of the first tab. @type {Record<StepKind, string>} */
 const MAIN_TAB = { run: "Run", llm: "Messages", tool: "Call", state: "State", error: "Error", loop: "Evidence", span: "Span" };
 
 export class Inspector {
@@ -30,7 +30,7 @@ export class Inspector {
 
   /**
    * @param {number} row
-   * @param {StepJson | null} known what is known of it already
+   * @param {StepJson | null} known its answer, where it is here
    */
   async show(row, known) {
     this.latest.drop();

@@ -1,4 +1,4 @@
-// Questions of which only the newest is answered.
+// Requests that abort the one before.
 
 import { getJson } from "./api.js";
 import { released } from "./press.js";

@@ -10,7 +10,7 @@ import { counted } from "./units.js";
 /** @import { Overview } from "./answers" */
 /** @import { RunPage } from "./run.js" */
 
-/** The overview of a run is asked for at most this often. */
+/** Time between two requests for the overview of a run. */
 const OVERVIEW_INTERVAL_MS = 1_000;
 const TICK_INTERVAL_MS = 250;
 const SILENCE_CHECK_TICKS = 20;
@@ -28,7 +28,7 @@ export function follow(page) {
     ticks += 1;
     if (ticks % SILENCE_CHECK_TICKS === 0) runBanners(page, page.overview);
   }, TICK_INTERVAL_MS);
-  // Whoever scrolls back wants to read what is there.
+  // Scrolling back ends following.
   page.steps.list.element.addEventListener(
     "scroll",
     () => {

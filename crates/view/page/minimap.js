@@ -187,7 +187,7 @@ export class Minimap {
     context.scale(ratio, ratio);
     const probe = make("span.probe");
     this.element.append(probe);
-    /** What a colour of the style sheet is in this theme. @param {string} name */
+    /** A colour of the style sheet in this theme. @param {string} name */
     const colour = (name) => {
       probe.style.color = `var(--${name})`;
       return getComputedStyle(probe).color;

@@ -6,7 +6,7 @@
 const FOLD = 0x8000_0000;
 
 /**
- * What is asked of the list.
+ * The filters of the list.
  * @typedef {object} Asked
  * @property {Iterable<string>} [kinds] that are listed; none lists all
  * @property {[number, number] | null} [range] time that is listed, in microseconds from the start of the run
@@ -29,7 +29,7 @@ export class Outline {
     this.unfolded = new Set();
     /** Rows, or folds; in the order of the list. */
     this.entries = new Uint32Array(0);
-    /** How many rows the filters leave, ancestors that are shown for their place not counted. */
+    /** Number of rows that pass the filters, without the ancestors shown for context. */
     this.matching = columns.length;
     /** @type {Uint8Array | null} rows that pass the filters: 1 itself, 2 for the sake of a descendant */
     this.passing = null;
@@ -41,7 +41,7 @@ export class Outline {
     return this.kinds.size > 0 || this.range !== null;
   }
 
-  /** Computes the list anew, after a change of what is asked. */
+  /** Computes the list after a change of the filters. */
   update() {
     this.#filter();
     const { columns, passing } = this;
@@ -106,7 +106,7 @@ export class Outline {
   }
 
   /**
-   * How many rows an entry covers.
+   * Number of rows that an entry covers.
    * @param {number} index
    */
   sizeOf(index) {

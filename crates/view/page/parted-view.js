@@ -1,4 +1,4 @@
-// A long list of things of any height that is asked for in parts: what is far from the screen leaves the page again, so that a run of
+// A long list of items of any height, loaded in parts: parts far from the screen leave the page again, so that a run of
 // any length costs the same.
 
 import { fill, make } from "./dom.js";
@@ -53,6 +53,11 @@ export class PartedView {
     await this.#load(Math.max(0, Math.floor(index / size) * size), 1);
     if (this.total === 0) fill(this.list, make("p.empty", null, this.source.nothing));
     else await this.#extend(1);
+  }
+
+  /** @param {number} index */
+  has(index) {
+    return this.parts.some(({ from }) => from <= index && index < from + this.source.size);
   }
 
   /** @param {1 | -1} direction */

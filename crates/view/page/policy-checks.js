@@ -1,4 +1,4 @@
-// What the project's policy says of the run after: the verdict, and every check with what was allowed and seen.
+// The judgement of the project's policy on the run after: the verdict, and every check with allowed and seen values.
 
 import { make, table } from "./dom.js";
 

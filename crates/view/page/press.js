@@ -1,7 +1,7 @@
-// What is pressed stays where it is until it is released: what is drawn anew in between would lose the click, or take it to something
+// Updates wait while the pointer is pressed: a control that is drawn again in between would lose the click, or take it to something
 // else. What comes by itself, while runs are recorded, waits for that.
 
-/** Who presses for longer does not click. */
+/** Max press duration of a click. */
 const MAX_PRESS_MS = 2_000;
 
 /** @type {Promise<void>} */

@@ -1,4 +1,4 @@
-// What a run's page says of the run as a whole: did it work, and if not, where and why; what it cost; what is unknown; the evidence of
+// The run as a whole: verdict and cause, cost, what is unknown; the evidence of
 // its loops; where it ran.
 
 import { getJson, runPath } from "./api.js";
@@ -24,7 +24,7 @@ const MAX_PROBLEMS = 5;
  * @returns {HTMLElement[]}
  */
 export function runHead(page, overview) {
-  const { totals, run_status: status } = overview;
+  const { totals, heaviest, run_status: status } = overview;
   const name = runName(overview.run_name);
   const isOpen = status === "running" || status === "interrupted";
   const cause = overview.first_cause ?? (isOpen ? overview.in_flight.at(-1)?.span_id : null);
@@ -78,6 +78,7 @@ export function runHead(page, overview) {
         status !== "loop" &&
         overview.loops.length > 0 &&
         make("button.quiet", { onclick: () => page.goTo(overview.loops[0].event_id) }, "Show the loop →"),
+      heaviest && make("button.quiet", { onclick: () => page.goTo(heaviest.event_id) }, `${heaviest.label} →`),
       overview.run?.fork &&
         make("a", { id: "origin", href: `/diff/${overview.run.fork.run}/${overview.run_id}` }, "Compare with its origin →"),
     ),

@@ -1,4 +1,4 @@
-// What the keys do on a run's page.
+// The keyboard shortcuts of a run's page.
 
 import { bind } from "./frame.js";
 import { VIEWS } from "./workspace.js";

@@ -1,4 +1,4 @@
-// The menu of a run's page: copying what is shown in the forms that are asked for, and changing the run.
+// The menu of a run's page: copying, saving, renaming, deleting.
 
 import { getJson, getText, runPath } from "./api.js";
 import { commandLine } from "./commands.js";

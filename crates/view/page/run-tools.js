@@ -177,7 +177,7 @@ export class Search {
     this.current = -1;
     this.done = true;
     this.asked = "";
-    /** Whether to go to the first hit as soon as there is one. */
+    /** True until the first hit is reached. */
     this.walking = false;
     this.latest = new Latest();
     this.input.addEventListener("keydown", (event) => {

@@ -21,7 +21,7 @@ import { readRoute, Workspace, writeRoute } from "./workspace.js";
 /** @import { Route, View } from "./workspace.js" */
 
 const LOADING_NOTICE_DELAY_MS = 150;
-/** Rows whose texts are asked for at once. */
+/** Rows whose texts are loaded at once. */
 const ROWS_PER_PART = 60;
 /** Rows that are shown while a large run loads. */
 const PREVIEW_ROWS = 200;
@@ -46,9 +46,9 @@ export class RunPage {
     this.selected = -1;
     /** A step that was waited for does not lead away from where the reader went meanwhile. */
     this.latest = new Latest();
-    /** Whether the reader has gone anywhere. */
+    /** True once the reader went elsewhere. */
     this.hasMoved = false;
-    /** Whether a person, or a link, selected the step: only then the address names it. */
+    /** True if a person, or a link, selected the step: only then the address names it. */
     this.isChosen = true;
     this.following = false;
     this.lastChange = Date.now();
@@ -109,7 +109,7 @@ export class RunPage {
     );
   }
 
-  /** Whether nothing was asked for yet: no step, no other view, no part of the steps. */
+  /** True until a step, another view, or a part of the steps is wanted. */
   #isUntouched() {
     const { at, query, range, kinds, view } = this.route;
     return this.selected < 0 && !this.hasMoved && !at && !query && !range && kinds.length === 0 && view === "steps";
@@ -141,7 +141,7 @@ export class RunPage {
   async loadFromFirst() {
     const all = columnsOf(this.id);
     const { view, at, kinds, range } = this.route;
-    // Whatever else is asked for may lie anywhere in the run.
+    // Anything else may lie anywhere in the run.
     const isBeginning = view === "steps" && !at && kinds.length === 0 && !range;
     const first = isBeginning ? await Promise.race([columnsOf(this.id, { limit: PREVIEW_ROWS }).catch(() => all), all]) : null;
     if (first?.length === PREVIEW_ROWS) {
@@ -216,7 +216,7 @@ export class RunPage {
     }
     this.tools.showFilters();
     this.workspace.showView(route.view, !first);
-    // Whoever searched for steps comes to the first of them, unless a step was selected while the rows were loaded.
+    // A search leads to its first hit, unless a step was selected while the rows were loaded.
     this.tools.search.find(route.query, first && !route.at && this.selected < 0);
     if (route.at) await this.goTo(route.at, { center: first, keepView: true });
   }
@@ -241,7 +241,7 @@ export class RunPage {
     this.workspace.showView(view);
   }
 
-  /** Lists anew after a change of the filters, keeping the selected row in sight. */
+  /** Lists the rows after a change of the filters, with the selected row in sight. */
   refilter() {
     const { outline } = this;
     if (!outline) return;
@@ -334,7 +334,7 @@ async function columnsOf(id, part = {}, before = null) {
 }
 
 const initial = initialData();
-// What the server has read already is here with the script: the page is built once, with its rows, not step by step. Otherwise it is built
+// The server's first data come with the script: the page is built once, with its rows, not step by step. Otherwise it is built
 // in a task of its own, not in the one that ends the parsing of the document and lays it out.
 const columns = initial.overview ? await columnsOf(initial.run_id).catch(() => null) : await nextTask().then(() => null);
 new RunPage(initial, columns).start().catch(showError);

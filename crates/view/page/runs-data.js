@@ -9,7 +9,7 @@ import { CachedList } from "./cached-list.js";
 
 /** Runs in one part. */
 const PART_RUNS = 200;
-/** How often to look how far the first reading is. */
+/** Time between two requests during the first reading. */
 const READING_INTERVAL_MS = 1_000;
 
 /** @type {RunTable} */
@@ -32,15 +32,15 @@ export class RunsData {
   constructor(onChange) {
     this.onChange = onChange;
     const { table, problem } = initialData();
-    /** Whether the page came without a list: it has to ask for one. */
+    /** True for a page without a list: it requests one. */
     this.isMissing = !table && !problem;
-    /** What the server says of the list as a whole. @type {RunTable} */
+    /** The answer about the list as a whole. @type {RunTable} */
     this.table = table ?? NOTHING;
     /** Why the runs cannot be listed. */
     this.problem = /** @type {string} */ (problem ?? "");
     /** Why the question cannot be answered. */
     this.refusal = "";
-    /** What was asked, as the parameters of the request. */
+    /** The parameters of the request. */
     this.question = "";
     /** @type {CachedList<TableRow>} */
     this.rows = new CachedList(
@@ -119,7 +119,7 @@ export class RunsData {
   }
 
   /**
-   * Requests rows again: their times go on.
+   * Requests rows again, since their times change.
    * @param {number} first
    * @param {number} last
    */

@@ -40,7 +40,7 @@ export class RunsFilters extends Filters {
     return new Set(STATUSES.filter((known) => status.split(",").includes(known)));
   }
 
-  /** What is asked of the server, as the parameters of the request; nothing for all runs, the newest first. */
+  /** The parameters of the request; empty for all runs, the newest first. */
   get question() {
     const { q, agent, sort } = this.values;
     const column = this.columns.find(({ key }) => key === field(sort));
@@ -169,7 +169,7 @@ export class RunsFilters extends Filters {
 }
 
 /**
- * The term of a query that holds where a field has this value.
+ * The term of a query for a field with this value.
  * @param {string} name
  * @param {string} value
  */
@@ -177,10 +177,10 @@ function term(name, value) {
   return `${name}:"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** How runs without a name are listed. */
+/** The name of runs without one. */
 const UNNAMED = "(unnamed)";
 
-/** The term of a query that holds for runs of this name, as it is listed. @param {string} name */
+/** The term of a query for runs of this name, as it is listed. @param {string} name */
 export function nameTerm(name) {
   return name === UNNAMED ? "-name:*" : term("name", name);
 }

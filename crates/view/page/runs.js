@@ -13,7 +13,7 @@ import { count } from "./units.js";
 
 /** @import { TableColumn, TableRow } from "./answers" */
 
-/** How often times and durations that go on are refreshed. */
+/** Time between two refreshes of times and durations. */
 const REFRESH_INTERVAL_MS = 10_000;
 
 /** Storage key of the run that was opened last. */
@@ -24,7 +24,7 @@ class RunsPage {
     this.data = new RunsData((isOtherList) => (isOtherList ? this.showList() : this.list.render(true)));
     /** @type {Map<string, TableRow>} */
     this.marked = new Map();
-    /** Whether a list has been shown. */
+    /** True once a list has been shown. */
     this.isShown = false;
     /** The run that has the focus, wherever it is in another list. @type {string | null} */
     this.focused = null;

@@ -12,7 +12,7 @@ import { count, counted } from "./units.js";
 const USUAL = { q: "", since: "", by: "name", sort: "", reverse: "", trials: "" };
 /** Groups that are shown, and that are added when more are wanted. */
 const PART_GROUPS = 60;
-/** How often to ask again while the runs are read for the first time. */
+/** Time between two requests during the first reading. */
 const READING_INTERVAL_MS = 1_000;
 /** Measures of a row's bars, in pixels. */
 const BAR_WIDTH = 4;

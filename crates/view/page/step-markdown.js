@@ -32,7 +32,7 @@ export function asMarkdown(step, run, command) {
   ].join("\n\n");
 }
 
-/** How many backticks stand together at most. @param {string} text */
+/** Length of the longest run of backticks. @param {string} text */
 function longestTicks(text) {
   return Math.max(0, ...[...text.matchAll(/\x60+/g)].map(([ticks]) => ticks.length));
 }

@@ -10,7 +10,7 @@ import { clock, count, duration } from "./units.js";
 /** @import { CachedList } from "./cached-list.js" */
 /** @import { Timescale } from "./units.js" */
 
-/** What repeats of a call have in common, as far as it is compared: what they gave is not. @param {StepKind} kind @param {boolean} isSeen */
+/** The common input of repeated calls; results are not compared. @param {StepKind} kind @param {boolean} isSeen */
 export function repeatWords(kind, isSeen) {
   const question = { llm: "identical prompt", tool: "identical arguments" }[/** @type {string} */ (kind)];
   return (isSeen && question) || "the same again";
@@ -20,7 +20,7 @@ export function repeatWords(kind, isSeen) {
 const MAX_INDENT_LEVEL = 14;
 
 /**
- * @typedef {object} Scene what a row needs to know besides its step
+ * @typedef {object} Scene the state of the list
  * @property {Columns} columns
  * @property {Outline} outline
  * @property {CachedList<RowText>} texts
@@ -180,7 +180,7 @@ function renderFold(parts, row, index, { columns, outline, texts }) {
 }
 
 /**
- * How a row belongs to the bracket of a loop: alone, at its beginning, in it, at its end.
+ * The part of a row in the bracket of a loop: alone, at its beginning, in it, at its end.
  * @param {number} index
  * @param {Scene} scene
  */
@@ -191,7 +191,7 @@ function evidence(index, { columns, outline }) {
   return `${has(index - 1) ? "" : "first"} ${has(index + 1) ? "" : "last"} in`.trim();
 }
 
-/** Whether a step takes time; a state, an error and a warning are moments. @param {StepKind} kind */
+/** True for a step that takes time; a state, an error and a warning are moments. @param {StepKind} kind */
 function isTimed(kind) {
   return kind === "run" || kind === "llm" || kind === "tool" || kind === "span";
 }

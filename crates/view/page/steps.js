@@ -24,7 +24,7 @@ const DEFAULT_TEXT_CHARACTERS = 100;
 /**
  * @typedef {object} Options
  * @property {CachedList<RowText>} texts
- * @property {(row: number, open: boolean) => void} onSelect a row was chosen; `open` when it is to be looked at
+ * @property {(row: number, open: boolean) => void} onSelect a row was chosen; `open` to show what it holds
  * @property {(seen: [number, number] | null) => void} onSeen which time is on the screen
  */
 
@@ -64,7 +64,7 @@ export class Steps {
     this.outline = null;
     this.selected = -1;
     this.scale = new Timescale(0, 1);
-    /** How many characters of a text can be seen in a row: a browser shapes all of a text, however little of it is seen. */
+    /** Characters of a text that fit in a row: a browser shapes all of a text, however little of it is seen. */
     this.room = DEFAULT_TEXT_CHARACTERS;
     new ResizeObserver(([entry]) => {
       const room = Math.ceil(entry.contentRect.width / NARROW_CHARACTER_PX);
@@ -73,7 +73,7 @@ export class Steps {
       if (isMore) this.list.render(true);
     }).observe(heads[2]);
     this.absolute = false;
-    /** Whether nothing that is in flight will end any more. */
+    /** True when no call in flight can end any more. */
     this.isOver = false;
     this.now = 0;
     /** @type {Set<number>} */
@@ -110,7 +110,7 @@ export class Steps {
     this.changed();
   }
 
-  /** Lists anew, after a change of the outline. */
+  /** Lists the rows after a change of the outline. */
   changed() {
     const { outline } = this;
     if (!outline) return;

@@ -1,4 +1,4 @@
-// What the browser keeps for the page. Storage can be switched off: then nothing is kept, and the page works without.
+// The browser's storage. It can be switched off: the page works without.
 
 /**
  * @param {() => Storage} storage a function, since a browser may refuse even to name it
@@ -22,6 +22,6 @@ export function keep(storage, key, value) {
   try {
     storage().setItem(key, value);
   } catch {
-    // It holds for this page only.
+    // The value lasts for this page only.
   }
 }

@@ -1,4 +1,4 @@
-// The run as a conversation: what was said that is new, which tools were called with what, and what came of it.
+// The run as a conversation: new messages, tool calls and their results; or its states and their changes.
 
 import { getJson, runPath } from "./api.js";
 import { make } from "./dom.js";
@@ -6,7 +6,7 @@ import { messageCards } from "./messages.js";
 import { PartedView } from "./parted-view.js";
 import { turnSection } from "./turn.js";
 import { counted, duration } from "./units.js";
-import { shownValue } from "./values.js";
+import { differencesView, shownValue } from "./values.js";
 
 /** @import { TurnAnswer } from "./answers" */
 /** @import { RunPage } from "./run.js" */
@@ -16,16 +16,20 @@ const STEPS_PER_PART = 20;
 const MAX_OPEN_RESULT_BYTES = 600;
 
 export class Transcript {
-  /** @param {RunPage} page */
-  constructor(page) {
+  /**
+   * @param {RunPage} page
+   * @param {"state"} [kind] of the steps, where not all are shown
+   */
+  constructor(page, kind) {
     this.page = page;
+    this.kind = kind;
     this.view = new PartedView({
-      label: "Transcript",
+      label: kind ? "States" : "Transcript",
       size: STEPS_PER_PART,
-      noun: "step",
-      nothing: "Nothing has been said in this run.",
+      noun: kind ?? "step",
+      nothing: kind ? "This run has recorded no state. An agent records one with tracer_sdk::state." : "Nothing has been said in this run.",
       load: async (from, limit) => {
-        const { turns, step_count: total } = await getJson(runPath(page.id, "/transcript", { from, limit }));
+        const { turns, turn_count: total } = await getJson(runPath(page.id, "/transcript", { kind, from, limit }));
         return { items: /** @type {TurnAnswer[]} */ (turns), total };
       },
       render: (/** @type {TurnAnswer} */ turn) => this.#turn(turn),
@@ -38,18 +42,33 @@ export class Transcript {
   async show() {
     const { columns, selected } = this.page;
     const number = columns && selected >= 0 ? columns.number[selected] : 0;
-    await this.view.open(Math.max(0, number - 1));
+    await this.view.open(Math.max(0, this.#placeOf(number)));
     this.reveal(number);
+  }
+
+  /**
+   * The place of a step in the list; of one that is not in it, that of the last one before.
+   * @param {number} number
+   */
+  #placeOf(number) {
+    const { columns } = this.page;
+    if (!this.kind || !columns) return number - 1;
+    let before = 0;
+    for (let row = 0; row < columns.length; row += 1) {
+      if (columns.kindName(row) === this.kind && columns.number[row] <= number) before += 1;
+    }
+    return before - 1;
   }
 
   /** @param {number} number */
   async reveal(number) {
-    if (number === 0) return;
-    const find = () => this.element.querySelector(`[data-number="${number}"]`);
-    if (!find()) await this.view.open(number - 1);
-    for (const turn of this.element.querySelectorAll(".turn.current")) turn.classList.remove("current");
-    find()?.classList.add("current");
-    find()?.scrollIntoView({ block: "nearest" });
+    const place = this.#placeOf(number);
+    if (place < 0) return;
+    if (!this.view.has(place)) await this.view.open(place);
+    const turns = [.../** @type {NodeListOf<HTMLElement>} */ (this.element.querySelectorAll(".turn"))];
+    const current = turns.findLast((turn) => Number(turn.dataset.number) <= number);
+    for (const turn of turns) turn.classList.toggle("current", turn === current);
+    current?.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {TurnAnswer} turn */
@@ -74,7 +93,20 @@ export class Transcript {
           turn.result && this.#result(turn.result),
         ),
       turn.gist && make("p.turn-gist", null, turn.gist),
+      turn.state && this.#state(turn.state),
       turn.error && make("div.failure", null, make("h3.label", null, turn.error.type), make("p.message-text", null, turn.error.message)),
+    );
+  }
+
+  /** @param {NonNullable<TurnAnswer["state"]>} state */
+  #state({ state, previous, difference }) {
+    return make(
+      "div",
+      null,
+      previous && make("p.muted", null, `${counted(previous.differences.length, "change")} since #${previous.number}`),
+      previous && previous.differences.length > 0 && differencesView(previous.differences),
+      !previous && difference && make("div", null, make("h3.label", null, "What changed, as recorded"), shownValue(difference)),
+      state && make("details", { open: !previous }, make("summary", null, "The whole state"), shownValue(state)),
     );
   }
 

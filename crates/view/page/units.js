@@ -43,7 +43,7 @@ function pad(number) {
 }
 
 /**
- * How long ago something was: `8 s ago`, `3 min ago`, `5 h ago`, `3 d ago`, and after a month the date.
+ * The age of a moment: `8 s ago`, `3 min ago`, `5 h ago`, `3 d ago`, and after a month the date.
  * @param {number} then milliseconds since 1970
  * @param {number} now milliseconds since 1970
  * @returns {string}
@@ -130,7 +130,7 @@ export class Timescale {
   }
 
   /**
-   * Where a moment lies, as a fraction of the width; below 0 or above 1 when outside.
+   * The place of a moment as a fraction of the width; below 0 or above 1 when outside.
    * @param {number} time
    */
   place(time) {

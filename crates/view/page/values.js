@@ -146,7 +146,7 @@ export function textView(text, name = "") {
 }
 
 /**
- * What is different, field by field.
+ * Differences field by field.
  * @param {DifferenceAnswer[]} differences
  * @returns {HTMLElement}
  */

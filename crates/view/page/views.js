@@ -1,4 +1,4 @@
-// The views besides the steps, each made when it is opened first.
+// The other views of a run, each made when it is opened first.
 
 /** @import { RunPage } from "./run.js" */
 /** @import { OtherView, View } from "./workspace.js" */
@@ -13,7 +13,7 @@ export async function makeView(view, page) {
     case "transcript":
       return new (await import("./transcript.js")).Transcript(page);
     case "state":
-      return new (await import("./states.js")).States(page);
+      return new (await import("./transcript.js")).Transcript(page, "state");
     case "compare":
       return new (await import("./comparison-tab.js")).ComparisonTab(page);
     default:

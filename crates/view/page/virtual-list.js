@@ -20,7 +20,7 @@ const FIRST_FRAME_ROWS = 8;
  * @property {() => Row} createRow
  * @property {(row: Row, index: number) => void} renderRow
  * @property {(first: number, last: number) => boolean | void} [onWindow] called with the visible rows before they are rendered; answers
- *   whether every row has to be rendered anew
+ *   whether every row has to be rendered again
  */
 
 /** @template {HTMLElement} Row */
@@ -32,7 +32,7 @@ export class VirtualList {
     this.rowHeight = 28;
     /** The row that keeps its element, seen or not, because it may hold the focus. */
     this.kept = -1;
-    /** How many rows at the upper edge are covered by something else. */
+    /** Number of covered rows at the upper edge. */
     this.covered = 0;
     /** @type {Map<number, Row>} */
     this.rendered = new Map();
@@ -41,11 +41,11 @@ export class VirtualList {
     this.first = 0;
     this.last = -1;
     this.frame = 0;
-    /** Whether the next frame renders all rows anew. */
+    /** True if the next frame renders all rows again. */
     this.again = false;
-    /** Whether the page has been laid out since the list is there. */
+    /** True once the page has been laid out with the list. */
     this.measured = false;
-    /** Whether rows beyond the edges are missing. */
+    /** True while rows beyond the edges are missing. */
     this.lacksBeyond = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.resting = undefined;
@@ -88,7 +88,7 @@ export class VirtualList {
 
   /**
    * Renders with the next frame.
-   * @param {boolean} [again] whether rows that stay are rendered anew
+   * @param {boolean} [again] whether rows that stay are rendered again
    */
   schedule(again = false) {
     this.again ||= again;
@@ -98,7 +98,7 @@ export class VirtualList {
     });
   }
 
-  /** How many whole rows are seen at once. */
+  /** Number of whole visible rows. */
   get pageSize() {
     return Math.max(1, Math.floor(this.#viewHeight() / this.rowHeight) - 1);
   }
@@ -154,7 +154,7 @@ export class VirtualList {
   }
 
   /**
-   * @param {boolean} [again] whether rows that stay are rendered anew
+   * @param {boolean} [again] whether rows that stay are rendered again
    * @param {boolean} [onlySeen] whether the rows beyond the edges can wait
    */
   render(again = false, onlySeen = false) {

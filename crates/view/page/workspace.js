@@ -15,7 +15,7 @@ export const VIEWS = /** @type {const} */ (["steps", "transcript", "state", "com
 
 /** @typedef {typeof VIEWS[number]} View */
 /**
- * A view besides the steps.
+ * Any view but the steps.
  * @typedef {object} OtherView
  * @property {HTMLElement} element
  * @property {HTMLElement} [scroller] what takes the focus, when it is not the element
@@ -255,7 +255,7 @@ export class Workspace {
     place?.focus({ preventScroll: true });
   }
 
-  /** Takes what is known of a step already. @param {any} step */
+  /** Takes the answer about a step that is here already. @param {any} step */
   putStep(step) {
     this.loaded = step;
   }

@@ -1,4 +1,4 @@
-//! What the viewer answers: JSON with the version of the format, or an error that says what is wrong.
+//! Answers of the API: JSON with the version of the format, or a typed error.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -23,9 +23,9 @@ pub(super) struct ApiError {
 pub(super) struct ErrorBody {
     /// A word that stays the same.
     code: &'static str,
-    /// What is wrong, for people. It quotes no trace.
+    /// The message for people. It quotes no trace.
     message: String,
-    /// What is wrong with the run, of a run that is refused.
+    /// The problems of a damaged run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<Problem>,
 }
@@ -53,7 +53,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// What is asked for is not there.
+    /// A missing resource.
     pub(super) fn not_found(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, message)
     }
@@ -63,13 +63,13 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, code, message)
     }
 
-    /// What the disk holds cannot be read now.
+    /// A file that cannot be read now.
     #[expect(clippy::needless_pass_by_value, reason = "takes what `map_err` gives")]
     pub(super) fn unreadable(error: impl ToString) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, UNREADABLE, error.to_string())
     }
 
-    /// Whether it says that the disk does not hold what it held.
+    /// True for a file that cannot be read.
     pub(super) fn is_unreadable(&self) -> bool {
         self.body.code == UNREADABLE
     }
@@ -102,7 +102,7 @@ impl ApiError {
         )
     }
 
-    /// What is answered.
+    /// The body of the response.
     pub(super) fn answer(self) -> ErrorAnswer {
         ErrorAnswer {
             spec_version: SPEC_VERSION,

@@ -25,7 +25,7 @@ pub(super) const OPENER_POLICY: (HeaderName, &str) = (
     "same-origin",
 );
 
-/// What keeps a browser within bounds that says nothing of where it asks from.
+/// Headers for a browser that sends no `Sec-Fetch-Site`.
 pub(super) fn all_headers() -> impl Iterator<Item = (HeaderName, &'static str)> {
     HEADERS.into_iter().chain([OPENER_POLICY])
 }

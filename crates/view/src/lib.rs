@@ -1,8 +1,8 @@
 //! The viewer: a server on this machine that gives runs to its own page and to local tools (decisions, section 12).
 //!
-//! A request passes `guard`, which lets nobody in but the page and local tools; `routes` finds who answers it: a
+//! A request passes `guard`, which admits the page and local tools only; `routes` finds its handler: a
 //! page of `pages`, a file of `assets`, or a function of `api`. These ask `runs` for a run, which keeps the
-//! index of those that were looked at last. Reading happens on threads that may wait, never on those that serve.
+//! indexes of the last ones open. Reading happens on threads that may wait, never on those that serve.
 
 mod admission;
 mod answer;

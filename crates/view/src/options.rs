@@ -15,19 +15,19 @@ pub struct Options {
     pub port: u16,
     /// A folder to serve the page's files from instead of those in the executable, while the page is developed.
     pub page_files: Option<PathBuf>,
-    /// What model calls cost.
+    /// The prices of model calls.
     pub prices: Prices,
-    /// The runs of a team's bucket, beside those of this machine.
+    /// The runs of a team's bucket, listed with those of this machine.
     pub team: Option<Arc<TeamStore>>,
-    /// How the commands begin that the page suggests.
+    /// The beginning of the commands that the page suggests.
     pub command: CommandWords,
 }
 
-/// How command lines begin that reach the runs of this viewer.
+/// The beginning of command lines for the runs of this viewer.
 #[derive(Debug, Clone)]
 pub struct CommandWords {
     /// The program and its global options: `tracer`, or `tracer --data-dir DIR`.
     pub program: String,
-    /// The option of commands that read a bucket besides, after a space; empty where no option named one.
+    /// The option of commands that also read a bucket, after a space; empty where no option named one.
     pub store: String,
 }

@@ -95,7 +95,6 @@ fn types() -> Map<String, Value> {
     add::<api::rows::Rows>(&mut types);
     add::<inspect::StepJson>(&mut types);
     add::<api::transcript::Transcript>(&mut types);
-    add::<api::states::States>(&mut types);
     add::<api::diff::DiffAnswer<'_>>(&mut types);
     types.take_definitions(true)
 }

@@ -39,7 +39,7 @@ pub(super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Response
     page(shell.map(|shell| shell.begun(&viewer, move || first_runs(&read, is_of_all))))
 }
 
-/// What the page of all runs begins with.
+/// Initial data of the page of all runs.
 #[derive(Serialize)]
 struct FirstRuns {
     columns: [api::table::TableColumn; 9],
@@ -70,14 +70,14 @@ pub(super) async fn stats(State(viewer): State<Viewer>, query: Query) -> Respons
     }))
 }
 
-/// What the page of statistics begins with.
+/// Initial data of the page of statistics.
 #[derive(Serialize)]
 struct FirstStats {
     /// As `/api/stats` answers; null where the page has to ask.
     stats: Option<api::stats::StatsAnswer>,
 }
 
-/// What the page of a run begins with.
+/// Initial data of the page of a run.
 #[derive(Serialize)]
 struct FirstRun {
     run_id: String,
@@ -87,7 +87,7 @@ struct FirstRun {
     rows: Option<api::rows::Rows>,
 }
 
-/// What the page says when there is nothing to show.
+/// Initial data of the page without a run.
 #[derive(Serialize)]
 struct EmptyPageNotice {
     status: u16,
@@ -115,15 +115,6 @@ pub(super) async fn run(State(viewer): State<Viewer>, path: Segments, uri: Uri) 
     page(read.await)
 }
 
-/// What the page of a comparison begins with.
-#[derive(Serialize)]
-struct FirstDiff {
-    a: String,
-    /// The other run; null for a baseline.
-    b: Option<String>,
-    baseline: Option<String>,
-}
-
 /// The page that compares two runs.
 pub(super) async fn diff(State(viewer): State<Viewer>, path: Segments) -> Response {
     let (a, b) = (path.at(0).to_owned(), path.at(1).to_owned());
@@ -135,12 +126,7 @@ pub(super) async fn diff(State(viewer): State<Viewer>, path: Segments) -> Respon
         if first != a || second != b {
             return Ok(found(&format!("/diff/{first}/{second}")));
         }
-        let data = FirstDiff {
-            a: first,
-            b: Some(second),
-            baseline: None,
-        };
-        Shell::new(viewer, "comparison-page", "Compare · tracer", &[])?.with(&data)
+        comparison_page(viewer)
     });
     page(read.await)
 }
@@ -155,14 +141,14 @@ pub(super) async fn diff_with_baseline(State(viewer): State<Viewer>, path: Segme
         if run != a {
             return Ok(found(&format!("/diff/{run}/baseline/{}", encoded(&name))));
         }
-        let data = FirstDiff {
-            a: run,
-            b: None,
-            baseline: Some(name),
-        };
-        Shell::new(viewer, "comparison-page", "Compare · tracer", &[])?.with(&data)
+        comparison_page(viewer)
     });
     page(read.await)
+}
+
+/// The page of a comparison: its address names both sides.
+fn comparison_page(viewer: &Viewer) -> Result<Response, ApiError> {
+    Shell::new(viewer, "comparison-page", "Compare · tracer", &[])?.with(&())
 }
 
 /// The whole ID of the run that a part of an address names.
@@ -205,7 +191,7 @@ fn run_page(viewer: &Viewer, trace_id: TraceId) -> Result<Response, ApiError> {
     Ok(shell.begun(viewer, move || first_data(&read, &directory)))
 }
 
-/// What the page of a run begins with.
+/// Initial data of the page of a run.
 fn first_data(viewer: &Viewer, directory: &RunDirectory) -> FirstRun {
     let mut first = FirstRun {
         run_id: directory.trace_id.to_string(),
@@ -265,7 +251,7 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// Whether it may be an ID or a part of one: nothing else becomes a part of an address.
+/// True for an ID or a part of one: nothing else becomes a part of an address.
 fn is_id_like(text: &str) -> bool {
     (1..=32).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

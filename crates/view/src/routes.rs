@@ -60,7 +60,6 @@ fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
         ),
         ("/api/runs/{run}/restore", post(api::changes::restore)),
         ("/api/runs/{run}/transcript", get(api::transcript::transcript)),
-        ("/api/runs/{run}/states", get(api::states::states)),
         ("/api/runs/{run}/search", get(api::search::search)),
         ("/api/diff", get(api::diff::diff)),
         ("/api/baselines", get(api::baselines::baselines)),

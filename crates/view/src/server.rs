@@ -1,4 +1,4 @@
-//! Listening on an address of this machine, and serving until the process is asked to end.
+//! Listening on an address of this machine, and serving until a signal ends the process.
 
 use std::future::{Future, IntoFuture};
 use std::io;
@@ -34,7 +34,7 @@ pub struct BoundViewer {
 ///
 /// # Errors
 ///
-/// What the system says when the host is no address of this machine, or no port is free.
+/// The system's error when the host is no address of this machine, or no port is free.
 pub fn bind(settings: Settings, options: &Options) -> io::Result<BoundViewer> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
@@ -86,12 +86,12 @@ impl BoundViewer {
         )
     }
 
-    /// Whether other machines can reach it.
+    /// True when other machines can reach it.
     pub fn is_exposed(&self) -> bool {
         self.viewer.guard().is_exposed()
     }
 
-    /// Serves until the process is asked to end.
+    /// Serves until a signal ends the process.
     ///
     /// # Errors
     ///

@@ -88,7 +88,7 @@ fn within_script(data: &impl Serialize) -> Result<String, ApiError> {
     Ok(data.replace('<', "\\u003c"))
 }
 
-/// The template with each `{{name}}` replaced, once: what was filled in is not looked at again.
+/// The template with each `{{name}}` replaced, once: values are not expanded again.
 fn filled(template: &str, values: &[(&str, String)]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! What all requests share: the store of runs, the guard, the indexes of the runs that were looked at.
+//! The state of all requests: store of runs, guard, assets, indexes of open runs.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Viewer {
         })
     }
 
-    /// How the commands begin that the page suggests.
+    /// The beginning of the commands that the page suggests.
     pub(super) fn command(&self) -> &CommandWords {
         &self.0.command
     }
@@ -130,7 +130,7 @@ impl Viewer {
         change.await.unwrap_or_else(|| Err(ApiError::internal()))
     }
 
-    /// Answers with what `respond` makes of a run, unless the client has this version already.
+    /// Answers a request about a run with `respond`, or with 304 to a client that has this version.
     pub(super) async fn answer_of_run(
         &self,
         trace_id: TraceId,

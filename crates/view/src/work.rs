@@ -8,7 +8,7 @@ use tracer_runs::CancelToken;
 
 /// Readings at a time; others wait.
 const MAX_READERS: usize = 8;
-/// How often a waiting reading checks whether it is still wanted.
+/// Time between two checks of a waiting reading for cancellation.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs the readings and changes of all requests; a clone is the same one.

@@ -64,7 +64,7 @@ fn folder() -> Option<PathBuf> {
         .find(|folder| folder.is_dir())
 }
 
-/// Whether it names a file in the folder and nothing else.
+/// True for a plain file name without a path.
 pub(crate) fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && !name.starts_with('.')

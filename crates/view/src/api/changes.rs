@@ -1,4 +1,4 @@
-//! What the page may change: the name of a run, and whether it is there. Each change needs the token.
+//! Changes of a run: renaming, deleting, restoring. Each needs the token.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rename {
-    /// What looks like a secret in it is redacted, as in every name.
+    /// Secrets in it are redacted, as in every name.
     run_name: String,
 }
 

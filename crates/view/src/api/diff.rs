@@ -40,25 +40,25 @@ pub(crate) struct DiffAnswer<'a> {
     /// The version of the trace format.
     #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
-    /// What was.
+    /// The side before.
     before: &'a Side,
-    /// What is now.
+    /// The side after.
     after: &'a Side,
-    /// Whether both went the same way and used the same: everything but the time that it took.
+    /// True when both sides are equal in everything but time.
     is_same: bool,
     /// The comparison in one sentence.
     summary: String,
     /// The numbers of both, those that are the same included.
     metrics: Vec<MetricJson<'a>>,
-    /// How many records of each type both have.
+    /// Records of each type, by side.
     records: &'a [TypeCount],
     tools: &'a ToolChanges,
     models: &'a NameChanges,
     /// The changes of tools and models, a sentence for each.
     name_changes: Vec<String>,
-    /// What the project's policy says of what is now; null when there is no policy.
+    /// The judgement of the project's policy on the side after; null without a policy.
     policy: Option<&'a PolicyAnswer>,
-    /// How many pairs of calls there are.
+    /// Number of pairs of calls.
     pair_count: usize,
     /// Pairs of calls, in the order in which one reads them.
     calls: Vec<PairJson<'a>>,
@@ -84,11 +84,11 @@ struct MetricJson<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PairJson<'a> {
-    /// What became of it.
+    /// Its change.
     change: CallChange,
     /// The sign of the change.
     sign: &'static str,
-    /// What the sign and the names leave open.
+    /// Details that sign and names leave open.
     remarks: Vec<String>,
     before: Option<Call<'a>>,
     after: Option<Call<'a>>,
@@ -102,9 +102,9 @@ struct PairJson<'a> {
 struct FieldJson<'a> {
     /// `order.items[2]`; empty for the value itself.
     path: &'a str,
-    /// What it was, a long one cut; null when it was not there.
+    /// The value before, a long one cut; null when it was absent.
     before: Option<Value>,
-    /// What it is now, a long one cut; null when it is not there.
+    /// The value after, a long one cut; null when it is absent.
     after: Option<Value>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct RunAnswer {
     run: RunMeta,
 }
 
-/// Where the files of a run are.
+/// The paths of a run's files.
 #[derive(Serialize)]
 pub(crate) struct PathsAnswer {
     /// The version of the trace format.

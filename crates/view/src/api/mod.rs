@@ -12,7 +12,6 @@ pub(super) mod policy;
 pub(super) mod request;
 pub(super) mod rows;
 pub(super) mod search;
-pub(super) mod states;
 pub(super) mod stats;
 pub(super) mod step;
 pub(super) mod stream;

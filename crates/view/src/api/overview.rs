@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_sdk::format::{Payload, Problem, RunMeta, SPEC_VERSION, TraceId};
+use tracer_sdk::format::{EventType, Payload, Problem, RunMeta, SPEC_VERSION, TraceId};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::run::open_run::OpenRun;
@@ -12,13 +12,13 @@ use super::request::RunId;
 use crate::inspect::TokensUsed;
 use crate::inspect::loops::{self, LoopReport};
 use tracer_insight::cost::CostReport;
-use tracer_insight::run_steps::RowSource;
+use tracer_insight::run_steps::{RowSource, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps;
 use tracer_insight::summary;
 use tracer_insight::totals::Totals;
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Overview {
@@ -32,44 +32,41 @@ pub(crate) struct Overview {
     /// The URL of the bucket that it was read from; absent of a run of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
-    /// What happened, in one sentence.
+    /// The verdict in one sentence.
     sentence: String,
-    /// What it counted, in words.
+    /// Its counts, in words.
     facts: Vec<String>,
     /// Its tags, each as `key=value`.
     tags: Vec<String>,
-    /// What is missing from the run, and what came after its end.
-    remarks: Vec<String>,
-    /// The remarks, and what was left out of the end of the log.
+    /// Notices of missing spans, of spans after its end, and of a cut end of the log.
     notices: Vec<String>,
     /// The record that shows what went wrong first.
     first_cause: Option<String>,
+    /// The model call that used the most tokens; null where there are not several.
+    heaviest: Option<StepLink>,
     started_at: Option<String>,
-    /// How long it took, or has been going on, in microseconds.
+    /// Its duration until its end, or until now, in microseconds.
     duration_us: Option<u64>,
     totals: TotalsAnswer,
-    /// What has begun and not ended.
+    /// Calls under way.
     in_flight: Vec<InFlight>,
-    /// How many problems the run's files have, in words; null when there are none.
+    /// Number of problems of its files, in words; null when there are none.
     problem_summary: Option<String>,
-    /// What is wrong with the run's files; the first ones.
+    /// The first problems of its files.
     problems: Vec<Problem>,
-    /// How many problems there are besides.
+    /// Number of further problems.
     more_problems: u64,
-    /// How many bytes of a last line were left out, because the run was stopped within it.
-    cut_tail: Option<u64>,
     loops: Vec<LoopReport>,
     /// The metadata; null when it cannot be read.
     run: Option<RunMeta>,
-    /// Where it ran; null while its root has not ended.
+    /// Its environment; null while its root has not ended.
     environment: Option<EnvironmentJson>,
     log_bytes: u64,
-    row_count: usize,
     /// Changes when the run does.
     version: String,
 }
 
-/// What the steps come to.
+/// Sums over all steps.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TotalsAnswer {
@@ -83,8 +80,16 @@ struct TotalsAnswer {
     loop_warnings: u64,
     in_flight: u64,
     tokens: TokensUsed,
-    /// What the model calls cost.
+    /// The cost of its model calls.
     cost: CostReport,
+}
+
+/// A step that the page leads to.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StepLink {
+    event_id: String,
+    label: String,
 }
 
 /// A call under way.
@@ -97,14 +102,14 @@ struct InFlight {
     started_at: String,
 }
 
-/// Where a run ran.
+/// The environment of a run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct EnvironmentJson {
     argv: Vec<String>,
     cwd: Option<String>,
     platform: Option<String>,
-    /// What built or interprets the program.
+    /// The compiler or interpreter of the program.
     language_version: Option<String>,
 }
 
@@ -114,7 +119,7 @@ pub(crate) async fn overview(State(viewer): State<Viewer>, id: RunId) -> Result<
     Ok(json_response(&read.await?))
 }
 
-/// How a run went.
+/// The outcome of a run.
 pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
     let sources = run.steps.read_key_steps().map_err(ApiError::unreadable)?;
     let steps = steps::steps(&sources, run.steps.started());
@@ -130,21 +135,19 @@ pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
         facts: head.facts(),
         tags: head.tag_words(),
         first_cause: cause.map(|step| step.record.event_id.clone()),
+        heaviest: heaviest(run),
         started_at: run.steps.started().map(|started| started.to_string()),
         duration_us: head.duration,
         totals: totals_answer(&head.totals),
         in_flight: in_flight(run),
         problem_summary: head.problem_list(0).map(|list| list.heading),
         notices: head.notices().collect(),
-        remarks: head.remarks,
         problems: head.problems,
         more_problems: head.more_problems,
-        cut_tail: head.cut_tail,
-        loops: loops::of(run, &steps),
+        loops: loops::of(&steps),
         run: run.steps.meta.as_ref().ok().cloned(),
         environment: environment(run)?,
         log_bytes: run.log_bytes(),
-        row_count: run.steps.timeline.rows.len(),
         version: run.version(),
     })
 }
@@ -163,7 +166,26 @@ fn totals_answer(totals: &Totals) -> TotalsAnswer {
     }
 }
 
-/// What has begun and not ended.
+fn heaviest(run: &OpenRun) -> Option<StepLink> {
+    let rows = run
+        .steps
+        .rows_of(|event_type, _| event_type == EventType::LlmCall);
+    let tokens = |row: &&TimelineRow| {
+        let span = run.steps.index.span(run.position_of(row)?)?;
+        Some(u64::from(span.tokens_in?) + u64::from(span.tokens_out.unwrap_or(0)))
+    };
+    let row = rows
+        .iter()
+        .copied()
+        .filter(|row| rows.len() > 1 && tokens(row).is_some())
+        .max_by_key(tokens)?;
+    Some(StepLink {
+        event_id: run.steps.event_id(row)?,
+        label: format!("Most tokens: #{}", row.number),
+    })
+}
+
+/// Calls under way.
 fn in_flight(run: &OpenRun) -> Vec<InFlight> {
     run.steps
         .in_flight

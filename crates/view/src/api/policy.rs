@@ -1,4 +1,4 @@
-//! What the project's policy says of a run that is compared: judged as `tracer assert` does, reported in the same words.
+//! The judgement of the project's policy on a compared run, in the words of `tracer assert`.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use tracer_gate::words::checks;
 use tracer_gate::words::checks::{CheckOutcome, CheckRow};
 use tracer_gate::words::verdict;
 
-/// What the policy says.
+/// The judgement of a policy, or its problem.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct PolicyAnswer {
@@ -31,9 +31,9 @@ pub(super) struct PolicyAnswer {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PolicyProblem {
-    /// What is wrong.
+    /// The error.
     message: String,
-    /// What to do next.
+    /// The next steps.
     hints: Vec<String>,
 }
 
@@ -46,9 +46,9 @@ struct PolicyJudgement {
     sign: &'static str,
     /// The verdict's word.
     word: &'static str,
-    /// How many checks failed, how many passed.
+    /// Numbers of failed and passed checks, in words.
     tally: String,
-    /// What else to know: what an undecided verdict means, what the policy leaves open.
+    /// Notices about the verdict and the policy.
     notices: Vec<String>,
     /// Those that failed first.
     checks: Vec<PolicyCheck>,
@@ -64,13 +64,13 @@ struct PolicyCheck {
     sign: &'static str,
     /// The outcome's word.
     word: &'static str,
-    /// What the policy allows, in words; may be empty.
+    /// The allowed values, in words; may be empty.
     allowed: String,
-    /// What was seen, in words; may be empty.
+    /// The observed value, in words; may be empty.
     seen: String,
 }
 
-/// What a run is judged against.
+/// The reference of a judgement.
 pub(super) enum Against<'a> {
     /// A baseline of the project.
     Baseline(&'a Baseline),

@@ -34,7 +34,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RunId {
     }
 }
 
-/// All variable parts of a path, of which the first names a run.
+/// All variable parts of a path; the first names a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Segments(Vec<String>);
 
@@ -94,7 +94,7 @@ impl Query {
         })
     }
 
-    /// Whether something is wanted: `true` or `false`, and not when it is not given.
+    /// A flag, `true` or `false`; false when it is absent.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, ApiError> {
         match self.get(name) {
             None | Some("false") => Ok(false),
@@ -106,7 +106,7 @@ impl Query {
         }
     }
 
-    /// Where a part begins: the beginning when it is not given.
+    /// The first item of a part; 0 when it is absent.
     pub(crate) fn from(&self) -> Result<usize, ApiError> {
         let from: Option<u32> = self.number("from")?;
         Ok(from.map_or(0, |from| from as usize))

@@ -27,7 +27,7 @@ pub(crate) struct Rows {
     spec_version: &'static str,
     /// The version of the run that they are rows of.
     version: String,
-    /// How many rows the run has.
+    /// Number of rows of the run.
     row_count: usize,
     rows: Vec<RowText>,
 }

@@ -27,7 +27,7 @@ pub(crate) struct SearchAnswer {
     hits: Vec<usize>,
     /// The `after` of the part that follows; null when the whole run was looked through.
     next: Option<u64>,
-    /// Whether the whole run was looked through.
+    /// True once the whole run was searched.
     done: bool,
 }
 

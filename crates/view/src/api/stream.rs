@@ -29,7 +29,7 @@ const RUNS_INTERVAL: Duration = Duration::from_millis(500);
 const BACKOFF_FACTOR: u32 = 4;
 /// Events queued for a slow page before it is waited for.
 const MAX_QUEUED_EVENTS: usize = 16;
-/// How often an empty line shows that the server is there.
+/// Time between two empty lines that keep the connection alive.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The subject of one connection.

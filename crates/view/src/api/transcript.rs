@@ -1,4 +1,4 @@
-//! `GET /api/runs/{id}/transcript`: the run as a conversation, a part of it at a time.
+//! `GET /api/runs/{id}/transcript`: the run as a conversation, or its states alone, a part at a time.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -10,7 +10,7 @@ use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::inspect::{
-    ErrorDetails, MessageAnswer, ShownValue, StepAddress, StepPart, error, messages,
+    ErrorDetails, MessageAnswer, ShownValue, StateDetails, StepAddress, StepPart, error, messages, state,
 };
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
@@ -34,14 +34,14 @@ pub(crate) struct Transcript {
     #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     version: String,
-    /// How many steps the run has.
-    step_count: usize,
+    /// Number of turns of the whole list.
+    turn_count: usize,
     turns: Vec<TurnAnswer>,
     /// The `from` of the part that follows; null when this is the last.
     next: Option<usize>,
 }
 
-/// What a step says.
+/// A step of a conversation.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TurnAnswer {
@@ -56,21 +56,21 @@ struct TurnAnswer {
     offset_us: Option<u64>,
     /// In microseconds.
     duration_us: Option<u64>,
-    /// How many messages of the prompt are left out, because an earlier step has them.
-    known_messages: usize,
-    /// The line in their place.
+    /// The line in the place of the messages that an earlier step has.
     note: Option<String>,
     /// The messages of the prompt that are new.
     messages: Vec<MessageAnswer>,
-    /// What it answered.
+    /// The answer of a model.
     response: Vec<MessageAnswer>,
-    /// What a tool was given.
+    /// The arguments of a tool.
     arguments: Option<ShownValue>,
-    /// What it gave.
+    /// The result of a tool.
     result: Option<ShownValue>,
-    /// What anything else says, in one line; of a call that was tried more than once, how often.
+    /// The summary of any other step; the number of attempts of a call with several.
     gist: Option<String>,
     error: Option<ErrorDetails>,
+    /// A state and its changes, in a list of states.
+    state: Option<StateDetails>,
 }
 
 /// Answers with a part of the conversation.
@@ -82,6 +82,11 @@ pub(crate) async fn transcript(
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
     let limit = query.limit("limit", DEFAULT_STEPS, MAX_STEPS)?;
+    let of = match query.get("kind") {
+        None => conversation,
+        Some("state") => states,
+        Some(_) => return Err(ApiError::bad_request("invalid_parameter", "`kind` is `state`")),
+    };
     let answer = viewer.answer_of_run(id.0, headers, move |run| {
         let part = of(run, from, limit)?;
         Ok(json_response(&part))
@@ -89,8 +94,35 @@ pub(crate) async fn transcript(
     answer.await
 }
 
+/// The states from a number on, counted from 0.
+fn states(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> {
+    let numbers = run
+        .steps
+        .numbers(|event_type, _| event_type == EventType::StateUpdate);
+    let wanted = numbers.iter().copied().skip(from).take(limit);
+    let sources = run.steps.read_steps(wanted).map_err(ApiError::unreadable)?;
+    let mut turns = TurnReader::default();
+    let turns = sources.iter().map(|source| {
+        let turn = turn(run, source, &mut turns);
+        let state = state(run, source.number, &source.record.payload, &address(run, source))?;
+        Ok(TurnAnswer {
+            state,
+            gist: None,
+            ..turn
+        })
+    });
+    let end = from.saturating_add(limit);
+    Ok(Transcript {
+        spec_version: SPEC_VERSION,
+        version: run.version(),
+        turns: turns.collect::<Result<_, ApiError>>()?,
+        turn_count: numbers.len(),
+        next: (end < numbers.len()).then_some(end),
+    })
+}
+
 /// The steps from a number on, counted from 0.
-fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> {
+fn conversation(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> {
     let step_count = run.steps.timeline.step_count();
     let first = from.min(step_count) + 1;
     let end = first.saturating_add(limit).min(step_count + 1);
@@ -106,7 +138,7 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> 
     Ok(Transcript {
         spec_version: SPEC_VERSION,
         version: run.version(),
-        step_count,
+        turn_count: step_count,
         turns: sources
             .iter()
             .map(|source| turn(run, source, &mut turns))
@@ -115,12 +147,16 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> 
     })
 }
 
+fn address(run: &OpenRun, source: &StepSource) -> StepAddress {
+    StepAddress {
+        run_id: run.steps.directory.trace_id,
+        event_id: source.record.event_id.clone(),
+    }
+}
+
 fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswer {
     let record = &source.record;
-    let place = StepAddress {
-        run_id: run.steps.directory.trace_id,
-        event_id: record.event_id.clone(),
-    };
+    let place = address(run, source);
     let own = steps::steps(std::slice::from_ref(source), run.steps.started());
     let mut answer = TurnAnswer {
         row: run.steps.timeline.row_of_step(source.number),
@@ -132,7 +168,6 @@ fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswe
         in_flight: source.in_flight,
         offset_us: own.first().and_then(|step| step.offset),
         duration_us: source.duration,
-        known_messages: 0,
         note: None,
         messages: Vec::new(),
         response: Vec::new(),
@@ -140,6 +175,7 @@ fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswe
         result: None,
         gist: None,
         error: error(&record.payload),
+        state: None,
     };
     let row = answer.row.and_then(|row| run.steps.timeline.get(row));
     let attempts = || row.and_then(|row| run.steps.attempt_words(row));
@@ -153,7 +189,6 @@ fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswe
             _,
         ) => {
             answer.gist = attempts();
-            answer.known_messages = earlier;
             answer.note = earlier_messages(earlier);
             answer.messages = messages(&new, StepPart::Prompt, &place);
             answer.response = messages(&said, StepPart::Response, &place);

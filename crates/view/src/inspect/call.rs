@@ -1,4 +1,4 @@
-//! What a tool was given and what it gave, and what differs from the call of it before.
+//! Arguments and result of a tool call, and its differences from the call before.
 
 use serde::Serialize;
 use serde_json::Value;

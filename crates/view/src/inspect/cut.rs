@@ -15,7 +15,7 @@ const HEAD_BYTES: usize = 8 * 1024;
 /// Bytes shown of its end.
 const TAIL_BYTES: usize = 2 * 1024;
 
-/// Where a step is, for the address of its values.
+/// The run and the ID of a step, for the address of its values.
 #[derive(Debug, Clone)]
 pub(crate) struct StepAddress {
     pub(crate) run_id: TraceId,
@@ -82,7 +82,7 @@ impl StepAddress {
 pub(crate) struct ShownValue {
     /// The value; null for one that is cut.
     value: Value,
-    /// How many bytes it has, as JSON.
+    /// Its size as JSON, in bytes.
     size: usize,
     /// Of a value that is cut, how its text begins.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ pub(super) fn ends(text: &str) -> (&str, &str) {
     (text::beginning(text, HEAD_BYTES), text::ending(text, TAIL_BYTES))
 }
 
-/// Whether a text is cut.
+/// True for a text that is cut.
 pub(super) fn is_large(text: &str) -> bool {
     text.len() > MAX_VALUE_BYTES
 }

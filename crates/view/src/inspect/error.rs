@@ -1,4 +1,4 @@
-//! How a step failed, with its stack line by line.
+//! The failure of a step, with its stack line by line.
 
 use serde::Serialize;
 use tracer_sdk::format::Payload;
@@ -25,11 +25,11 @@ pub(crate) struct ErrorDetails {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StackLine {
     text: String,
-    /// Whether it belongs to the user's own code, as far as its path shows.
+    /// True for a line of the user's own code, judged by its path.
     is_user: bool,
 }
 
-/// How a record failed; `None` when it did not.
+/// The failure of a record; `None` when it succeeded.
 pub(crate) fn error(payload: &Payload) -> Option<ErrorDetails> {
     let failure = step_summary::failure(payload)?;
     let stack = failure.stack.as_deref().unwrap_or_default();

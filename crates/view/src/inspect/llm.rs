@@ -1,4 +1,4 @@
-//! What a model was asked and what it answered.
+//! Prompt and answer of a model call.
 
 use serde::Serialize;
 use tracer_insight::conversation::{self, Conversation, OfferedTool};
@@ -16,24 +16,23 @@ use super::messages::{MessageAnswer, fold_earlier, messages};
 pub(super) struct LlmCallJson {
     /// The line over the messages.
     heading: String,
-    /// What the model was given, in order.
+    /// The messages of the prompt, in order.
     messages: Vec<MessageAnswer>,
     /// The call before, that the messages are compared with.
     previous: Option<String>,
-    /// What it answered.
+    /// The messages of the answer.
     response: Vec<MessageAnswer>,
     tools_offered: Vec<OfferedTool>,
-    usage: TokensUsed,
 }
 
-/// Tokens of a model call, or of all calls of a run, as far as they say.
+/// Tokens of the model calls of a run, where they are recorded.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TokensUsed {
     input: Option<u64>,
     output: Option<u64>,
     total: Option<u64>,
-    /// What is known of them, in words: `300 cached, 12 for reasoning`.
+    /// Their known shares, in words: `300 cached, 12 for reasoning`.
     #[serde(skip_serializing_if = "Option::is_none")]
     shares: Option<String>,
 }
@@ -70,7 +69,6 @@ pub(super) fn of(
         previous: before.map(|(_, read)| read.record.event_id),
         response: messages(&conversation.answer, StepPart::Response, place),
         tools_offered: conversation::offered_tools(prompt, attributes),
-        usage: TokensUsed::from(&conversation.usage),
     }))
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct MessageAnswer {
     role: String,
     /// The voice to show it in: `system`, `user`, `assistant` or `tool`.
     speaker: &'static str,
-    /// Whether the call before did not have it, in this order.
+    /// True unless the call before has it, in this order.
     is_new: bool,
     /// On the first of several messages that the call before had too: how to fold them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub(crate) struct MessageAnswer {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct MessageFold {
-    /// How many messages, this one included.
+    /// Number of messages, this one included.
     count: usize,
     /// The line in their place.
     label: String,
@@ -42,7 +42,7 @@ struct PartAnswer {
     /// `text`, `thinking`, `call`, `result`, `media`, `refusal` or `other`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// What it is, in words, where it does not speak for itself: `calls`, `thinking, 21 characters`.
+    /// Its label, where it needs one: `calls`, `thinking, 21 characters`.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     /// The tool, the file or the address that the label is about.
@@ -57,7 +57,7 @@ struct PartAnswer {
     /// Arguments, a result, or a shape that is not known; a text that holds JSON as that.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
-    /// How many bytes it has.
+    /// Its size in bytes.
     size: usize,
     /// Of a part that is cut, how it ends.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Everything about one step, as the page's inspector shows it: what is common to all, and what its kind has besides.
+//! Everything about one step, as the page's inspector shows it: common facts, then those of its kind.
 
 mod call;
 mod cut;

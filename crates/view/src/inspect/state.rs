@@ -13,7 +13,7 @@ use super::cut::{ShownValue, StepAddress, StepPart};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StateDetails {
     state: Option<ShownValue>,
-    /// What changed, as the agent recorded it.
+    /// The change, as the agent recorded it.
     difference: Option<ShownValue>,
     /// The state before, and what differs in this one.
     previous: Option<Previous>,

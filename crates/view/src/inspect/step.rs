@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracer_sdk::format::names::markers;
-use tracer_sdk::format::{EventType, RunMeta, SPANS_FILE, SPEC_VERSION, Timestamp};
+use tracer_sdk::format::{EventType, SPANS_FILE, SPEC_VERSION, Timestamp};
 
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
@@ -38,18 +38,16 @@ pub(crate) struct StepJson {
     name: String,
     failed: bool,
     in_flight: bool,
-    /// How it ended: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
+    /// Its outcome: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
     outcome: &'static str,
     start: Option<String>,
     end: Option<String>,
     /// From the start of the run, in microseconds.
     offset_us: Option<i64>,
-    /// How long it took, in microseconds.
+    /// Its duration in microseconds.
     duration_us: Option<u64>,
     /// Its line in the log, from 1; null for what is not in the log yet.
     line: Option<u64>,
-    /// Where the line begins, in bytes.
-    offset: Option<u64>,
     /// The log, relative to the run directory.
     file: &'static str,
     llm: Option<LlmCallJson>,
@@ -58,18 +56,16 @@ pub(crate) struct StepJson {
     error: Option<ErrorDetails>,
     #[serde(rename = "loop")]
     loop_report: Option<LoopReport>,
-    /// Of the run itself, its metadata.
-    run: Option<RunMeta>,
-    /// What is said about it, each in a few words: model, settings, tokens, cost, ratings, guardrails, decisions, hand-overs.
+    /// Facts in a few words each: model, settings, tokens, cost, ratings, guardrails, decisions, hand-overs.
     facts: Vec<String>,
-    /// What the user put on it.
+    /// Metadata of the user.
     meta: Map<String, Value>,
     attributes: Option<ShownValue>,
     /// The line as it is stored.
     raw: Option<ShownValue>,
-    /// How many values were redacted.
+    /// Number of redacted values.
     redactions: usize,
-    /// How many values were cut when it was recorded.
+    /// Number of values that were cut when it was recorded.
     truncations: usize,
 }
 
@@ -91,7 +87,6 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
     let occurs = |marker: &str| raw.as_ref().map_or(0, |raw| raw.matches(marker).count());
     let start: Option<Timestamp> = record.ts.parse().ok();
     let step_number = row.number as usize;
-    let is_run = record.event_type() == EventType::RunStart;
     Ok(StepJson {
         spec_version: SPEC_VERSION,
         row: number,
@@ -112,14 +107,12 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
             _ => None,
         },
         line: indexed.map(|span| span.line),
-        offset: indexed.map(|span| span.offset),
         file: SPANS_FILE,
         llm: llm::of(run, step_number, record, span, &place)?,
         tool: call::of(run, step_number, &record.payload, &place)?,
         state: state::of(run, step_number, &record.payload, &place)?,
         error: error(&record.payload),
         loop_report: loop_report(run, row, &record.event_id)?,
-        run: is_run.then(|| run.steps.meta.as_ref().ok().cloned()).flatten(),
         facts: step_detail::facts(
             record,
             Conversation::from_payload(&record.payload).as_ref(),
@@ -156,14 +149,12 @@ fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
         offset_us: Some(0),
         duration_us: None,
         line: None,
-        offset: None,
         file: SPANS_FILE,
         llm: None,
         tool: None,
         state: None,
         error: None,
         loop_report: None,
-        run: run.steps.meta.as_ref().ok().cloned(),
         facts: Vec::new(),
         meta: Map::new(),
         attributes: None,
@@ -199,7 +190,7 @@ fn loop_report(run: &OpenRun, row: &TimelineRow, event_id: &str) -> Result<Optio
     let around = number.saturating_sub(AROUND_A_LOOP).max(1)..=number + AROUND_A_LOOP;
     let sources = run.steps.read_steps(around).map_err(ApiError::unreadable)?;
     let steps = steps::steps(&sources, run.steps.started());
-    Ok(loops::of(run, &steps)
+    Ok(loops::of(&steps)
         .into_iter()
         .find(|report| report.event_id() == event_id))
 }

@@ -27,7 +27,7 @@ const EVIDENCE: u8 = 4;
 const REDACTED: u8 = 8;
 const TRUNCATED: u8 = 16;
 
-/// What the columns hold of one row.
+/// The cells of one row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cells {
     start_us: f64,
@@ -42,7 +42,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// What a search knows of the row without reading it.
+    /// The columns of a search, known without reading the record.
     pub(crate) fn searched<'a>(&self, name: &'a str) -> StepColumns<'a> {
         let mut columns = StepColumns::new(self.kind, name);
         if self.flags & FAILED != 0 {
@@ -241,15 +241,15 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
     cells
 }
 
-/// How many bytes a cell of each column has.
+/// Bytes of a cell of each column.
 const COLUMN_BYTES: [usize; 8] = [8, 8, 4, 4, 4, 4, 1, 1];
 
-/// How many bytes a column has: the next one begins at a multiple of eight.
+/// Bytes of a column: the next one begins at a multiple of eight.
 fn column_bytes(cell: usize, rows: usize) -> usize {
     (cell * rows).next_multiple_of(8)
 }
 
-/// How many bytes all columns have together.
+/// Bytes of all columns together.
 fn bytes_of_all(rows: usize) -> usize {
     COLUMN_BYTES
         .into_iter()

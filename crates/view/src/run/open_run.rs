@@ -45,7 +45,7 @@ impl OpenRun {
             && (!status.is_open() || directory.clone().read_summary().status() == status)
     }
 
-    /// Reads the changes; `false` when the log is another one: the run has to be opened anew.
+    /// Reads the changes; `false` when the log is another one: the run has to be opened again.
     pub(crate) fn update(&mut self) -> io::Result<bool> {
         let stamp = RunStamp::of(&self.steps.directory.path);
         let is_same = self.steps.update()?;
@@ -55,7 +55,7 @@ impl OpenRun {
         Ok(is_same)
     }
 
-    /// Where the index has the span that a row comes from; `None` for a row that is not in the log yet.
+    /// The place in the index of the span of a row; `None` for a row that is not in the log yet.
     pub(crate) fn position_of(&self, row: &TimelineRow) -> Option<usize> {
         match row.source {
             RowSource::Span(position) => Some(position as usize),
@@ -86,7 +86,7 @@ impl OpenRun {
         rows.iter().position(is_new).unwrap_or(rows.len())
     }
 
-    /// Whether a row that was there before is now further down: in a new row which comes after it in time, or is nested
+    /// True if a known row is now further down: in a new row which comes after it in time, or is nested
     /// in one that does.
     fn was_any_moved(&self, is_new: impl Fn(&TimelineRow) -> bool) -> bool {
         // Of each row: the last in time of it and what it is nested in, and the same of the nearest new row that it is in.

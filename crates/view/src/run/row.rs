@@ -26,11 +26,11 @@ pub(crate) struct RowText {
     kind: StepKind,
     /// Its name.
     name: String,
-    /// What went in and what came out.
+    /// Summaries of input and output.
     gist: StepSummary,
     /// Its tokens in and out: `412→35`; null where neither is known.
     tokens: Option<String>,
-    /// What it costs, in words: `$0.0021`; null where that is not known.
+    /// Its cost, in words: `$0.0021`; null where that is not known.
     cost: Option<String>,
     /// Its failure.
     failure: Option<String>,

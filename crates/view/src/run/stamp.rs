@@ -10,12 +10,12 @@ use tracer_facts::FilesStamp;
 pub(crate) struct RunStamp(FilesStamp);
 
 impl RunStamp {
-    /// Looks at the files of a run directory.
+    /// Stats the files of a run directory.
     pub(crate) fn of(directory: &Path) -> Self {
         Self(FilesStamp::of(directory, true))
     }
 
-    /// How many bytes the log has.
+    /// Size of the log in bytes.
     pub(crate) fn log_bytes(&self) -> u64 {
         self.0.log_bytes
     }

@@ -20,14 +20,14 @@ const THREADS: u64 = 2;
 /// Rows between two readings of the clock.
 const ROWS_PER_CLOCK_CHECK: usize = 4096;
 
-/// What was found in a part of a run.
+/// Matches in a part of a run.
 #[derive(Debug, Default)]
 pub(crate) struct PartMatches {
     /// The rows, sorted.
     pub(crate) hits: Vec<usize>,
     /// The `after` of the part that follows; null when the whole run was looked through.
     pub(crate) next: Option<u64>,
-    /// Whether the whole run was looked through.
+    /// True once the whole run was searched.
     pub(crate) done: bool,
 }
 
@@ -130,7 +130,7 @@ impl Scan<'_> {
             for position in candidates {
                 self.look_at(position)?;
                 if self.found.hits.len() >= self.limit || Instant::now() > deadline {
-                    // The rest of this part is looked at the next time.
+                    // The next request checks the rest of this part.
                     let next = self.run.steps.index.span(position + 1).map(|span| span.offset);
                     self.found.next = next;
                     return Ok(self.found);

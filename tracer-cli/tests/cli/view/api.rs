@@ -312,7 +312,6 @@ fn missing_and_ambiguous_requests_are_refused() {
         "/rows",
         "/steps?row=0",
         "/transcript",
-        "/states",
         "/search",
     ];
     for path in paths {

@@ -75,7 +75,7 @@ fn paths() -> Vec<String> {
         of_run(&format!("{step}/values/result")),
         of_run(&format!("{step}/values/raw")),
         of_run("/transcript"),
-        of_run("/states"),
+        of_run("/transcript?kind=state"),
         of_run("/search?q=nothing"),
         format!("/api/diff?a={FIRST}&b={SECOND}"),
         format!("/api/diff?a={FIRST}&baseline=none"),
