@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::slice::IterMut;
 
 use tracer_sdk::format::{EventType, Timestamp};
 
@@ -123,30 +122,45 @@ pub(crate) fn encode(run: &OpenRun, wanted: Range<usize>) -> Vec<u8> {
         .started()
         .unwrap_or(Timestamp::from_unix_microseconds(0));
     let mut names = NameTable::new(run);
-    // Every row is reported once, straight to where its cells lie: nothing is as large as the columns but they.
-    let mut bytes = vec![0; HEADER_BYTES + bytes_of_all(rows.len())];
-    let mut columns = ColumnCursors::new(bytes.get_mut(HEADER_BYTES..).unwrap_or_default(), rows.len());
+    let mut columns = [8, 8, 4, 4, 4, 4, 1, 1].map(|cell| Vec::<u8>::with_capacity(cell * rows.len()));
     for row in rows {
-        columns.push(row, &cells(run, row, started, &mut names));
-    }
-    let names_start = bytes.len();
-    for name in &names.names {
-        bytes.extend(u32::try_from(name.len()).unwrap_or(0).to_le_bytes());
-        bytes.extend(name.as_bytes());
+        let cells = cells(run, row, started, &mut names);
+        let encoded: [&[u8]; 8] = [
+            &cells.start_us.to_le_bytes(),
+            &cells.duration_us.to_le_bytes(),
+            &parent(row).to_le_bytes(),
+            &row.number.to_le_bytes(),
+            &cells.name.to_le_bytes(),
+            &cells.signature.to_le_bytes(),
+            &[cells.kind as u8],
+            &[cells.flags],
+        ];
+        for (column, cell) in columns.iter_mut().zip(encoded) {
+            column.extend_from_slice(cell);
+        }
     }
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
-    let mut header = Vec::with_capacity(HEADER_BYTES);
-    header.extend(MAGIC);
-    header.extend(count(rows.len()));
-    header.extend(count(names.names.len()));
-    header.extend(count(bytes.len() - names_start));
-    header.extend(count(first));
-    header.extend(microseconds(started.unix_microseconds()).to_le_bytes());
-    let read = i64::try_from(run.steps.index.bytes_read()).unwrap_or(i64::MAX);
-    header.extend(microseconds(read).to_le_bytes());
-    for (place, byte) in bytes.iter_mut().zip(header) {
-        *place = byte;
+    let mut name_list = Vec::new();
+    for name in &names.names {
+        name_list.extend(count(name.len()));
+        name_list.extend(name.as_bytes());
     }
+    let size: usize = columns.iter().map(|column| column.len() + 8).sum();
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + size + name_list.len());
+    bytes.extend(MAGIC);
+    bytes.extend(count(rows.len()));
+    bytes.extend(count(names.names.len()));
+    bytes.extend(count(name_list.len()));
+    bytes.extend(count(first));
+    bytes.extend(microseconds(started.unix_microseconds()).to_le_bytes());
+    let read = i64::try_from(run.steps.index.bytes_read()).unwrap_or(i64::MAX);
+    bytes.extend(microseconds(read).to_le_bytes());
+    bytes.resize(HEADER_BYTES, 0);
+    for column in columns {
+        bytes.extend_from_slice(&column);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+    bytes.append(&mut name_list);
     bytes
 }
 
@@ -239,78 +253,4 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
         }
     }
     cells
-}
-
-/// Bytes of a cell of each column.
-const COLUMN_BYTES: [usize; 8] = [8, 8, 4, 4, 4, 4, 1, 1];
-
-/// Bytes of a column: the next one begins at a multiple of eight.
-fn column_bytes(cell: usize, rows: usize) -> usize {
-    (cell * rows).next_multiple_of(8)
-}
-
-/// Bytes of all columns together.
-fn bytes_of_all(rows: usize) -> usize {
-    COLUMN_BYTES
-        .into_iter()
-        .map(|cell| column_bytes(cell, rows))
-        .sum()
-}
-
-/// The columns, each from its next cell on that is not filled.
-struct ColumnCursors<'a> {
-    start: IterMut<'a, [u8; 8]>,
-    duration: IterMut<'a, [u8; 8]>,
-    parent: IterMut<'a, [u8; 4]>,
-    number: IterMut<'a, [u8; 4]>,
-    name: IterMut<'a, [u8; 4]>,
-    signature: IterMut<'a, [u8; 4]>,
-    kind: IterMut<'a, [u8; 1]>,
-    flags: IterMut<'a, [u8; 1]>,
-}
-
-impl<'a> ColumnCursors<'a> {
-    /// The columns of some rows, one after the other as [`COLUMN_BYTES`] has them.
-    fn new(bytes: &'a mut [u8], rows: usize) -> Self {
-        let mut rest = Rest(bytes);
-        Self {
-            start: rest.column(rows),
-            duration: rest.column(rows),
-            parent: rest.column(rows),
-            number: rest.column(rows),
-            name: rest.column(rows),
-            signature: rest.column(rows),
-            kind: rest.column(rows),
-            flags: rest.column(rows),
-        }
-    }
-
-    /// Fills the next cell of every column.
-    fn push(&mut self, row: &TimelineRow, cells: &Cells) {
-        put(&mut self.start, cells.start_us.to_le_bytes());
-        put(&mut self.duration, cells.duration_us.to_le_bytes());
-        put(&mut self.parent, parent(row).to_le_bytes());
-        put(&mut self.number, row.number.to_le_bytes());
-        put(&mut self.name, cells.name.to_le_bytes());
-        put(&mut self.signature, cells.signature.to_le_bytes());
-        put(&mut self.kind, [cells.kind as u8]);
-        put(&mut self.flags, [cells.flags]);
-    }
-}
-
-/// The bytes that are no column yet.
-struct Rest<'a>(&'a mut [u8]);
-
-impl<'a> Rest<'a> {
-    /// Takes a column from the beginning.
-    fn column<const BYTES: usize>(&mut self, rows: usize) -> IterMut<'a, [u8; BYTES]> {
-        let taken = self.0.split_off_mut(..column_bytes(BYTES, rows));
-        taken.unwrap_or_default().as_chunks_mut().0.iter_mut()
-    }
-}
-
-fn put<const BYTES: usize>(column: &mut IterMut<'_, [u8; BYTES]>, value: [u8; BYTES]) {
-    if let Some(cell) = column.next() {
-        *cell = value;
-    }
 }
