@@ -132,14 +132,15 @@ pub(super) async fn diff(State(viewer): State<Viewer>, path: Segments) -> Respon
 }
 
 /// The page that compares a run with a baseline.
-pub(super) async fn diff_with_baseline(State(viewer): State<Viewer>, path: Segments) -> Response {
+pub(super) async fn diff_with_baseline(State(viewer): State<Viewer>, path: Segments, uri: Uri) -> Response {
     let (a, name) = (path.at(0).to_owned(), path.at(1).to_owned());
+    let encoded = uri.path().rsplit('/').next().unwrap_or_default().to_owned();
     let read = viewer.read(move |viewer| {
         let Some(run) = named(viewer, &a).filter(|_| is_name(&name)) else {
             return not_found(viewer, &a);
         };
         if run != a {
-            return Ok(found(&format!("/diff/{run}/baseline/{}", encoded(&name))));
+            return Ok(found(&format!("/diff/{run}/baseline/{encoded}")));
         }
         comparison_page(viewer)
     });
@@ -165,18 +166,6 @@ fn named(viewer: &Viewer, wanted: &str) -> Option<String> {
         .then(|| viewer.facts().store().select(Some(wanted)).ok())
         .flatten();
     selected.map(|run| run.trace_id.to_string())
-}
-
-/// A text as a part of an address.
-fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                char::from(byte).to_string()
-            }
-            byte => format!("%{byte:02X}"),
-        })
-        .collect()
 }
 
 /// The page of a run: its shell goes out before the run is read, which takes as long as the browser needs for the script.
