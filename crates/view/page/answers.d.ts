@@ -13,36 +13,7 @@ export type Call = {
 
 export type CallChange = "same" | "changed" | "added" | "removed" | "moved" | "repeated";
 
-export type ChangedRow = {
-  depth: number;
-  duration_us: number | null;
-  flags: number;
-  line: number;
-  number: number;
-  parent_row: number;
-  signature: number;
-  start_us: number;
-  text: RowText;
-  tokens_in: number | null;
-  tokens_out: number | null;
-};
-
-export type Changes = {
-  from: number;
-  reload: boolean;
-  root: ChangedRow | null;
-  row_count: number;
-  rows: Array<ChangedRow>;
-  version: string;
-};
-
 export type CheckOutcome = "failed" | "undecided" | "passed" | "reported";
-
-export type CostJson = {
-  duration_us: number | null;
-  steps: number;
-  tokens: number | null;
-};
 
 export type CostReport = {
   known_usd: number;
@@ -106,10 +77,8 @@ export type EventType = "RUN_START" | "RUN_END" | "LLM_CALL" | "TOOL_CALL" | "ST
 
 export type EvidenceJson = {
   event_id: string;
-  in_warning: boolean;
   name: string;
   number: number;
-  row: number | null;
 };
 
 export type FieldJson = {
@@ -165,7 +134,6 @@ export type LlmCallJson = {
   previous: string | null;
   response: Array<MessageAnswer>;
   tools_offered: Array<OfferedTool>;
-  usage: TokensUsed;
 };
 
 export type LoopFact = {
@@ -175,19 +143,11 @@ export type LoopFact = {
 };
 
 export type LoopReport = {
-  cost: CostJson;
   event_id: string;
   evidence: Array<EvidenceJson>;
   facts: Array<LoopFact>;
-  is_loop: boolean;
-  judged: string | null;
-  kind: string | null;
-  missing: number;
   next: EvidenceJson | null;
   number: number;
-  pattern: string;
-  repetitions: number;
-  row: number | null;
   title: string;
 };
 
@@ -225,11 +185,11 @@ export type OfferedTool = {
 };
 
 export type Overview = {
-  cut_tail: number | null;
   duration_us: number | null;
   environment: EnvironmentJson | null;
   facts: Array<string>;
   first_cause: string | null;
+  heaviest: StepLink | null;
   in_flight: Array<InFlight>;
   log_bytes: number;
   loops: Array<LoopReport>;
@@ -238,8 +198,6 @@ export type Overview = {
   origin?: string;
   problem_summary: string | null;
   problems: Array<Problem>;
-  remarks: Array<string>;
-  row_count: number;
   run: RunMeta | null;
   run_id: TraceId;
   run_name: string | null;
@@ -338,6 +296,7 @@ export type RowText = {
   kind: StepKind;
   name: string;
   row: number;
+  tokens: string | null;
 };
 
 export type Rows = {
@@ -417,25 +376,10 @@ export type StackLine = {
   text: string;
 };
 
-export type StateAnswer = {
-  event_id: string;
-  number: number;
-  offset_us: number | null;
-  row: number | null;
-  state: StateDetails;
-};
-
 export type StateDetails = {
   difference: ShownValue | null;
   previous: Previous | null;
   state: ShownValue | null;
-};
-
-export type States = {
-  next: number | null;
-  spec_version: "0.2.0";
-  state_count: number;
-  states: Array<StateAnswer>;
 };
 
 export type StatsAnswer = {
@@ -485,14 +429,12 @@ export type StepJson = {
   meta: { [key: string]: Json };
   name: string;
   number: number;
-  offset: number | null;
   offset_us: number | null;
   outcome: string;
   parent_id: string | null;
   raw: ShownValue | null;
   redactions: number;
   row: number;
-  run: RunMeta | null;
   spec_version: "0.2.0";
   start: string | null;
   state: StateDetails | null;
@@ -501,6 +443,11 @@ export type StepJson = {
 };
 
 export type StepKind = "run" | "llm" | "tool" | "state" | "error" | "loop" | "span";
+
+export type StepLink = {
+  event_id: string;
+  label: string;
+};
 
 export type StepSummary = {
   input: string;
@@ -584,7 +531,7 @@ export type TraceId = string;
 export type Transcript = {
   next: number | null;
   spec_version: "0.2.0";
-  step_count: number;
+  turn_count: number;
   turns: Array<TurnAnswer>;
   version: string;
 };
@@ -598,7 +545,6 @@ export type TurnAnswer = {
   gist: string | null;
   in_flight: boolean;
   kind: StepKind;
-  known_messages: number;
   messages: Array<MessageAnswer>;
   name: string;
   note: string | null;
@@ -607,6 +553,7 @@ export type TurnAnswer = {
   response: Array<MessageAnswer>;
   result: ShownValue | null;
   row: number | null;
+  state: StateDetails | null;
 };
 
 export type TypeCount = {

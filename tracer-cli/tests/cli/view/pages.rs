@@ -41,16 +41,6 @@ fn pages_embed_data_and_escape_names() {
         assert!(page.header("content-type").unwrap().starts_with("text/html"));
         assert!(!page.text().contains("alert(1)</"), "{}", page.text());
     }
-    let diff = data(&viewer.get(&format!("/diff/{FIRST}/{SECOND}")));
-    assert_eq!(
-        (&diff["a"], &diff["b"], &diff["baseline"]),
-        (&FIRST.into(), &SECOND.into(), &Value::Null)
-    );
-    let baseline = data(&viewer.get(&format!("/diff/{FIRST}/baseline/nightly")));
-    assert_eq!(
-        (&baseline["a"], &baseline["baseline"]),
-        (&FIRST.into(), &"nightly".into())
-    );
 }
 
 #[test]
