@@ -149,10 +149,7 @@ fn a_step_is_shown_by_its_kind() {
     );
     assert_eq!(llm["facts"][2], "412 tokens in, 35 out");
     let run = ask(&viewer, "/steps/00f067aa0ba902b7");
-    assert_eq!(
-        (&run["kind"], &run["name"]),
-        (&"run".into(), &"agent".into())
-    );
+    assert_eq!((&run["kind"], &run["name"]), (&"run".into(), &"agent".into()));
 }
 
 #[test]
