@@ -139,9 +139,7 @@ class RunsPage {
     setInterval(() => !document.hidden && this.data.refresh(this.list.first, this.list.last), REFRESH_INTERVAL_MS);
     // Whatever was recorded since the table was made comes first.
     const path = () => `/api/stream?version=${encodeURIComponent(this.data.table.version)}`;
-    // Runs that cannot be listed send no updates; the page shows that already.
-    const onConnection = (/** @type {boolean} */ connected) => showConnection(connected || this.data.problem !== "");
-    listen(path, { change: () => this.data.takeUp() }, onConnection);
+    listen(path, { change: () => this.data.takeUp() }, showConnection);
   }
 
   /** Asks the server for the runs that the filters say. */

@@ -82,6 +82,7 @@ describe("the steps", () => {
     const chosen = page.locator(`${ROWS}[data-row="5"]`);
     await chosen.click();
     await eventually(async () => assert.equal(await chosen.getAttribute("aria-selected"), "true"));
+    await eventually(async () => assert.match(await chosen.innerText(), /page=6/));
     const before = await chosen.innerText();
     // Longer than the page waits before it asks for patience.
     await sleep(300);
