@@ -12,7 +12,7 @@ use super::request::{Query, RunId};
 /// Rows in one answer; a run has no more.
 const MAX_ROWS: usize = u32::MAX as usize;
 
-/// The columns of a run: of every row, of the first ones, or of those that changed since so many bytes of its log were read.
+/// The columns of a run: of every row, of the first ones, or of those that changed since an offset of its log.
 pub(crate) async fn columns(
     State(viewer): State<Viewer>,
     id: RunId,
