@@ -73,7 +73,7 @@ const GROUPS: [CommandGroup; 6] = [
     },
     CommandGroup {
         name: "Gate",
-        example: "tracer run --trials 5 -- python agent.py",
+        example: "tracer run --capture --trials 5 -- python agent.py",
         commands: &["init", "run", "assert", "baseline", "accept"],
     },
     CommandGroup {

@@ -8,15 +8,6 @@ use tracer_sdk::format::{RUNS_FOLDER, TraceId};
 
 use crate::error::CliError;
 
-/// Treatment of a symbolic link at the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LinkTreatment {
-    /// Write to the file behind the link: the user named it.
-    Follow,
-    /// Fail: the link may come with a project and point to any file of the user's.
-    Refuse,
-}
-
 /// Kind of file behind a path.
 enum OutputTarget {
     /// The file that standard output or standard error is redirected to: appended to, so that no output is lost.
@@ -31,7 +22,9 @@ enum OutputTarget {
 }
 
 impl OutputTarget {
-    fn of(path: &Path, links: LinkTreatment) -> io::Result<Self> {
+    /// The target of a path. Without `follows_links` a link at the path fails: it may come with a project and point to any
+    /// file of the user's.
+    fn of(path: &Path, follows_links: bool) -> io::Result<Self> {
         let found = fs::metadata(path);
         if let Ok(existing) = &found
             && let Some(stream) = standard_stream(existing)
@@ -41,7 +34,7 @@ impl OutputTarget {
         let target = match found {
             Ok(existing) if existing.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(existing) if !existing.is_file() => return Ok(Self::Special),
-            _ if links == LinkTreatment::Refuse && path.is_symlink() => {
+            _ if !follows_links && path.is_symlink() => {
                 return Err(io::Error::other(
                     "it is a symbolic link, and links are not followed here",
                 ));
@@ -105,7 +98,7 @@ pub(crate) fn write<Written, Failure: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
 ) -> Result<Written, Failure> {
-    write_to(OutputTarget::of(path, LinkTreatment::Follow)?, path, write)
+    write_to(OutputTarget::of(path, true)?, path, write)
 }
 
 fn write_to<Written, Failure: From<io::Error>>(
@@ -196,7 +189,7 @@ impl From<NewFileError> for CliError {
 /// Checks that a file can be written, before its content is paid for. Creates its folder if it is missing.
 pub(crate) fn prepare(path: &Path) -> Result<(), NewFileError> {
     let failed = |error| NewFileError::Write(path.to_owned(), error);
-    match OutputTarget::of(path, LinkTreatment::Refuse).map_err(failed)? {
+    match OutputTarget::of(path, false).map_err(failed)? {
         // Only writing shows whether a stream, a pipe or a device accepts data.
         OutputTarget::Stream(_) | OutputTarget::Special => Ok(()),
         OutputTarget::File { path, .. } => {
@@ -215,7 +208,7 @@ pub(crate) fn write_new(path: &Path, force: bool, content: &[u8]) -> Result<(), 
     let folder = folder_of(path);
     fs::create_dir_all(folder).map_err(failed)?;
     if force {
-        let target = OutputTarget::of(path, LinkTreatment::Refuse).map_err(failed)?;
+        let target = OutputTarget::of(path, false).map_err(failed)?;
         return write_to(target, path, |writer| writer.write_all(content)).map_err(failed);
     }
     if is_in_a_run(path) {

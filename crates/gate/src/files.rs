@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::policy::{Overrides, Policy, PolicyError};
-use crate::{Baseline, InputFile};
+use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, InputFile, Report, Trial};
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
 use tracer_runs::read_input;
@@ -119,7 +119,7 @@ fn standard_input(max_bytes: u64) -> Result<Vec<u8>, InputError> {
 }
 
 /// The error for a policy that cannot be used, with all its mistakes.
-pub fn refused(path: Option<&Path>, error: &PolicyError) -> InputError {
+fn refused(path: Option<&Path>, error: &PolicyError) -> InputError {
     let Some(path) = path else {
         return InputError::new(format!(
             "no policy found: there is no {POLICY_FILE} here or in a folder above, and no baseline to compare with"
@@ -154,8 +154,70 @@ pub fn refused(path: Option<&Path>, error: &PolicyError) -> InputError {
 pub struct BaselineInput {
     /// The baseline.
     pub baseline: Baseline,
-    /// The file, for a report.
-    pub file: InputFile,
+    /// The file, for a report; `None` of a baseline that was just made.
+    pub file: Option<InputFile>,
+}
+
+impl BaselineInput {
+    /// The path of the file.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.file.as_ref().map_or("", |file| &file.path)
+    }
+}
+
+/// The policy and the baseline of a gate.
+#[derive(Debug)]
+pub struct GateInputs {
+    /// The policy.
+    pub policy: Policy,
+    /// Its file, for a report.
+    pub policy_file: Option<InputFile>,
+    /// The baseline.
+    pub baseline: Option<BaselineInput>,
+}
+
+impl GateInputs {
+    /// Reads both from their files, the policy as [`policy`] does.
+    pub fn read(
+        policy: Option<&Path>,
+        baseline: Option<&Path>,
+        overrides: &Overrides,
+    ) -> Result<Self, InputError> {
+        let (policy, policy_file) = self::policy(policy, overrides)?;
+        let baseline = baseline.map(self::baseline).transpose()?;
+        Ok(Self {
+            policy,
+            policy_file,
+            baseline,
+        })
+    }
+
+    /// The gate of both.
+    pub fn gate(&self) -> Result<Gate<'_>, InputError> {
+        let baseline = self.baseline.as_ref().map(|input| &input.baseline);
+        let path = self.policy_file.as_ref().map(|file| Path::new(&file.path));
+        Gate::new(&self.policy, baseline).map_err(|error| refused(path, &error))
+    }
+
+    /// The report on one run, as if it were the only trial; `options` are those of the command without its files.
+    pub fn judge_run(mut self, run: RunProfile, options: Vec<String>) -> Result<Report, InputError> {
+        self.policy = self.policy.for_one_run();
+        let gate = self.gate()?;
+        let details = GateDetails {
+            tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
+            options,
+            policy: self.policy_file.clone(),
+            baseline: self.baseline.as_ref().and_then(|input| input.file.clone()),
+            notices: gate.notices().to_vec(),
+            ..GateDetails::default()
+        };
+        let trials = [Trial::of_run(1, run)];
+        let baseline = self.baseline.as_ref().map(|input| &input.baseline);
+        let judgement = gate.judge(&trials);
+        let environment = EnvironmentFingerprint::new();
+        Ok(Report::new(judgement, &trials, baseline, environment, details))
+    }
 }
 
 /// The baseline in a file.
@@ -171,7 +233,7 @@ pub fn baseline(path: &Path) -> Result<BaselineInput, InputError> {
             .with_hint(error.hint)
     })?;
     Ok(BaselineInput {
-        file: input(path, &bytes),
+        file: Some(input(path, &bytes)),
         baseline,
     })
 }
@@ -189,16 +251,17 @@ pub fn report(path: &Path) -> Result<Vec<u8>, InputError> {
 /// Refuses a run of another agent than that of the baseline.
 pub fn refuse_foreign_run(input: &BaselineInput, run: &RunProfile) -> Result<(), InputError> {
     match input.baseline.foreign_agent(run) {
-        Some(agent) => Err(foreign_baseline(&input.baseline, &input.file.path, agent)),
+        Some(agent) => Err(foreign_baseline(input, agent)),
         None => Ok(()),
     }
 }
 
 /// The error for a baseline of another agent.
-pub fn foreign_baseline(baseline: &Baseline, path: &str, agent: &str) -> InputError {
-    let known = baseline.agent.as_deref().unwrap_or_default();
+pub fn foreign_baseline(input: &BaselineInput, agent: &str) -> InputError {
+    let known = input.baseline.agent.as_deref().unwrap_or_default();
     InputError::new(format!(
-        "the baseline {path} is of the agent {}, and this is {}",
+        "the baseline {} is of the agent {}, and this is {}",
+        input.path(),
         named(known),
         named(agent)
     ))
@@ -208,18 +271,18 @@ pub fn foreign_baseline(baseline: &Baseline, path: &str, agent: &str) -> InputEr
 
 /// Refuses, where runs have no name, a baseline of another program; the program is known before the first trial.
 pub fn refuse_baseline_of_another_program(
-    baseline: &Baseline,
-    path: &str,
+    input: &BaselineInput,
     command: &[String],
 ) -> Result<(), InputError> {
     let program = |command: &[String]| {
         let name = Path::new(command.first()?).file_name()?;
         Some(name.to_string_lossy().into_owned())
     };
-    let known = program(&baseline.command);
-    match (&baseline.agent, known, program(command)) {
+    let known = program(&input.baseline.command);
+    match (&input.baseline.agent, known, program(command)) {
         (None, Some(known), Some(this)) if known != this => Err(InputError::new(format!(
-            "the baseline {path} is of the program {}, and this is {}",
+            "the baseline {} is of the program {}, and this is {}",
+            input.path(),
             named(&known),
             named(&this)
         ))

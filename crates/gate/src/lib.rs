@@ -20,7 +20,6 @@ pub mod files;
 pub mod formats;
 mod independence;
 mod invariants;
-pub mod one_run;
 pub mod phrase;
 pub mod policy;
 mod range;

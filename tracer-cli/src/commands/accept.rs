@@ -72,7 +72,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         && baseline_agent != agent
         && !args.force
     {
-        return Err(files::foreign_baseline(&old.baseline, &old.file.path, agent).into());
+        return Err(files::foreign_baseline(&old, agent).into());
     }
     if new.behaves_like(&old.baseline) {
         let message = format!("{} already matches; nothing written", shown(&args.baseline));
@@ -90,7 +90,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         reason: args.reason.trim().to_owned(),
         changes: summary.join("; "),
         tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
-        replaced_sha256: old.file.sha256,
+        replaced_sha256: old.file.map(|file| file.sha256).unwrap_or_default(),
     });
     output_file::write_new(&args.baseline, true, new.to_json().as_bytes())?;
 

@@ -1,7 +1,7 @@
 //! `tracer assert`: gates on one recorded run, as if it were the only trial.
 
+use tracer_gate::files;
 use tracer_gate::policy::Overrides;
-use tracer_gate::{files, one_run};
 
 use crate::error::CliError;
 use crate::gate::outputs::{self, GateArgs};
@@ -24,24 +24,13 @@ pub struct Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     args.gate.output.format.of(session)?;
     let inputs = args.gate.read(&Overrides::default())?;
-    let policy = inputs.policy.for_one_run();
+    let on_inconclusive = inputs.policy.on_inconclusive;
     session.use_store()?;
     let stored = stored_run::select(args.run_id.as_deref(), session)?;
-    if let Some(input) = inputs.baseline.as_ref().filter(|_| !args.gate.force) {
-        files::refuse_foreign_run(input, &stored.metrics)?;
+    if let Some(baseline) = inputs.baseline.as_ref().filter(|_| !args.gate.force) {
+        files::refuse_foreign_run(baseline, &stored.metrics)?;
     }
-    let (baseline, baseline_file) = inputs.baseline.map(|input| (input.baseline, input.file)).unzip();
-    let report = one_run::judged(
-        &policy,
-        inputs.policy_file,
-        baseline.as_ref(),
-        baseline_file,
-        args.gate
-            .force
-            .then(|| "--force".to_owned())
-            .into_iter()
-            .collect(),
-        stored.metrics,
-    )?;
-    outputs::publish(&report, policy.on_inconclusive, &args.gate.output, session)
+    let force = args.gate.force.then(|| "--force".to_owned());
+    let report = inputs.judge_run(stored.metrics, force.into_iter().collect())?;
+    outputs::publish(&report, on_inconclusive, &args.gate.output, session)
 }

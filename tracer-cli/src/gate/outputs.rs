@@ -4,9 +4,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tracer_gate::files::{self, BaselineInput};
-use tracer_gate::policy::{OnInconclusive, Overrides, Policy};
-use tracer_gate::{InputFile, Report, Verdict as GateVerdict};
+use tracer_gate::files::{GateInputs, InputError};
+use tracer_gate::policy::{OnInconclusive, Overrides};
+use tracer_gate::{Report, Verdict as GateVerdict};
 
 use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
@@ -88,27 +88,14 @@ pub(crate) struct GateArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// The policy and the baseline of a gate.
-pub(crate) struct GateInputs {
-    pub(crate) policy: Policy,
-    pub(crate) policy_file: Option<InputFile>,
-    pub(crate) baseline: Option<BaselineInput>,
-}
-
 impl GateArgs {
     /// Reads the policy, with these overrides, and the baseline.
-    pub(crate) fn read(&self, overrides: &Overrides) -> Result<GateInputs, CliError> {
+    pub(crate) fn read(&self, overrides: &Overrides) -> Result<GateInputs, InputError> {
         let overrides = Overrides {
             on_inconclusive: self.inconclusive.map(Into::into),
             ..*overrides
         };
-        let (policy, policy_file) = files::policy(self.policy.as_deref(), &overrides)?;
-        let baseline = self.baseline.as_deref().map(files::baseline).transpose()?;
-        Ok(GateInputs {
-            policy,
-            policy_file,
-            baseline,
-        })
+        GateInputs::read(self.policy.as_deref(), self.baseline.as_deref(), &overrides)
     }
 }
 

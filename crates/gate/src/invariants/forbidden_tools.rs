@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
-use super::{Invariant, InvariantSpec, tools, unless_missing};
+use super::{Invariant, InvariantSpec, tools};
 use crate::Baseline;
 
 #[derive(Debug, Deserialize)]
@@ -19,10 +19,6 @@ struct ForbiddenTools {
 pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<ForbiddenTools>("forbidden_tools", tools::called);
 
 impl Invariant for ForbiddenTools {
-    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
-        unless_missing(run, self.tools_against(run, baseline).is_empty())
-    }
-
     fn description(&self) -> String {
         format!("none of these tools is called: {}", self.none_of.join(", "))
     }

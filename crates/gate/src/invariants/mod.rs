@@ -37,7 +37,9 @@ pub(crate) type PathError = serde_path_to_error::Error<serde_json::Error>;
 /// A property of one trial, with the keys that a policy gives it (gate-contract, section 3.2).
 pub trait Invariant: Debug + Send + Sync {
     /// Outcome in a run. Missing spans leave it unknown: a forbidden call may be among them, and a required one, too.
-    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool>;
+    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
+        unless_missing(run, self.tools_against(run, baseline).is_empty())
+    }
 
     /// The demand in words.
     fn description(&self) -> String;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
 use super::tools::AllowedTools;
-use super::{Invariant, InvariantSpec, tools, unless_missing};
+use super::{Invariant, InvariantSpec, tools};
 use crate::Baseline;
 
 #[derive(Debug, Deserialize)]
@@ -20,10 +20,6 @@ struct NoNewTools {
 pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<NoNewTools>("no_new_tools", tools::called);
 
 impl Invariant for NoNewTools {
-    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
-        unless_missing(run, self.tools_against(run, baseline).is_empty())
-    }
-
     fn description(&self) -> String {
         let but = self.allow.words();
         format!("no tool is called that the baseline does not know{but}")

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
-use statrs::function::factorial::ln_binomial;
 
 use crate::{AllowedRange, Verdict};
 
@@ -173,20 +172,6 @@ fn clopper_pearson_lower(successes: u32, trials: u32, error: f64) -> f64 {
             likely = middle;
         }
     }
-}
-
-/// The chance that exactly `successes` of `trials` succeed.
-pub(super) fn exactly(successes: u32, trials: u32, rate: f64) -> f64 {
-    let failures = trials - successes;
-    // At the ends the logarithm below has no value.
-    if rate <= 0.0 {
-        return if successes == 0 { 1.0 } else { 0.0 };
-    }
-    if rate >= 1.0 {
-        return if failures == 0 { 1.0 } else { 0.0 };
-    }
-    let ways = ln_binomial(u64::from(trials), u64::from(successes));
-    (ways + f64::from(successes) * rate.ln() + f64::from(failures) * (-rate).ln_1p()).exp()
 }
 
 /// The chance that at least `successes` of `trials` succeed.

@@ -16,14 +16,11 @@ mod noise;
 mod sample_size;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use interval::{IntervalMethod, RateInterval, StatisticsError};
 pub use noise::Aggregate;
 #[cfg(test)]
 pub(crate) use noise::noise;
 pub(crate) use noise::{Noise, aggregate, chance_beyond, min_sample_size};
-pub use sample_size::{
-    OperatingCharacteristic, chance_of_exceeding, minimum_baseline_trials, minimum_trials,
-    operating_characteristic,
-};
+pub use sample_size::{chance_of_exceeding, minimum_baseline_trials, minimum_trials};

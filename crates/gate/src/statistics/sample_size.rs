@@ -1,7 +1,7 @@
 //! Sample sizes: the trials that a verdict needs, and how likely each verdict is.
 
-use super::interval::{IntervalMethod, RateInterval, StatisticsError, exactly, normal_quantile};
-use crate::{AllowedRange, Verdict};
+use super::interval::{IntervalMethod, RateInterval, normal_quantile};
+use crate::AllowedRange;
 
 /// Most trials of a gate; a demand that needs more counts as impossible.
 const MAX_TRIALS: u32 = 100_000;
@@ -133,55 +133,4 @@ pub fn chance_of_exceeding(exceeding: u32, candidates: u32, baseline: u32) -> f6
     (0..exceeding)
         .map(|above| (f64::from(candidates) - f64::from(above)) / (all - f64::from(above)))
         .product()
-}
-
-/// Probability of each verdict for a known true rate.
-///
-/// ```
-/// use tracer_gate::AllowedRange;
-/// use tracer_gate::statistics::{IntervalMethod, operating_characteristic};
-///
-/// let nine_of_ten = AllowedRange::at_least(0.9);
-/// let wilson = operating_characteristic(IntervalMethod::Wilson, nine_of_ten, 0.95, 25, 0.9).unwrap();
-/// assert!((wilson.fail - 0.098).abs() < 1e-3); // an agent that is just good enough fails in 98 of 1,000 gates
-/// let exact = operating_characteristic(IntervalMethod::Exact, nine_of_ten, 0.95, 29, 0.9).unwrap();
-/// assert!(exact.fail < 0.05 && exact.pass < 0.05);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct OperatingCharacteristic {
-    /// The chance of PASS.
-    pub pass: f64,
-    /// The chance of FAIL.
-    pub fail: f64,
-    /// The chance of INCONCLUSIVE.
-    pub inconclusive: f64,
-}
-
-/// Probability of each verdict on `allowed` after `trials` trials of an agent that succeeds at `true_rate`.
-///
-/// ```
-/// use tracer_gate::AllowedRange;
-/// use tracer_gate::statistics::{IntervalMethod, operating_characteristic};
-///
-/// let sure = operating_characteristic(IntervalMethod::Wilson, AllowedRange::at_least(0.9), 0.95, 25, 1.0).unwrap();
-/// assert_eq!((sure.pass, sure.fail), (1.0, 0.0));
-/// ```
-pub fn operating_characteristic(
-    method: IntervalMethod,
-    allowed: AllowedRange,
-    confidence: f64,
-    trials: u32,
-    true_rate: f64,
-) -> Result<OperatingCharacteristic, StatisticsError> {
-    let mut chances = OperatingCharacteristic::default();
-    for successes in 0..=trials {
-        let verdict = RateInterval::of(method, successes, trials, confidence)?.verdict(allowed);
-        let chance = match verdict {
-            Verdict::Pass => &mut chances.pass,
-            Verdict::Fail => &mut chances.fail,
-            Verdict::Inconclusive => &mut chances.inconclusive,
-        };
-        *chance += exactly(successes, trials, true_rate);
-    }
-    Ok(chances)
 }

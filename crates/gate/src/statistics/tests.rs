@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::interval::{at_least, exactly};
+use statrs::function::factorial::ln_binomial;
+
+use super::interval::at_least;
 use super::*;
 use crate::{AllowedRange, Verdict};
 use tracer_insight::testing::{Vector, computed, measured};
@@ -34,6 +36,49 @@ fn target(input: &Value) -> AllowedRange {
         "upper" => AllowedRange::at_most(number(threshold)),
         _ => AllowedRange::within(number(&threshold[0]), number(&threshold[1])),
     }
+}
+
+/// The chance that exactly `successes` of `trials` succeed.
+fn exactly(successes: u32, trials: u32, rate: f64) -> f64 {
+    let failures = trials - successes;
+    // At the ends the logarithm below has no value.
+    if rate <= 0.0 {
+        return if successes == 0 { 1.0 } else { 0.0 };
+    }
+    if rate >= 1.0 {
+        return if failures == 0 { 1.0 } else { 0.0 };
+    }
+    let ways = ln_binomial(u64::from(trials), u64::from(successes));
+    (ways + f64::from(successes) * rate.ln() + f64::from(failures) * (-rate).ln_1p()).exp()
+}
+
+/// Probability of each verdict for a known true rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct OperatingCharacteristic {
+    pub(crate) pass: f64,
+    pub(crate) fail: f64,
+    pub(crate) inconclusive: f64,
+}
+
+/// Probability of each verdict on `allowed` after `trials` trials of an agent that succeeds at `true_rate`.
+pub(crate) fn operating_characteristic(
+    method: IntervalMethod,
+    allowed: AllowedRange,
+    confidence: f64,
+    trials: u32,
+    true_rate: f64,
+) -> Result<OperatingCharacteristic, StatisticsError> {
+    let mut chances = OperatingCharacteristic::default();
+    for successes in 0..=trials {
+        let verdict = RateInterval::of(method, successes, trials, confidence)?.verdict(allowed);
+        let chance = match verdict {
+            Verdict::Pass => &mut chances.pass,
+            Verdict::Fail => &mut chances.fail,
+            Verdict::Inconclusive => &mut chances.inconclusive,
+        };
+        *chance += exactly(successes, trials, true_rate);
+    }
+    Ok(chances)
 }
 
 fn interval(method: IntervalMethod, vector: &Vector) -> RateInterval {

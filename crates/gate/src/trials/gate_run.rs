@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
-use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use tracer_insight::profile::RunProfile;
@@ -13,7 +13,7 @@ use tracer_sdk::format::{GateTrial, Timestamp};
 
 use super::attempt::{Attempt, TrialCommand};
 use super::process::Orphans;
-use super::schedule::{AfterTrial, TrialPlan, Watcher, run_trials};
+use super::schedule::{Watcher, run_trials};
 use super::scratch::Scratch;
 use super::stop::{Stop, TrialsStop};
 use crate::files::InputError;
@@ -84,10 +84,6 @@ impl GateRun<'_> {
         let stop = Stop::on_signals()?;
         let orphans = Orphans::adopt();
         let (policy, command) = (self.policy, self.command);
-        let plan = TrialPlan {
-            trials: policy.trials,
-            jobs: NonZeroU32::new(policy.jobs).unwrap_or(NonZeroU32::MIN),
-        };
         let mut follower = TrialFollower {
             run: self,
             stop: &stop,
@@ -103,7 +99,7 @@ impl GateRun<'_> {
             },
         };
         run_trials(
-            plan,
+            [policy.trials, policy.jobs],
             &stop,
             |number| command.attempt(number, &stop),
             &mut follower,
@@ -260,7 +256,7 @@ impl Watcher<Attempt> for TrialFollower<'_> {
         self.display.progress(&self.progress);
     }
 
-    fn take(&mut self, attempt: Attempt) -> AfterTrial {
+    fn take(&mut self, attempt: Attempt) -> ControlFlow<()> {
         let Attempt {
             mut trial,
             runs,
@@ -279,11 +275,11 @@ impl Watcher<Attempt> for TrialFollower<'_> {
             self.judge();
             let is_interrupted = self.stop.reason() == Some(TrialsStop::Interrupted);
             if is_interrupted || self.run.gate.stop_reason(&self.made.trials).is_none() {
-                return AfterTrial::GoOn;
+                return ControlFlow::Continue(());
             }
         }
         self.is_decided = true;
-        AfterTrial::Enough
+        ControlFlow::Break(())
     }
 }
 

@@ -2,7 +2,7 @@
 //! started beyond the last one that counts is thrown away.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -12,24 +12,6 @@ use super::stop::{Stop, TrialsStop};
 /// Interval of the ticks of a watcher.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Decision after a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AfterTrial {
-    /// There is more to find out.
-    GoOn,
-    /// The verdict is known.
-    Enough,
-}
-
-/// Maximum number of trials, and of those at a time.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TrialPlan {
-    /// At most.
-    pub trials: u32,
-    /// At once.
-    pub jobs: NonZeroU32,
-}
-
 /// Follows the trials and says when they may stop.
 pub(crate) trait Watcher<Outcome> {
     /// A trial starts.
@@ -38,14 +20,15 @@ pub(crate) trait Watcher<Outcome> {
     fn ended(&mut self, number: u32);
     /// Time goes by.
     fn tick(&mut self);
-    /// The outcomes, in the order of the numbers. When the user stops, also what ended out of order, with gaps.
-    fn take(&mut self, outcome: Outcome) -> AfterTrial;
+    /// The outcomes, in the order of the numbers; breaks when the verdict is known. When the user stops, also what ended out
+    /// of order, with gaps.
+    fn take(&mut self, outcome: Outcome) -> ControlFlow<()>;
 }
 
-/// Runs trials, numbered from 1; `run` runs one, on a thread of its own. One that ended is taken before another one
+/// Runs at most `trials` trials, `jobs` at a time, numbered from 1; `run` runs one, on a thread of its own. One that ended is taken before another one
 /// starts in its place: no trial is paid for when the verdict is known.
 pub(crate) fn run_trials<Outcome: Send>(
-    plan: TrialPlan,
+    [trials, jobs]: [u32; 2],
     stop: &Stop,
     run: impl Fn(u32) -> Outcome + Sync,
     watcher: &mut impl Watcher<Outcome>,
@@ -55,7 +38,7 @@ pub(crate) fn run_trials<Outcome: Send>(
     let (mut next, mut awaited, mut running) = (1, 1, 0);
     thread::scope(|scope| {
         loop {
-            while running < plan.jobs.get() && next <= plan.trials && stop.reason().is_none() {
+            while running < jobs && next <= trials && stop.reason().is_none() {
                 watcher.started(next);
                 let (sender, run, number) = (sender.clone(), &run, next);
                 // The receiver outlives every thread of this scope.
@@ -77,7 +60,7 @@ pub(crate) fn run_trials<Outcome: Send>(
                     break;
                 };
                 awaited += 1;
-                if watcher.take(outcome) == AfterTrial::Enough {
+                if watcher.take(outcome).is_break() {
                     stop.decide();
                 }
             }
@@ -85,7 +68,7 @@ pub(crate) fn run_trials<Outcome: Send>(
     });
     if stop.reason() == Some(TrialsStop::Interrupted) {
         for outcome in waiting.into_values() {
-            watcher.take(outcome);
+            let _ = watcher.take(outcome);
         }
     }
 }
@@ -113,19 +96,13 @@ mod tests {
 
         fn tick(&mut self) {}
 
-        fn take(&mut self, number: u32) -> AfterTrial {
+        fn take(&mut self, number: u32) -> ControlFlow<()> {
             self.taken.push(number);
             if self.enough_after == Some(number) {
-                AfterTrial::Enough
-            } else {
-                AfterTrial::GoOn
+                return ControlFlow::Break(());
             }
+            ControlFlow::Continue(())
         }
-    }
-
-    fn plan(trials: u32, jobs: u32) -> TrialPlan {
-        let jobs = NonZeroU32::new(jobs).unwrap();
-        TrialPlan { trials, jobs }
     }
 
     fn taken(trials: u32, jobs: u32, enough_after: u32) -> Vec<u32> {
@@ -133,7 +110,7 @@ mod tests {
             enough_after: Some(enough_after),
             ..Seen::default()
         };
-        run_trials(plan(trials, jobs), &Stop::unasked(), |number| number, &mut seen);
+        run_trials([trials, jobs], &Stop::unasked(), |number| number, &mut seen);
         seen.taken
     }
 
@@ -153,7 +130,7 @@ mod tests {
             enough_after: Some(2),
             ..Seen::default()
         };
-        run_trials(plan(9, 1), &Stop::unasked(), |number| number, &mut seen);
+        run_trials([9, 1], &Stop::unasked(), |number| number, &mut seen);
         assert_eq!(seen.events.last(), Some(&("ended", 2)));
     }
 
@@ -179,14 +156,14 @@ mod tests {
             number
         };
         let mut seen = Seen::default();
-        run_trials(plan(5, 2), &stop, run, &mut seen);
+        run_trials([5, 2], &stop, run, &mut seen);
         assert_eq!(seen.taken, [1, 2, 3]);
     }
 
     #[test]
     fn whoever_watches_sees_every_trial_start_and_end() {
         let mut seen = Seen::default();
-        run_trials(plan(3, 1), &Stop::unasked(), |number| number, &mut seen);
+        run_trials([3, 1], &Stop::unasked(), |number| number, &mut seen);
         let expected: Vec<_> = (1..=3)
             .flat_map(|number| [("started", number), ("ended", number)])
             .collect();

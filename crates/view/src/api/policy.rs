@@ -9,8 +9,7 @@ use tracer_gate::{Baseline, InputFile, Report, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::RecordedStatus;
 
-use tracer_gate::files::{self, InputError};
-use tracer_gate::one_run;
+use tracer_gate::files::{self, BaselineInput, GateInputs, InputError};
 use tracer_gate::words::checks;
 use tracer_gate::words::checks::{CheckOutcome, CheckRow};
 use tracer_gate::words::verdict;
@@ -103,15 +102,13 @@ impl ProjectPolicy {
     /// Judges a run.
     pub(super) fn judge(self, against: Against<'_>, run: RunProfile) -> PolicyAnswer {
         let judged = self.read.and_then(|(policy, file)| {
-            let baseline = against.baseline()?;
-            one_run::judged(
-                &policy.for_one_run(),
-                file,
-                Some(&baseline),
-                None,
-                Vec::new(),
-                run,
-            )
+            let baseline = against.baseline()?.into_owned();
+            let inputs = GateInputs {
+                policy,
+                policy_file: file,
+                baseline: Some(BaselineInput { baseline, file: None }),
+            };
+            inputs.judge_run(run, Vec::new())
         });
         let (judgement, problem) = match judged {
             Ok(report) => (Some(PolicyJudgement::of(&report)), None),

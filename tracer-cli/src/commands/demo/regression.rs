@@ -14,9 +14,8 @@ use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
 use crate::terminal::gate_report;
-use tracer_gate::files::{self, BaselineInput};
+use tracer_gate::files::{self, GateInputs};
 use tracer_gate::formats::{markdown, next};
-use tracer_gate::one_run;
 use tracer_insight::text::path_below_home as shown;
 use tracer_insight::units::now;
 
@@ -77,20 +76,9 @@ fn judge(
     trace_id: &str,
     session: &mut Session,
 ) -> Result<Report, CliError> {
-    let (policy, file) = files::policy(Some(policy_file), &Overrides::default())?;
-    let BaselineInput {
-        baseline,
-        file: baseline_file,
-    } = files::baseline(baseline_file)?;
+    let inputs = GateInputs::read(Some(policy_file), Some(baseline_file), &Overrides::default())?;
     let stored = stored_run::select(Some(trace_id), session)?;
-    Ok(one_run::judged(
-        &policy.for_one_run(),
-        file,
-        Some(&baseline),
-        Some(baseline_file),
-        Vec::new(),
-        stored.metrics,
-    )?)
+    Ok(inputs.judge_run(stored.metrics, Vec::new())?)
 }
 
 /// The report as a workflow would write it: with paths in the repository, and with a command to run again.

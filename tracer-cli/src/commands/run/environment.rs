@@ -1,7 +1,8 @@
 //! Fingerprint of the environment of the trials, for reports and baselines.
 
 use tracer_capture::cassette::Cassette;
-use tracer_gate::{Baseline, EnvironmentFingerprint};
+use tracer_gate::EnvironmentFingerprint;
+use tracer_gate::files::BaselineInput;
 use tracer_insight::digest::sha256_hex;
 
 use crate::error::CliError;
@@ -39,12 +40,8 @@ pub(super) fn fingerprint(
 }
 
 /// Refuses a baseline of the other kind of evidence: live trials and replayed ones are never compared.
-pub(super) fn refuse_other_evidence(
-    baseline: &Baseline,
-    path: &str,
-    is_replayed: bool,
-) -> Result<(), CliError> {
-    let fingerprint = baseline.environment.as_ref();
+pub(super) fn refuse_other_evidence(input: &BaselineInput, is_replayed: bool) -> Result<(), CliError> {
+    let fingerprint = input.baseline.environment.as_ref();
     let evidence = fingerprint.and_then(|fingerprint| fingerprint.get(EVIDENCE));
     let is_of_replay = evidence.is_some_and(|evidence| evidence == REPLAYED);
     let (trials, other) = match (is_replayed, is_of_replay) {
@@ -53,7 +50,8 @@ pub(super) fn refuse_other_evidence(
         _ => return Ok(()),
     };
     Err(CliError::input(format!(
-        "the baseline {path} is of {other} trials, and these are {trials}"
+        "the baseline {} is of {other} trials, and these are {trials}",
+        input.path()
     ))
     .with_hint(format!(
         "compare {trials} trials with a baseline of {trials} trials: tracer baseline"

@@ -4,16 +4,14 @@ mod captured;
 mod environment;
 mod options;
 
-use std::path::Path;
-
 use tracer_capture::cassette::ReplayOutcome;
 use tracer_gate::policy::{OnInconclusive, Policy};
-use tracer_gate::{FailureReason, Gate, GateDetails, Report, StopReason, Trial};
+use tracer_gate::{FailureReason, GateDetails, Report, StopReason, Trial};
 use tracer_runs::RunStore;
 
 use crate::cassettes;
 use crate::error::CliError;
-use crate::gate::outputs::{self, GateInputs};
+use crate::gate::outputs;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use crate::terminal::trial_progress;
@@ -36,31 +34,21 @@ const MAX_MISS_NOTICES: usize = 3;
 /// Runs the trials and gates on them.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     args.gate.output.format.of(session)?;
-    let GateInputs {
-        policy,
-        policy_file,
-        baseline,
-    } = args.gate.read(&args.overrides())?;
-    let (baseline, baseline_file) = baseline.map(|input| (input.baseline, input.file)).unzip();
-    let gate = Gate::new(&policy, baseline.as_ref())
-        .map_err(|error| files::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
-    let replay = args.cassette.as_deref().map(cassettes::read).transpose()?;
-    if let Some((baseline, file)) = baseline.as_ref().zip(baseline_file.as_ref()) {
-        environment::refuse_other_evidence(baseline, &file.path, replay.is_some())?;
+    let inputs = args.gate.read(&args.overrides())?;
+    let (gate, policy, baseline) = (inputs.gate()?, &inputs.policy, inputs.baseline.as_ref());
+    let cassette = args.cassette.as_deref().map(cassettes::read).transpose()?;
+    if let Some(baseline) = baseline {
+        environment::refuse_other_evidence(baseline, cassette.is_some())?;
     }
-    let replayed = replay.clone();
-    let replay = replay.map(TrialReplay::new);
-    let (command, details) = command(args, &policy, replay.clone(), session)?;
+    let replay = cassette.clone().map(TrialReplay::new);
+    let (command, details) = command(args, policy, replay.clone(), session)?;
     // Baseline whose agent the trials must be of.
-    let of_agent = baseline
-        .as_ref()
-        .zip(baseline_file.as_ref())
-        .filter(|_| !args.gate.force);
-    if let Some((baseline, file)) = of_agent {
-        files::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
+    let of_agent = baseline.filter(|_| !args.gate.force);
+    if let Some(baseline) = of_agent {
+        files::refuse_baseline_of_another_program(baseline, &details.command)?;
     }
     outputs::prepare(&args.gate.output)?;
-    let environment = environment::fingerprint(&command.workspace, replayed.as_deref())?;
+    let environment = environment::fingerprint(&command.workspace, cassette.as_deref())?;
     let notices = gate.notices().to_vec();
     for notice in &notices {
         session.ui.remark(notice);
@@ -69,29 +57,29 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let started = now();
     let run = GateRun {
         gate: &gate,
-        policy: &policy,
-        of_agent: of_agent.map(|(baseline, _)| baseline),
+        policy,
+        of_agent: of_agent.map(|input| &input.baseline),
         command: &command,
         store: RunStore::new(session.data_dir()?),
     };
     let made = run.make(&mut TrialLines(&mut session.ui))?;
     session.ui.clear_status();
-    if let Some(((baseline, file), agent)) = of_agent.zip(made.foreign_agent.as_deref()) {
-        return Err(files::foreign_baseline(baseline, &file.path, agent).into());
+    if let Some((baseline, agent)) = of_agent.zip(made.foreign_agent.as_deref()) {
+        return Err(files::foreign_baseline(baseline, agent).into());
     }
     let mut judgement = gate.judge(&made.trials);
     if made.was_interrupted {
         judgement.stop_reason = Some(StopReason::Interrupted);
     }
     let outcomes = replay.as_ref().map(TrialReplay::outcomes).unwrap_or_default();
-    let aged = replayed
+    let aged = cassette
         .zip(policy.cassette_max_age)
         .and_then(|(cassette, max_age)| cassettes::age_notice(&cassette, max_age, started));
     let details = GateDetails {
         started_at: Some(started.to_string()),
         ended_at: Some(now().to_string()),
-        policy: policy_file,
-        baseline: baseline_file,
+        policy: inputs.policy_file.clone(),
+        baseline: baseline.and_then(|input| input.file.clone()),
         notices: [
             evidence_notice(args).into_iter().collect(),
             replay_notices(&outcomes),
@@ -103,7 +91,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .concat(),
         ..details
     };
-    let report = Report::new(judgement, &made.trials, baseline.as_ref(), environment, details);
+    let baseline = baseline.map(|input| &input.baseline);
+    let report = Report::new(judgement, &made.trials, baseline, environment, details);
     // A request without a recorded answer is no evidence, whatever the policy says of other doubts.
     let on_inconclusive = if outcomes.iter().any(|outcome| outcome.missed > 0) {
         OnInconclusive::Fail
@@ -205,8 +194,8 @@ fn command(
 
 /// Notice on captured evidence.
 fn evidence_notice(args: &Args) -> Option<String> {
-    let notice = "the runs were captured: what the trials sent over OpenTelemetry is the evidence, beside what they recorded \
-                  themselves";
+    let notice = "the runs were captured: their model calls and what they sent over OpenTelemetry are the evidence, with what they \
+                  recorded themselves";
     args.capture.then(|| notice.to_owned())
 }
 
@@ -220,8 +209,8 @@ fn missing_trace_advice(args: &Args, trials: &[Trial]) -> Vec<String> {
         // Each trial says why.
         return Vec::new();
     }
-    let notice = "to record a run, add --capture if the agent exports OpenTelemetry, annotate the agent's entry function with #[tracer_sdk::trace] \
-                  (docs/instrument-your-agent.md), or write a run in the trace format to $TRACER_DATA_DIR, which \
+    let notice = "to record a trial as `tracer record` does, by its model calls and OpenTelemetry, add --capture; or annotate the agent's entry \
+                  function with #[tracer_sdk::trace] (docs/instrument-your-agent.md), or write a run in the trace format to $TRACER_DATA_DIR, which \
                   is set for each trial (docs/trace-format.md)";
     if trials.iter().any(left_none) {
         vec![notice.to_owned()]

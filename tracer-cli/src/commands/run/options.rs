@@ -13,7 +13,7 @@ use crate::value_parsers;
 /// Options of `tracer run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: tracer run --trials 5 -- python agent.py
+Example: tracer run --capture --trials 5 -- python agent.py
 
 Each trial runs in a fresh copy of the working directory (tracked and untracked files, without those that git ignores), \
 with its own TRACER_DATA_DIR, TRACER_TRIAL_INDEX (from 1) and TMPDIR. It counts when its process exits with 0 and leaves \

@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::decide::measured;
 use crate::policy::{Aggregate, Distributional, Measured, Tolerance};
 use crate::statistics::{
-    IntervalMethod, chance_of_exceeding, min_sample_size, minimum_trials, noise, operating_characteristic,
+    IntervalMethod, chance_of_exceeding, min_sample_size, minimum_trials, noise,
+    tests::operating_characteristic,
 };
 use crate::{AllowedRange, Direction, Verdict};
 
