@@ -37,7 +37,7 @@ impl MetricUnit {
 }
 
 /// The numbers that every report and baseline holds, in the order in which they are written.
-pub static METRICS: [MetricSpec; 11] = [
+pub static METRICS: [MetricSpec; 10] = [
     count("step_count", "steps", |run| run.counted(run.step_count)),
     count("tool_call_count", "tool calls", |run| {
         run.counted(run.counts.tool_calls)
@@ -67,9 +67,6 @@ pub static METRICS: [MetricSpec; 11] = [
     }),
     count("loop_warning_count", "loop warnings", |run| {
         run.counted(run.counts.loop_warnings)
-    }),
-    count("unknown_call_count", "calls of unknown outcome", |run| {
-        run.counted(run.unknown_calls)
     }),
 ];
 
