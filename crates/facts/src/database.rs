@@ -4,11 +4,13 @@
 //! number, so that a reader of everything up to a number reads only what came after it. A run that was removed from a bucket
 //! keeps its row, without facts.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior, params};
 use serde_json::value::{RawValue, to_raw_value};
 use tracer_insight::status::RunStatus;
@@ -18,11 +20,11 @@ use crate::database_file::{self, CACHE_FOLDER, DatabaseError, DatabaseFormat, da
 use crate::run_facts::{FullReading, RunFacts};
 
 /// The version of what is in a file.
-const VERSION: i64 = 8;
+const VERSION: i64 = 9;
 
 /// The runs of this machine. The file's name has the version: an older and a newer `tracer` each have their own.
 const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
-    name: "facts-8.sqlite",
+    name: "facts-9.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // Facts quote traces: of a run that was deleted nothing may stay in free pages.
@@ -37,7 +39,7 @@ const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
 
 /// The runs of a bucket.
 const OF_BUCKET: DatabaseFormat = DatabaseFormat {
-    name: "mirror-4.sqlite",
+    name: "mirror-5.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // 32 MiB of pages in memory: IDs come in no order.
@@ -45,11 +47,13 @@ const OF_BUCKET: DatabaseFormat = DatabaseFormat {
     // Another process writes for a second at most.
     max_wait: Duration::from_secs(10),
     // It is large, and an older release synchronizes again.
-    replaced: &["mirror-1.sqlite", "mirror-2.sqlite", "mirror-3.sqlite"],
+    replaced: &[
+        "mirror-1.sqlite",
+        "mirror-2.sqlite",
+        "mirror-3.sqlite",
+        "mirror-4.sqlite",
+    ],
 };
-
-/// Rows that are in memory as texts at a time.
-const ROWS_PER_LOAD: i64 = 2_000;
 
 const SCHEMA: &str = "
     CREATE TABLE runs (
@@ -57,17 +61,20 @@ const SCHEMA: &str = "
         trace_id BLOB NOT NULL UNIQUE,
         -- Which state of the run it is: by its files on this machine, by its generation in a bucket.
         files BLOB NOT NULL,
+        -- 0 where its files may change without another stamp.
+        is_settled INTEGER NOT NULL,
         generation INTEGER NOT NULL,
         partition TEXT NOT NULL,
-        started INTEGER,
+        -- Its start, or else when its directory was last changed.
+        placed INTEGER,
         status TEXT,
         is_trial INTEGER NOT NULL,
         name TEXT,
         session TEXT,
         facts TEXT
     ) STRICT;
-    CREATE INDEX runs_newest ON runs (started DESC, trace_id, status, is_trial) WHERE facts IS NOT NULL;
-    CREATE INDEX runs_session ON runs (session, started, trace_id, is_trial) WHERE session IS NOT NULL;
+    CREATE INDEX runs_newest ON runs (placed DESC, trace_id, status, is_trial) WHERE facts IS NOT NULL;
+    CREATE INDEX runs_session ON runs (session, placed, trace_id, is_trial) WHERE session IS NOT NULL;
     CREATE TABLE details (
         number INTEGER PRIMARY KEY,
         details TEXT NOT NULL,
@@ -109,6 +116,10 @@ pub(crate) struct RunToStore<'a> {
     pub(crate) trace_id: TraceId,
     /// The stamp of its files; empty in a bucket.
     pub(crate) files: &'a [u8],
+    /// False where its files may change without another stamp.
+    pub(crate) is_settled: bool,
+    /// By which it is placed among others.
+    pub(crate) placed: Option<Timestamp>,
     /// 0 on this machine.
     pub(crate) generation: i64,
     /// Empty on this machine.
@@ -124,6 +135,8 @@ pub(crate) struct DatabaseRow {
     pub(crate) number: i64,
     pub(crate) trace_id: TraceId,
     pub(crate) files: Vec<u8>,
+    pub(crate) is_settled: bool,
+    pub(crate) placed: Option<Timestamp>,
     pub(crate) generation: i64,
     /// Its facts as JSON; `None` when it was removed from a bucket.
     pub(crate) facts: Option<String>,
@@ -137,9 +150,11 @@ impl DatabaseRow {
             number: row.get(0)?,
             trace_id: id_at(row, 1)?,
             files: row.get(2)?,
-            generation: row.get(3)?,
-            facts: row.get(4)?,
-            details: row.get(5)?,
+            is_settled: row.get(3)?,
+            placed: time_at(row, 4)?,
+            generation: row.get(5)?,
+            facts: row.get(6)?,
+            details: row.get(7)?,
         })
     }
 }
@@ -151,7 +166,29 @@ fn select(with_details: bool, rest: &str) -> String {
     } else {
         ("NULL", "")
     };
-    format!("SELECT number, trace_id, files, generation, facts, {details} FROM runs {join} {rest}")
+    format!(
+        "SELECT number, trace_id, files, is_settled, placed, generation, facts, {details} FROM runs {join} {rest}"
+    )
+}
+
+fn time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    let microseconds: Option<i64> = row.get(column)?;
+    Ok(microseconds.map(Timestamp::from_unix_microseconds))
+}
+
+/// The state of a run of this machine when it was read.
+#[derive(Debug)]
+pub(crate) struct KnownState<'a> {
+    /// The stamp of its files.
+    pub(crate) files: Cow<'a, [u8]>,
+    /// False where its files may change without another stamp.
+    pub(crate) is_settled: bool,
+    /// True of a run that has not ended.
+    pub(crate) is_open: bool,
+}
+
+fn status_at(row: &Row<'_>, column: usize) -> rusqlite::Result<RunStatus> {
+    RunStatus::from_word(row.get_ref(column)?.as_str()?).ok_or_else(damaged)
 }
 
 pub(crate) fn id_at(row: &Row<'_>, column: usize) -> rusqlite::Result<TraceId> {
@@ -181,6 +218,54 @@ impl RunDatabase {
     fn open(format: &DatabaseFormat, folder: &Path) -> Result<Self, DatabaseError> {
         let (path, connection) = format.open(folder)?;
         Ok(Self { connection, path })
+    }
+
+    /// A database in memory in the place of that of a data directory, with no runs, or with those of `copied`.
+    pub(crate) fn in_memory(data_dir: &Path, copied: Option<&Self>) -> Result<Self, DatabaseError> {
+        let path = data_dir.join(CACHE_FOLDER).join(OF_THIS_MACHINE.name);
+        match connect_in_memory(copied) {
+            Ok(connection) => Ok(Self { connection, path }),
+            Err(error) => Err(database_file::failed(&path, error)),
+        }
+    }
+    /// True of a file that cannot be written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.connection.is_readonly(rusqlite::MAIN_DB).unwrap_or(true)
+    }
+
+    /// The states of all runs. Everything that answers are read from is read once: what is damaged shows here.
+    pub(crate) fn states(
+        &self,
+        with_details: bool,
+    ) -> Result<HashMap<TraceId, KnownState<'static>>, DatabaseError> {
+        let (details, join) = if with_details {
+            ("length(details)", "LEFT JOIN details USING (number)")
+        } else {
+            ("0", "")
+        };
+        let query = format!(
+            "SELECT trace_id, files, is_settled, status, length(facts), {details} FROM runs {join} ORDER BY number"
+        );
+        let states = self.all(&query, [], |row| {
+            let files: Vec<u8> = row.get(1)?;
+            let is_whole = row.get::<_, Option<i64>>(5)?.is_some();
+            let state = KnownState {
+                files: files.into(),
+                is_settled: row.get::<_, bool>(2)? && is_whole,
+                is_open: status_at(row, 3)?.is_open(),
+            };
+            Ok((id_at(row, 0)?, state))
+        })?;
+        for index in ["runs_newest", "runs_session", "sqlite_autoindex_runs_1"] {
+            let of_index = if index == "runs_session" {
+                "session"
+            } else {
+                "facts"
+            };
+            let query = format!("SELECT count(*) FROM runs INDEXED BY {index} WHERE {of_index} IS NOT NULL");
+            self.with(|connection| connection.query_row(&query, [], |row| row.get::<_, i64>(0)))?;
+        }
+        Ok(states)
     }
 
     /// True of a data directory that has a database to open.
@@ -235,11 +320,10 @@ impl RunDatabase {
         })
     }
 
-    /// Stores runs, each in the place of what was known of it, and forgets others, all or nothing. A database that cannot be
-    /// written stays as it is.
+    /// Stores runs, each in the place of what was known of it, and forgets others, all or nothing.
     pub(crate) fn write(&self, runs: &[RunToStore<'_>], gone: &[TraceId]) -> Result<(), DatabaseError> {
         self.with(|connection| {
-            if (runs.is_empty() && gone.is_empty()) || connection.is_readonly(rusqlite::MAIN_DB)? {
+            if runs.is_empty() && gone.is_empty() {
                 return Ok(());
             }
             let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
@@ -271,10 +355,24 @@ impl RunDatabase {
         self.with(|connection| connection.query_row(query, [], |row| row.get(0)))
     }
 
-    /// The first changes after a number; none when there are no more.
-    pub(crate) fn changes(&self, after: i64, with_details: bool) -> Result<Vec<DatabaseRow>, DatabaseError> {
+    /// Gives all changes after a number, as many at a time as `rows`: few are in memory as texts.
+    pub(crate) fn each_change(
+        &self,
+        mut after: i64,
+        rows: usize,
+        with_details: bool,
+        mut take: impl FnMut(Vec<DatabaseRow>),
+    ) -> Result<(), DatabaseError> {
         let query = select(with_details, "WHERE number > ?1 ORDER BY number LIMIT ?2");
-        self.all(&query, [after, ROWS_PER_LOAD], DatabaseRow::of_row)
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        loop {
+            let changes: Vec<DatabaseRow> = self.all(&query, [after, rows], DatabaseRow::of_row)?;
+            let Some(last) = changes.last() else {
+                return Ok(());
+            };
+            after = last.number;
+            take(changes);
+        }
     }
 
     /// Which of these runs are there, and not removed.
@@ -296,15 +394,14 @@ impl RunDatabase {
     }
 
     /// One run, unless it is unknown or removed.
-    pub(crate) fn run(&self, run: TraceId) -> Result<Option<DatabaseRow>, DatabaseError> {
-        let query = select(true, "WHERE trace_id = ?1 AND facts IS NOT NULL");
+    pub(crate) fn run(&self, run: TraceId, with_details: bool) -> Result<Option<DatabaseRow>, DatabaseError> {
+        let query = select(with_details, "WHERE trace_id = ?1 AND facts IS NOT NULL");
         self.first(&query, [run.to_bytes()], DatabaseRow::of_row)
     }
 
     /// The newest runs that are not removed.
     pub(crate) fn newest(&self, limit: usize) -> Result<Vec<DatabaseRow>, DatabaseError> {
-        let newest =
-            "INDEXED BY runs_newest WHERE facts IS NOT NULL ORDER BY started DESC, trace_id LIMIT ?1";
+        let newest = "INDEXED BY runs_newest WHERE facts IS NOT NULL ORDER BY placed DESC, trace_id LIMIT ?1";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.all(&select(false, newest), [limit], DatabaseRow::of_row)
     }
@@ -315,21 +412,8 @@ impl RunDatabase {
         with_trials: bool,
         take: impl FnMut(DatabaseRow) -> ControlFlow<()>,
     ) -> Result<(), DatabaseError> {
-        let newest = "INDEXED BY runs_newest WHERE facts IS NOT NULL AND is_trial <= ?1 ORDER BY started DESC, trace_id";
+        let newest = "INDEXED BY runs_newest WHERE facts IS NOT NULL AND is_trial <= ?1 ORDER BY placed DESC, trace_id";
         self.each_row(&select(false, newest), [with_trials], take)
-    }
-
-    /// Each run that is not removed, in no order, one after the other.
-    pub(crate) fn each(
-        &self,
-        with_details: bool,
-        mut take: impl FnMut(DatabaseRow),
-    ) -> Result<(), DatabaseError> {
-        let query = select(with_details, "WHERE facts IS NOT NULL ORDER BY number");
-        self.each_row(&query, [], |row| {
-            take(row);
-            ControlFlow::Continue(())
-        })
     }
 
     /// Each run that is not removed, in no order, by what lists count: its ID, its status, and whether it is a trial of a gate.
@@ -344,23 +428,20 @@ impl RunDatabase {
             let mut statement = connection.prepare(query)?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                let status = RunStatus::from_word(row.get_ref(1)?.as_str()?).ok_or_else(damaged)?;
-                take(id_at(row, 0)?, status, row.get(2)?);
+                take(id_at(row, 0)?, status_at(row, 1)?, row.get(2)?);
             }
             Ok(())
         })
     }
 
-    /// When each run of a session started, and whether it is a trial of a gate.
+    /// The place of each run of a session among others, and whether it is a trial of a gate.
     pub(crate) fn of_session(
         &self,
         session: &str,
     ) -> Result<Vec<(TraceId, Option<Timestamp>, bool)>, DatabaseError> {
-        let query = "SELECT trace_id, started, is_trial FROM runs WHERE session = ?1";
+        let query = "SELECT trace_id, placed, is_trial FROM runs WHERE session = ?1";
         self.all(query, [session], |row| {
-            let started: Option<i64> = row.get(1)?;
-            let started = started.map(Timestamp::from_unix_microseconds);
-            Ok((id_at(row, 0)?, started, row.get(2)?))
+            Ok((id_at(row, 0)?, time_at(row, 1)?, row.get(2)?))
         })
     }
 
@@ -368,7 +449,7 @@ impl RunDatabase {
     pub(crate) fn named(&self, name: &str) -> Result<Vec<DatabaseRow>, DatabaseError> {
         let query = select(
             false,
-            "WHERE name = ?1 AND facts IS NOT NULL ORDER BY started DESC, trace_id",
+            "WHERE name = ?1 AND facts IS NOT NULL ORDER BY placed DESC, trace_id",
         );
         self.all(&query, [name], DatabaseRow::of_row)
     }
@@ -403,20 +484,41 @@ impl RunDatabase {
     }
 }
 
+/// Connects to a new database in memory, with no runs, or with those of another one.
+fn connect_in_memory(copied: Option<&RunDatabase>) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    match copied {
+        None => connection.execute_batch(SCHEMA)?,
+        Some(copied) => {
+            let copy = Backup::new(&copied.connection, &mut connection)?;
+            // Another process writes now.
+            if copy.step(-1)? != StepResult::Done {
+                return Err(rusqlite::Error::SqliteFailure(
+                    rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
+                    None,
+                ));
+            }
+        }
+    }
+    Ok(connection)
+}
+
 /// Stores a run in the place of what was known of it.
 pub(crate) fn put(connection: &Connection, run: &RunToStore<'_>) -> rusqlite::Result<()> {
     forget(connection, run.trace_id)?;
     let mut insert = connection.prepare_cached(
-        "INSERT INTO runs (trace_id, files, generation, partition, started, status, is_trial, name, session, facts)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO runs
+            (trace_id, files, is_settled, generation, partition, placed, status, is_trial, name, session, facts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
     let known = run.state.map(|state| &state.known);
     insert.execute(params![
         run.trace_id.to_bytes(),
         run.files,
+        run.is_settled,
         run.generation,
         run.partition,
-        known.and_then(|known| known.started_us),
+        run.placed.map(Timestamp::unix_microseconds),
         known.map(|known| known.recorded_status.as_str()),
         known.is_some_and(|known| known.is_trial),
         known.and_then(|known| known.name.as_deref()),
@@ -458,6 +560,8 @@ mod tests {
         let runs = runs.iter().zip(&states).map(|((number, _), state)| RunToStore {
             trace_id: id(*number),
             files: &[1, 2],
+            is_settled: true,
+            placed: None,
             generation: 0,
             partition: "",
             state: Some(state),
@@ -484,7 +588,7 @@ mod tests {
         assert!(matches!(full, Err(DatabaseError::Unusable { .. })), "{full:?}");
         drop(database);
         let database = RunDatabase::of_this_machine(folder.path()).unwrap();
-        assert_eq!(database.changes(0, true).unwrap().len(), 1);
+        assert_eq!(database.states(true).unwrap().len(), 1);
         let kept = format!("\"{}\"", "x".repeat(10));
         assert_eq!(database.details(id(1), &[1, 2]).unwrap(), Some(kept));
         assert_eq!(database.details(id(1), &[1, 3]).unwrap(), None, "of other files");

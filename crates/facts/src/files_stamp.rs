@@ -2,7 +2,7 @@
 
 use std::fs::{self, Metadata};
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use tracer_sdk::format::{LIVE_FILE, META_FILE, SPANS_FILE};
 
@@ -15,14 +15,6 @@ const FINE_CLOCK: Duration = Duration::from_millis(200);
 const FINE_CLOCK: Duration = Duration::ZERO;
 /// The same where times are whole seconds, as on FAT.
 const COARSE_CLOCK: Duration = Duration::from_secs(3);
-
-/// The same of the folder of runs. Tests list folders at once after they changed, and not every clock is fine enough for that.
-#[cfg(not(test))]
-const FOLDER_CLOCK: Duration = FINE_CLOCK;
-#[cfg(test)]
-const FOLDER_CLOCK: Duration = Duration::from_millis(20);
-/// The folder is listed again after so long in any case: not every file system keeps the times of folders.
-const MAX_LISTING_AGE: Duration = Duration::from_secs(10);
 
 /// Room for two files whose numbers are as large as they usually are.
 const BYTES: usize = 80;
@@ -52,28 +44,21 @@ impl FilesStamp {
     /// The stamp of the run in a directory, as it is now. `.live` matters while the run has not ended.
     #[must_use]
     pub fn of(directory: &Path, is_open: bool) -> Self {
-        let look = |file: &str| FileLook::at(&directory.join(file));
-        let mut stamp = Self::of_files(look(META_FILE), look(SPANS_FILE));
-        if is_open {
-            stamp.add_live_file(directory);
-        }
-        stamp
-    }
-
-    /// The stamp of a run that has ended, by its metadata and its log.
-    pub(crate) fn of_files(meta: Option<FileLook>, log: Option<FileLook>) -> Self {
         let mut stamp = Self {
             bytes: Vec::with_capacity(BYTES),
             ..Self::default()
         };
-        stamp.add(meta);
-        stamp.log_bytes = stamp.add(log);
+        stamp.add(&directory.join(META_FILE));
+        stamp.log_bytes = stamp.add(&directory.join(SPANS_FILE));
+        if is_open {
+            stamp.add(&directory.join(LIVE_FILE));
+        }
         stamp
     }
 
-    /// The same of a run that turns out not to have ended.
-    pub(crate) fn add_live_file(&mut self, directory: &Path) {
-        self.add(FileLook::at(&directory.join(LIVE_FILE)));
+    /// Adds the directory itself: the time of a run without a readable start.
+    pub(crate) fn add_directory(&mut self, directory: &Path) {
+        self.add(directory);
     }
 
     /// The bytes that are compared and kept.
@@ -84,11 +69,7 @@ impl FilesStamp {
 
     /// True where a later change would show: the newest file is older than its clock is coarse.
     pub(crate) fn is_settled(&self) -> bool {
-        self.is_settled_by(FINE_CLOCK)
-    }
-
-    fn is_settled_by(&self, fine_clock: Duration) -> bool {
-        let clock = if self.is_coarse { COARSE_CLOCK } else { fine_clock };
+        let clock = if self.is_coarse { COARSE_CLOCK } else { FINE_CLOCK };
         self.newest.is_none_or(|newest| {
             SystemTime::now()
                 .duration_since(newest)
@@ -96,18 +77,19 @@ impl FilesStamp {
         })
     }
 
-    /// Adds a file; gives its size.
-    fn add(&mut self, file: Option<FileLook>) -> u64 {
-        let Some(file) = file else {
+    /// Adds the file or link at a path; gives its size.
+    fn add(&mut self, path: &Path) -> u64 {
+        let Ok(file) = fs::symlink_metadata(path) else {
             self.bytes.push(0);
             return 0;
         };
         self.bytes.push(1);
-        self.number(file.bytes);
-        for number in file.identity {
+        self.number(file.len());
+        for number in identity(&file) {
             self.number(number);
         }
-        for time in file.times.into_iter().flatten() {
+        // Of its contents, and of its inode, which no program sets back.
+        for time in [file.modified().ok(), changed(&file)].into_iter().flatten() {
             let since = time
                 .duration_since(SystemTime::UNIX_EPOCH)
                 .unwrap_or_else(|before| before.duration());
@@ -116,7 +98,7 @@ impl FilesStamp {
             self.is_coarse |= since.subsec_nanos() == 0;
             self.newest = self.newest.max(Some(time));
         }
-        file.bytes
+        file.len()
     }
 
     /// A number in as few bytes as it needs: there is a stamp for every run.
@@ -129,91 +111,16 @@ impl FilesStamp {
     }
 }
 
-/// A listing of the folder of runs: as long as the folder is as it was before, no run has come or gone.
-#[derive(Debug, Clone)]
-pub(crate) struct FolderListing {
-    folder: FilesStamp,
-    /// When it was listed.
-    pub(crate) listed: Instant,
-}
-
-impl FolderListing {
-    /// The listing that is made after this; `None` when the folder has changed so shortly before that another change might not
-    /// show.
-    pub(crate) fn begin(folder: &Path) -> Option<Self> {
-        let listed = Instant::now();
-        let mut stamp = FilesStamp::default();
-        // The folder of runs may be a link.
-        stamp.add(Some((&fs::metadata(folder).ok()?).into()));
-        stamp.is_settled_by(FOLDER_CLOCK).then_some(Self {
-            folder: stamp,
-            listed,
-        })
-    }
-
-    /// Whether this one, which would be made now, would have the same runs as an earlier one.
-    pub(crate) fn is_same(&self, before: &Self) -> bool {
-        self.folder == before.folder && before.listed.elapsed() < MAX_LISTING_AGE
-    }
-}
-
-/// A file as its metadata shows it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FileLook {
-    bytes: u64,
-    identity: [u64; 3],
-    /// Of its contents, and of its inode, which no program sets back.
-    times: [Option<SystemTime>; 2],
-}
-
-impl FileLook {
-    /// The file or link at a path, if there is one.
-    fn at(path: &Path) -> Option<Self> {
-        fs::symlink_metadata(path).ok().map(|metadata| (&metadata).into())
-    }
-}
-
-impl From<&Metadata> for FileLook {
-    fn from(metadata: &Metadata) -> Self {
-        Self {
-            bytes: metadata.len(),
-            identity: identity(metadata),
-            times: [metadata.modified().ok(), changed(metadata)],
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl From<&rustix::fs::Stat> for FileLook {
-    fn from(stat: &rustix::fs::Stat) -> Self {
-        let at = |seconds, nanoseconds| moment(seconds, i64::try_from(nanoseconds).ok()?);
-        Self {
-            bytes: u64::try_from(stat.st_size).unwrap_or(0),
-            identity: [stat.st_dev, stat.st_ino, u64::from(stat.st_mode)],
-            times: [
-                at(stat.st_mtime, stat.st_mtime_nsec),
-                at(stat.st_ctime, stat.st_ctime_nsec),
-            ],
-        }
-    }
-}
-
-/// A time that a file system gives, which may be before 1970.
-#[cfg(unix)]
-fn moment(seconds: i64, nanoseconds: i64) -> Option<SystemTime> {
-    let whole = Duration::from_secs(seconds.unsigned_abs());
-    let at = if seconds < 0 {
-        SystemTime::UNIX_EPOCH.checked_sub(whole)
-    } else {
-        SystemTime::UNIX_EPOCH.checked_add(whole)
-    };
-    at?.checked_add(Duration::from_nanos(u64::try_from(nanoseconds).ok()?))
-}
-
 #[cfg(unix)]
 fn changed(metadata: &Metadata) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt;
-    moment(metadata.ctime(), metadata.ctime_nsec())
+    let seconds = Duration::from_secs(metadata.ctime().unsigned_abs());
+    let whole = if metadata.ctime() < 0 {
+        SystemTime::UNIX_EPOCH.checked_sub(seconds)
+    } else {
+        SystemTime::UNIX_EPOCH.checked_add(seconds)
+    };
+    whole?.checked_add(Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).ok()?))
 }
 
 #[cfg(not(unix))]

@@ -138,14 +138,18 @@ impl RunFacts {
 
     /// The status now: files say whether a run has ended, and its process if it is running.
     pub(crate) fn status_now(&self, directory: &RunDirectory) -> RunStatus {
-        if !self.is_open() {
-            return self.recorded_status;
-        }
-        let recorded = tracer_sdk::format::RecordedStatus::Running;
-        match probe_liveness(&directory.path, recorded) {
-            Liveness::Interrupted => RunStatus::Interrupted,
-            _ => RunStatus::Running,
-        }
+        status_now(self.recorded_status, directory)
+    }
+}
+
+/// The status now of a run whose files say this one.
+pub(crate) fn status_now(recorded: RunStatus, directory: &RunDirectory) -> RunStatus {
+    if !recorded.is_open() {
+        return recorded;
+    }
+    match probe_liveness(&directory.path, tracer_sdk::format::RecordedStatus::Running) {
+        Liveness::Interrupted => RunStatus::Interrupted,
+        _ => RunStatus::Running,
     }
 }
 

@@ -1,10 +1,11 @@
-//! [`RunStream`]: all runs of a store one after the other, for questions whose answers are small. Those of a bucket, which
-//! may be millions, come from their mirror, and few of them are in memory at a time.
+//! [`RunStream`]: all runs of a store one after the other, for questions whose answers are small: there may be millions, and
+//! few of them are in memory at a time.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::{ControlFlow, Range};
+use std::iter;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,22 +13,24 @@ use std::thread;
 use tracer_insight::status::RunStatus;
 use tracer_runs::CancelToken;
 use tracer_sdk::format::{Timestamp, TraceId};
-use tracer_sdk::prices::Prices;
 
 use crate::database::{DatabaseRow, RunDatabase};
 use crate::database_file::DatabaseError;
 use crate::mirror::TeamStore;
 use crate::query::{FactsTest, RunMatch, RunQuery, StepTest};
 use crate::run_column::RunColumn;
-use crate::run_facts;
+use crate::run_facts::status_now;
 use crate::search::match_steps;
 use crate::selection::MatchProgress;
-use crate::store::{ListedRun, ReadingProgress, StoreFacts, Survey, SurveyedRun, SurveyedRuns};
+use crate::store::{FactsStore, ListedRun, ReadingProgress, StoreFacts};
+use crate::survey::{RunsBefore, Survey};
 use crate::threads::PlaceInThread;
 use crate::workers;
 
-/// Runs that a thread takes at once.
-const RUNS_PER_TURN: usize = 256;
+/// Rows that a thread takes at once.
+const ROWS_PER_TURN: usize = 256;
+/// The same where all runs are to be in memory.
+const ROWS_PER_LOAD: usize = 2_000;
 /// Runs whose steps are read that are in memory at a time.
 const RUNS_PER_STEPS: usize = 1_000;
 /// Runs that are in memory at least before all but the first ones are given up.
@@ -151,150 +154,110 @@ pub struct RunStream {
     pub unread: usize,
     /// Why facts could not be kept; they are read again the next time then.
     pub not_kept: Option<DatabaseError>,
-    here: Vec<SurveyedRun>,
-    details: DetailsReader,
-    bucket: Option<StreamedBucket>,
+    loader: RunLoader,
+    /// This machine, and the bucket that is read as well.
+    sources: Vec<RunSource>,
 }
 
-/// The runs of a bucket.
+/// Makes runs of the rows of databases.
 #[derive(Debug)]
-struct StreamedBucket {
-    team: Arc<TeamStore>,
-    /// No writer changes it until reading ends.
-    mirror: RunDatabase,
-    /// Runs that are read from this machine instead.
-    read_here: HashSet<TraceId>,
+struct RunLoader {
+    store: FactsStore,
+    with_details: bool,
+    /// The runs that are read from this machine.
+    here: HashSet<TraceId>,
 }
 
-impl StreamedBucket {
-    /// `None` when nothing was ever synchronized.
-    fn open(team: Arc<TeamStore>, here: &[SurveyedRun]) -> Result<Option<Self>, DatabaseError> {
-        let Some(mirror) = team.mirror().open_database()? else {
+impl RunLoader {
+    /// True of a run that is read from this source: of one that is here and in the bucket, only one of both is.
+    fn is_shown(&self, team: Option<&Arc<TeamStore>>, run: TraceId) -> bool {
+        team.is_none() == self.here.contains(&run)
+    }
+
+    /// The run of a row, with its cost; `None` when it was removed from a bucket, or is read from elsewhere.
+    fn load(
+        &self,
+        team: Option<&Arc<TeamStore>>,
+        row: &DatabaseRow,
+        with_details: bool,
+    ) -> Option<ListedRun> {
+        if !self.is_shown(team, row.trace_id) {
+            return None;
+        }
+        let mut run = match team {
+            Some(team) => ListedRun::of_bucket(row, team)?,
+            None => ListedRun::of_this_machine(row, self.store.directory(row.trace_id), with_details),
+        };
+        if let Some(details) = &mut run.details {
+            details.price(self.store.prices());
+        }
+        Some(run)
+    }
+}
+
+/// A database of runs; no writer changes it until reading ends.
+#[derive(Debug)]
+struct RunSource {
+    database: RunDatabase,
+    /// The bucket that it mirrors; `None` of this machine.
+    team: Option<Arc<TeamStore>>,
+}
+
+impl RunSource {
+    /// The mirror of a bucket; `None` when nothing was ever synchronized.
+    fn mirror(team: &Arc<TeamStore>) -> Result<Option<Self>, DatabaseError> {
+        let Some(database) = team.mirror().open_database()? else {
             return Ok(None);
         };
-        mirror.begin_reading()?;
+        database.begin_reading()?;
         Ok(Some(Self {
-            team,
-            mirror,
-            read_here: here.iter().map(|known| known.run.directory.trace_id).collect(),
+            database,
+            team: Some(Arc::clone(team)),
         }))
     }
-}
-
-/// Gives runs the details that are kept of them, and their cost.
-#[derive(Debug)]
-struct DetailsReader {
-    is_wanted: bool,
-    prices: Prices,
-}
-
-impl DetailsReader {
-    /// A run of this machine.
-    fn of_known<'a>(&self, known: &'a SurveyedRun) -> Cow<'a, ListedRun> {
-        if known.details.is_none() && known.run.details.is_none() {
-            return Cow::Borrowed(&known.run);
-        }
-        let mut run = known.run.clone();
-        if let Some(text) = &known.details {
-            let kept = serde_json::from_str(text);
-            // What is kept is damaged: its files have it.
-            run.details = Some(kept.unwrap_or_else(|_| Box::new(run_facts::read(&run.directory).details)));
-        }
-        Cow::Owned(self.priced(run))
-    }
-
-    /// The same of a run that is not needed any more.
-    fn of_last_known(&self, known: SurveyedRun) -> ListedRun {
-        match self.of_known(&known) {
-            Cow::Owned(run) => run,
-            Cow::Borrowed(_) => known.run,
-        }
-    }
-
-    fn of_bucket(&self, row: &DatabaseRow, team: &Arc<TeamStore>) -> Option<ListedRun> {
-        let run = ListedRun::of_bucket(row, team)?;
-        Some(self.priced(run))
-    }
-
-    fn priced(&self, mut run: ListedRun) -> ListedRun {
-        if let Some(details) = &mut run.details {
-            details.price(&self.prices);
-        }
-        run
-    }
-}
-
-/// Runs that a thread takes at once.
-enum StreamTurn {
-    Here(Range<usize>),
-    Bucket(Vec<DatabaseRow>),
-}
-
-/// The place of a run whose steps decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum StreamPlace {
-    Here(usize),
-    Bucket(TraceId),
 }
 
 /// The runs that one thread has added, and those that it has left open.
 struct StreamPart<Sink> {
     sink: Sink,
-    undecided: Vec<StreamPlace>,
-}
-
-impl Survey {
-    /// Reads the runs that have to be read, the newest first, in several threads, and keeps their facts as it goes. When
-    /// `cancel` is cancelled, what was read until then is given, and kept.
-    pub fn read(self, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> StoreFacts {
-        let (runs, unopened) = RunStream::open(self.read_here(cancel, progress));
-        runs.collect(unopened)
-    }
-
-    /// The same for who asks something of all runs and does not need them at once: those of a bucket are still to come.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
-    pub fn stream(
-        self,
-        cancel: &CancelToken,
-        progress: impl FnMut(ReadingProgress),
-    ) -> Result<RunStream, DatabaseError> {
-        let (runs, unopened) = RunStream::open(self.read_here(cancel, progress));
-        unopened.map_or(Ok(runs), Err)
-    }
+    undecided: Vec<TraceId>,
 }
 
 impl RunStream {
-    /// The stream, and why those of a bucket are missing in it.
-    fn open(runs: SurveyedRuns) -> (Self, Option<DatabaseError>) {
-        let opened = runs
-            .team
-            .map_or(Ok(None), |team| StreamedBucket::open(team, &runs.here));
-        let (bucket, unopened) = match opened {
-            Ok(bucket) => (bucket, None),
+    /// The stream of a survey whose runs are read, and why those of a bucket are missing in it.
+    pub(crate) fn open(
+        survey: Survey,
+        cancel: &CancelToken,
+        progress: impl FnMut(ReadingProgress),
+    ) -> Result<(Self, Option<DatabaseError>), DatabaseError> {
+        let (store, with_details) = (survey.store.clone(), survey.with_details);
+        let here = survey.read_here(cancel, progress)?;
+        here.database.begin_reading()?;
+        let mirror = store.team().map(RunSource::mirror).transpose();
+        let (mirror, unopened) = match mirror {
+            Ok(mirror) => (mirror.flatten(), None),
             Err(error) => (None, Some(error)),
         };
-        let stream = Self {
-            bucket,
-            unread: runs.unread,
-            not_kept: runs.not_kept,
-            here: runs.here,
-            details: DetailsReader {
-                is_wanted: runs.with_details,
-                prices: runs.prices,
-            },
+        let source = RunSource {
+            database: here.database,
+            team: None,
         };
-        (stream, unopened)
+        let stream = Self {
+            unread: here.unread,
+            not_kept: here.not_kept,
+            loader: RunLoader {
+                store,
+                with_details,
+                here: here.ids,
+            },
+            sources: iter::once(source).chain(mirror).collect(),
+        };
+        Ok((stream, unopened))
     }
 
-    /// Lets a waiting synchronization of the bucket continue. What is read from now on may be newer.
+    /// Lets other processes write again. What is read from now on may be newer.
     fn end_reading(&self) -> Result<(), DatabaseError> {
-        match &self.bucket {
-            Some(bucket) => bucket.mirror.end(),
-            None => Ok(()),
-        }
+        self.sources.iter().try_for_each(|source| source.database.end())
     }
 
     /// Counts all runs.
@@ -314,16 +277,15 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
+    /// [`DatabaseError`]: a database cannot be read.
     pub fn census(&self, with_trials: bool) -> Result<RunCensus, DatabaseError> {
         let mut census = RunCensus::default();
-        for SurveyedRun { run, .. } in &self.here {
-            let is_hidden = run.facts.is_trial && !with_trials;
-            census.add(run.directory.trace_id, run.status, is_hidden);
-        }
-        if let Some(bucket) = &self.bucket {
-            bucket.mirror.each_counted(|run, status, is_trial| {
-                if !bucket.read_here.contains(&run) {
+        for source in &self.sources {
+            source.database.each_counted(|run, status, is_trial| {
+                if self.loader.is_shown(source.team.as_ref(), run) {
+                    let is_here = source.team.is_none() && status.is_open();
+                    let directory = is_here.then(|| self.loader.store.directory(run));
+                    let status = directory.map_or(status, |directory| status_now(status, &directory));
                     census.add(run, status, is_trial && !with_trials);
                 }
             })?;
@@ -331,7 +293,7 @@ impl RunStream {
         Ok(census)
     }
 
-    /// The newest runs, the newest first; of those of a bucket no other one is read.
+    /// The newest runs, the newest first, without details; no other one is read.
     ///
     /// ```
     /// use tracer_runs::CancelToken;
@@ -347,25 +309,17 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
+    /// [`DatabaseError`]: a database cannot be read.
     pub fn newest(&self, limit: usize, with_trials: bool) -> Result<Vec<ListedRun>, DatabaseError> {
-        let is_wanted = |known: &&SurveyedRun| with_trials || !known.run.facts.is_trial;
-        let mut here: Vec<&SurveyedRun> = self.here.iter().filter(is_wanted).collect();
-        here.sort_by_cached_key(|known| known.run.place());
-        here.truncate(limit);
-        let details = &self.details;
-        let here = here.into_iter().map(|known| details.of_known(known).into_owned());
-        let mut newest: Vec<ListedRun> = here.collect();
-        if let Some(bucket) = &self.bucket {
-            let mut count = 0;
-            bucket.mirror.each_newest(with_trials, |row| {
-                if count == limit {
+        let mut newest = Vec::new();
+        for source in &self.sources {
+            let mut left = limit;
+            source.database.each_newest(with_trials, |row| {
+                if left == 0 {
                     return ControlFlow::Break(());
                 }
-                if !bucket.read_here.contains(&row.trace_id)
-                    && let Some(run) = ListedRun::of_bucket(&row, &bucket.team)
-                {
-                    count += 1;
+                if let Some(run) = self.loader.load(source.team.as_ref(), &row, false) {
+                    left -= 1;
                     newest.push(run);
                 }
                 ControlFlow::Continue(())
@@ -395,7 +349,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
+    /// [`DatabaseError`]: a database cannot be read.
     pub fn candidates(
         &mut self,
         query: &RunQuery,
@@ -419,13 +373,19 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
+    /// [`DatabaseError`]: a database cannot be read.
     pub fn run(&self, id: TraceId) -> Result<Option<ListedRun>, DatabaseError> {
-        let here = self
-            .here
-            .iter()
-            .position(|known| known.run.directory.trace_id == id);
-        self.run_at(here.map_or(StreamPlace::Bucket(id), StreamPlace::Here))
+        for source in &self.sources {
+            let row = source.database.run(id, self.loader.with_details)?;
+            let load = |row| {
+                self.loader
+                    .load(source.team.as_ref(), &row, self.loader.with_details)
+            };
+            if let Some(run) = row.and_then(load) {
+                return Ok(Some(run));
+            }
+        }
+        Ok(None)
     }
 
     /// The places of these runs in their threads. A run that is alone in its session has none.
@@ -445,39 +405,34 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
+    /// [`DatabaseError`]: a database cannot be read.
     pub fn threads<'a>(
         &self,
         listed: &'a [ListedRun],
         with_trials: bool,
     ) -> Result<HashMap<TraceId, PlaceInThread<'a>>, DatabaseError> {
-        let sessions = listed.iter().filter_map(|run| run.facts.session.as_deref());
-        let mut members: HashMap<&str, Vec<_>> = sessions.map(|session| (session, Vec::new())).collect();
-        for SurveyedRun { run, .. } in &self.here {
-            let session = run
-                .facts
-                .session
-                .as_deref()
-                .filter(|_| with_trials || !run.facts.is_trial);
-            if let Some(members) = session.and_then(|session| members.get_mut(session)) {
-                members.push(run.place());
-            }
-        }
-        for (session, members) in &mut members {
-            let Some(bucket) = &self.bucket else { break };
-            let found = bucket.mirror.of_session(session)?;
-            let is_one = |(run, _, is_trial): &(TraceId, Option<Timestamp>, bool)| {
-                (with_trials || !is_trial) && !bucket.read_here.contains(run)
-            };
-            let found = found.into_iter().filter(is_one);
-            members.extend(found.map(|(run, started, _)| (Reverse(started), run)));
-        }
+        let is_listed: HashSet<TraceId> = listed.iter().map(|run| run.directory.trace_id).collect();
+        let sessions: HashSet<&str> = listed
+            .iter()
+            .filter_map(|run| run.facts.session.as_deref())
+            .collect();
         let mut places = HashMap::new();
-        for (thread, mut members) in members.into_iter().filter(|(_, members)| members.len() > 1) {
+        for thread in sessions {
+            let mut members = Vec::new();
+            for source in &self.sources {
+                let found = source.database.of_session(thread)?.into_iter();
+                let found = found.filter(|(run, _, is_trial)| {
+                    (with_trials || !is_trial) && self.loader.is_shown(source.team.as_ref(), *run)
+                });
+                members.extend(found.map(|(run, placed, _)| (Reverse(placed), run)));
+            }
+            if members.len() < 2 {
+                continue;
+            }
             // The one that started first is the last one of a list.
             members.sort_unstable_by(|one, other| other.cmp(one));
             let count = members.len();
-            for (number, (_, run)) in (1..).zip(members) {
+            for (number, (_, run)) in (1..).zip(members).filter(|(_, (_, run))| is_listed.contains(run)) {
                 let place = PlaceInThread {
                     thread,
                     number,
@@ -486,19 +441,17 @@ impl RunStream {
                 places.insert(run, place);
             }
         }
-        let is_listed: HashSet<TraceId> = listed.iter().map(|run| run.directory.trace_id).collect();
-        places.retain(|run, _| is_listed.contains(run));
         Ok(places)
     }
 
     /// Adds the runs that are wanted to a sink: those that facts decide, in several threads, and then those whose steps have to
-    /// be read. Before that, a synchronization of the bucket can continue: what is read afterwards may be newer. `progress` is
+    /// be read. Before that, other processes can write again: what is read afterwards may be newer. `progress` is
     /// called before the first run whose steps decide is read, and after each one; when `cancel` is
     /// cancelled, those that were not read yet are left out.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError`]: the mirror of a bucket cannot be read.
+    /// [`DatabaseError`]: a database cannot be read.
     pub fn fold<Sink: RunSink>(
         &mut self,
         choice: &RunChoice<'_>,
@@ -513,21 +466,36 @@ impl RunStream {
             }
             facts.matches(run)
         };
-        let (StreamPart { mut sink, undecided }, read) = self.fold_facts(&is_wanted, &begin);
+        let new_part = || StreamPart {
+            sink: begin(),
+            undecided: Vec::new(),
+        };
+        let mut all = new_part();
+        let mut read = Ok(());
+        for source in &self.sources {
+            let (part, ended) = self.fold_source(source, &is_wanted, &new_part);
+            all.append(part);
+            read = read.and(ended);
+        }
         // The rest may take minutes, in which no other process should wait: reading steps, and the caller's own work.
         let ended = self.end_reading();
         read.and(ended)?;
+        let StreamPart {
+            mut sink,
+            mut undecided,
+        } = all;
         if undecided.is_empty() {
             return Ok(sink);
         }
+        undecided.sort_unstable();
         let test = StepTest::new(choice.query);
         let mut reading = MatchProgress {
             runs: undecided.len(),
             read_runs: 0,
         };
         progress(reading);
-        for places in undecided.chunks(RUNS_PER_STEPS) {
-            let runs = places.iter().filter_map(|place| self.run_at(*place).transpose());
+        for ids in undecided.chunks(RUNS_PER_STEPS) {
+            let runs = ids.iter().filter_map(|id| self.run(*id).transpose());
             let runs: Vec<ListedRun> = runs.collect::<Result<_, _>>()?;
             let runs: Vec<&ListedRun> = runs.iter().collect();
             match_steps(&runs, &test, cancel, |at, matches| {
@@ -541,56 +509,130 @@ impl RunStream {
         Ok(sink)
     }
 
-    /// All runs, the newest first. What cannot be read of a bucket is missing: those of one that is `unopened`, too.
-    fn collect(mut self, unopened: Option<DatabaseError>) -> StoreFacts {
-        let here = std::mem::take(&mut self.here);
-        let (part, read) = self.fold_facts(&|_| RunMatch::Yes, &AllRuns::default);
-        let here = workers::map(here, workers::processors(), |known| {
-            self.details.of_last_known(known)
-        });
-        let mut runs: Vec<ListedRun> = here.chain(part.sink.0).collect();
+    /// All runs of a survey, the newest first. What cannot be read of a bucket is missing.
+    pub(crate) fn read(
+        survey: Survey,
+        before: RunsBefore,
+        cancel: &CancelToken,
+        progress: impl FnMut(ReadingProgress),
+    ) -> StoreFacts {
+        let (mut stream, mut unread_bucket) = match Self::open(survey, cancel, progress) {
+            Ok(opened) => opened,
+            Err(error) => {
+                return StoreFacts {
+                    unread: 1,
+                    not_kept: Some(error),
+                    ..StoreFacts::default()
+                };
+            }
+        };
+        let known = before.runs.into_iter().map(|run| (run.directory.trace_id, run));
+        let mut runs: HashMap<TraceId, ListedRun> = known.collect();
+        let mut mirrored = 0;
+        for source in &stream.sources {
+            if source.team.is_some() {
+                match stream.add_changes(source, before.mirrored, &mut runs) {
+                    Ok(last) => mirrored = last,
+                    Err(error) => unread_bucket = Some(error),
+                }
+            } else if let Err(error) = stream.add_missing(source, &mut runs) {
+                stream.unread += 1;
+                stream.not_kept = Some(error);
+                break;
+            }
+        }
+        runs.retain(|id, run| run.origin().is_none() == stream.loader.here.contains(id));
+        let mut runs: Vec<ListedRun> = runs.into_values().collect();
         // Each is moved once: it is large, and there are many.
         runs.sort_by_cached_key(ListedRun::place);
         StoreFacts {
             runs,
-            unread: self.unread,
-            not_kept: self.not_kept,
-            unread_bucket: unopened.or(read.err()),
+            unread: stream.unread,
+            not_kept: stream.not_kept,
+            unread_bucket,
+            mirrored,
         }
     }
 
-    /// Adds the runs that match to a sink, in several threads; which ones are left open, in their order.
-    fn fold_facts<Sink: RunSink>(
+    /// Adds the runs of this machine that are not among those that are known.
+    fn add_missing(
         &self,
-        is_wanted: &(impl Fn(&ListedRun) -> RunMatch + Sync),
-        begin: &(impl Fn() -> Sink + Sync),
-    ) -> (StreamPart<Sink>, Result<(), DatabaseError>) {
-        let (here, details) = (&self.here, &self.details);
-        let team = self.bucket.as_ref().map(|bucket| &bucket.team);
-        let add = |part: &mut StreamPart<Sink>, turn: StreamTurn| match turn {
-            StreamTurn::Here(range) => {
-                for (at, known) in range.clone().zip(here.get(range).unwrap_or_default()) {
-                    part.add(details.of_known(known), StreamPlace::Here(at), is_wanted);
-                }
-            }
-            StreamTurn::Bucket(rows) => {
-                for row in rows {
-                    if let Some(run) = team.and_then(|team| details.of_bucket(&row, team)) {
-                        part.add(Cow::Owned(run), StreamPlace::Bucket(row.trace_id), is_wanted);
+        source: &RunSource,
+        runs: &mut HashMap<TraceId, ListedRun>,
+    ) -> Result<(), DatabaseError> {
+        let is_known = |run: &TraceId| runs.get(run).is_some_and(|run| run.origin().is_none());
+        let missing = self.loader.here.iter().copied().filter(|run| !is_known(run));
+        let missing: Vec<TraceId> = missing.collect();
+        if missing.len() > ROWS_PER_TURN {
+            return self.add_rows(source, 0, runs);
+        }
+        for id in missing {
+            let row = source.database.run(id, self.loader.with_details)?;
+            let run = row.and_then(|row| self.loader.load(None, &row, self.loader.with_details));
+            runs.extend(run.map(|run| (id, run)));
+        }
+        Ok(())
+    }
+
+    /// Takes over what changed in a bucket since an earlier change; the number of the last one.
+    fn add_changes(
+        &self,
+        source: &RunSource,
+        since: i64,
+        runs: &mut HashMap<TraceId, ListedRun>,
+    ) -> Result<i64, DatabaseError> {
+        let last = source.database.last_number()?;
+        // A new mirror begins to count again.
+        let since = if last < since { 0 } else { since };
+        if since == 0 {
+            runs.retain(|_, run| run.origin().is_none());
+        }
+        self.add_rows(source, since, runs)?;
+        Ok(last)
+    }
+
+    fn add_rows(
+        &self,
+        source: &RunSource,
+        after: i64,
+        runs: &mut HashMap<TraceId, ListedRun>,
+    ) -> Result<(), DatabaseError> {
+        let (loader, team) = (&self.loader, source.team.as_ref());
+        let load = |row: DatabaseRow| (row.trace_id, loader.load(team, &row, loader.with_details));
+        source
+            .database
+            .each_change(after, ROWS_PER_LOAD, loader.with_details, |rows| {
+                for (id, run) in workers::map(rows, workers::processors(), load) {
+                    match run {
+                        Some(run) => drop(runs.insert(id, run)),
+                        None if loader.is_shown(team, id) => drop(runs.remove(&id)),
+                        None => {}
                     }
                 }
+            })
+    }
+
+    /// Adds the runs of a source that match to sinks, in several threads; which ones are left open.
+    fn fold_source<Sink: RunSink>(
+        &self,
+        source: &RunSource,
+        is_wanted: &(impl Fn(&ListedRun) -> RunMatch + Sync),
+        new_part: &(impl Fn() -> StreamPart<Sink> + Sync),
+    ) -> (StreamPart<Sink>, Result<(), DatabaseError>) {
+        let (loader, team) = (&self.loader, source.team.as_ref());
+        let add = |part: &mut StreamPart<Sink>, rows: Vec<DatabaseRow>| {
+            for row in rows {
+                if let Some(run) = loader.load(team, &row, loader.with_details) {
+                    part.add(run, is_wanted);
+                }
             }
-        };
-        let new_part = || StreamPart {
-            sink: begin(),
-            undecided: Vec::new(),
         };
         let (sender, receiver) = mpsc::sync_channel(2 * workers::processors());
         let receiver = Arc::new(Mutex::new(receiver));
-        let work = |receiver: Arc<Mutex<Receiver<StreamTurn>>>| {
+        let work = |receiver: Arc<Mutex<Receiver<Vec<DatabaseRow>>>>| {
             let mut part = new_part();
-            while let Some(turn) = next_turn(&receiver) {
-                add(&mut part, turn);
+            while let Some(rows) = next_rows(&receiver) {
+                add(&mut part, rows);
             }
             part
         };
@@ -605,14 +647,16 @@ impl RunStream {
             // When no thread works any more, sending fails.
             drop(receiver);
             let mut all = new_part();
-            let read = self.each_turn(&mut |turn| {
-                if threads.is_empty() {
-                    add(&mut all, turn);
-                } else {
-                    // A thread that has panicked says so below.
-                    let _ = sender.send(turn);
-                }
-            });
+            let read = source
+                .database
+                .each_change(0, ROWS_PER_TURN, loader.with_details, |rows| {
+                    if threads.is_empty() {
+                        add(&mut all, rows);
+                    } else {
+                        // A thread that has panicked says so below.
+                        let _ = sender.send(rows);
+                    }
+                });
             drop(sender);
             for thread in threads {
                 match thread.join() {
@@ -620,88 +664,28 @@ impl RunStream {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            all.undecided.sort_unstable();
             (all, read)
-        })
-    }
-
-    /// Gives all runs, a few at a time.
-    fn each_turn(&self, take: &mut dyn FnMut(StreamTurn)) -> Result<(), DatabaseError> {
-        for start in (0..self.here.len()).step_by(RUNS_PER_TURN) {
-            take(StreamTurn::Here(
-                start..self.here.len().min(start + RUNS_PER_TURN),
-            ));
-        }
-        let Some(bucket) = &self.bucket else {
-            return Ok(());
-        };
-        let mut rows = Vec::with_capacity(RUNS_PER_TURN);
-        let read = bucket.mirror.each(self.details.is_wanted, |row| {
-            if bucket.read_here.contains(&row.trace_id) {
-                return;
-            }
-            rows.push(row);
-            if rows.len() == RUNS_PER_TURN {
-                let turn = std::mem::replace(&mut rows, Vec::with_capacity(RUNS_PER_TURN));
-                take(StreamTurn::Bucket(turn));
-            }
-        });
-        take(StreamTurn::Bucket(rows));
-        read
-    }
-
-    /// A run of this stream; `None` when it was removed from the bucket meanwhile.
-    fn run_at(&self, place: StreamPlace) -> Result<Option<ListedRun>, DatabaseError> {
-        Ok(match (place, &self.bucket) {
-            (StreamPlace::Here(at), _) => {
-                let known = self.here.get(at);
-                known.map(|known| self.details.of_known(known).into_owned())
-            }
-            (StreamPlace::Bucket(run), Some(bucket)) => {
-                let row = bucket.mirror.run(run)?;
-                row.and_then(|row| self.details.of_bucket(&row, &bucket.team))
-            }
-            (StreamPlace::Bucket(_), None) => None,
         })
     }
 }
 
-fn next_turn(receiver: &Mutex<Receiver<StreamTurn>>) -> Option<StreamTurn> {
+fn next_rows(receiver: &Mutex<Receiver<Vec<DatabaseRow>>>) -> Option<Vec<DatabaseRow>> {
     let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
     receiver.recv().ok()
 }
 
 impl<Sink: RunSink> StreamPart<Sink> {
-    fn add(
-        &mut self,
-        run: Cow<'_, ListedRun>,
-        place: StreamPlace,
-        is_wanted: &impl Fn(&ListedRun) -> RunMatch,
-    ) {
+    fn add(&mut self, run: ListedRun, is_wanted: &impl Fn(&ListedRun) -> RunMatch) {
         match is_wanted(&run) {
             RunMatch::No => {}
-            RunMatch::Yes => self.sink.add(run),
-            RunMatch::IfSteps => self.undecided.push(place),
+            RunMatch::Yes => self.sink.add(Cow::Owned(run)),
+            RunMatch::IfSteps => self.undecided.push(run.directory.trace_id),
         }
     }
 
     fn append(&mut self, others: Self) {
         self.sink.append(others.sink);
         self.undecided.extend(others.undecided);
-    }
-}
-
-/// All runs.
-#[derive(Default)]
-struct AllRuns(Vec<ListedRun>);
-
-impl RunSink for AllRuns {
-    fn add(&mut self, run: Cow<'_, ListedRun>) {
-        self.0.push(run.into_owned());
-    }
-
-    fn append(&mut self, others: Self) {
-        self.0.extend(others.0);
     }
 }
 

@@ -75,7 +75,7 @@ impl FactsStore {
             None => Ok(RunLease::unheld(run.clone())),
             Some(team) => {
                 let database = team.mirror().database();
-                let row = database.and_then(|database| database.run(run.trace_id).ok()?);
+                let row = database.and_then(|database| database.run(run.trace_id, false).ok()?);
                 team.fetch(run.trace_id, row.ok_or(FetchError::Gone)?.generation)
             }
         }
@@ -84,16 +84,13 @@ impl FactsStore {
     /// The directory that the run with this ID is read from; `None` when there is none.
     #[must_use]
     pub fn locate(&self, run: TraceId) -> Option<RunDirectory> {
-        let here = RunDirectory {
-            trace_id: run,
-            path: self.runs().runs_dir().join(run.to_string()),
-        };
+        let here = self.directory(run);
         let is_here = here.path.symlink_metadata().is_ok_and(|found| found.is_dir());
         let is_mirrored = |team: &TeamStore| {
             let found = team
                 .mirror()
                 .database()
-                .and_then(|database| database.run(run).ok()?);
+                .and_then(|database| database.run(run, false).ok()?);
             found.is_some() && !(is_here && team.has_changed_here(&here))
         };
         match self.team().filter(|team| is_mirrored(team)) {
@@ -173,7 +170,10 @@ impl Both<'_> {
 
     /// True of a run of this machine that is read from here.
     fn is_read_here(&self, run: &RunDirectory) -> bool {
-        let is_mirrored = self.database.run(run.trace_id).is_ok_and(|row| row.is_some());
+        let is_mirrored = self
+            .database
+            .run(run.trace_id, false)
+            .is_ok_and(|row| row.is_some());
         !is_mirrored || self.team.has_changed_here(run)
     }
 

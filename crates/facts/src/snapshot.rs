@@ -2,13 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use tracer_runs::{CancelToken, StoreError};
 
-use crate::files_stamp::FolderListing;
-use crate::store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey};
+use crate::store::{FactsStore, ListedRun, ReadingProgress};
+use crate::survey::Survey;
 use crate::threads::RunThreads;
+
+/// The result of another comparison of the files of all runs.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
+pub enum SnapshotLook {
+    /// Nothing has changed.
+    Same,
+    /// The runs that are known now, and those that have to be read.
+    Changed(Survey),
+}
 
 /// The facts of all runs as they were at one instant, for a program that asks again and again.
 ///
@@ -32,8 +42,6 @@ pub struct FactsSnapshot {
     has_details: bool,
     /// Up to which change the mirror of a bucket is read.
     mirrored: i64,
-    /// The last listing of the folder.
-    listing: Mutex<Option<FolderListing>>,
     // What follows from all runs is computed for the first question that needs it: there are many questions, and many runs.
     version: OnceLock<u64>,
     threads: OnceLock<RunThreads>,
@@ -54,41 +62,28 @@ impl FactsSnapshot {
         with_details: bool,
     ) -> Result<SnapshotLook, StoreError> {
         let with_details = with_details || before.is_some_and(|before| before.has_details);
-        let look = match before.filter(|before| before.has_details == with_details) {
-            Some(before) => store.look_again(&before.runs, before.mirrored, with_details, &before.listing),
-            None => store.survey(with_details).map(SnapshotLook::Changed),
+        let survey = match before.filter(|before| before.has_details == with_details) {
+            Some(before) => store.survey_after(&before.runs, before.mirrored, with_details),
+            None => store.survey(with_details).map(Some),
         };
-        match look {
+        match survey {
             Err(StoreError::Missing { .. }) => Ok(SnapshotLook::Changed(Survey::empty(store, with_details))),
-            look => look,
+            survey => Ok(survey?.map_or(SnapshotLook::Same, SnapshotLook::Changed)),
         }
     }
 
     /// Reads what a look found to be read; `None` when reading was cancelled.
     pub fn read(survey: Survey, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> Option<Self> {
-        let (has_details, mirrored) = (survey.with_details, survey.mirrored);
-        let listing = Mutex::new(survey.listing.clone());
+        let has_details = survey.with_details;
         let read = survey.read(cancel, progress);
         (read.unread == 0).then_some(Self {
             runs: read.runs,
             has_details,
-            // What could not be read of a mirror is read by the next look.
-            mirrored: if read.unread_bucket.is_some() { 0 } else { mirrored },
-            listing,
+            mirrored: read.mirrored,
             version: OnceLock::new(),
             threads: OnceLock::new(),
             named: OnceLock::new(),
         })
-    }
-
-    /// When the folder was listed last, where that listing may be taken for the next one.
-    #[cfg(test)]
-    pub(crate) fn listed(&self) -> Option<std::time::Instant> {
-        self.listing
-            .lock()
-            .unwrap()
-            .as_ref()
-            .map(|listing| listing.listed)
     }
 
     /// The runs, the newest first.

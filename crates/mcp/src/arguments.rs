@@ -41,17 +41,17 @@ pub(crate) struct ListRuns {
     pub(crate) trials: bool,
     /// The most tokens that the answer may have.
     pub(crate) budget: GivenBudget,
-    /// Where to go on, from the answer before.
+    /// The cursor that the answer before ended with.
     pub(crate) cursor: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchRuns {
-    /// What to look for in steps: a text, or conditions such as `tool:search_kb args~refund`, `error:Timeout`,
+    /// The text to look for in steps, or conditions such as `tool:search_kb args~refund`, `error:Timeout`,
     /// `prompt~"be brief"`, also together with conditions on runs.
     pub(crate) query: String,
-    /// What hits are sorted by, from the largest to the smallest, over all runs: the costliest model call is the first of
+    /// The order of hits, from the largest to the smallest, over all runs: the costliest model call is the first of
     /// `kind:llm` by `cost`; left out, they come by run.
     #[serde(default)]
     #[schemars(schema_with = "search_order_schema")]
@@ -62,7 +62,7 @@ pub(crate) struct SearchRuns {
     /// The most tokens that the answer may have.
     #[serde(default)]
     pub(crate) budget: GivenBudget,
-    /// Where to go on, from the answer before.
+    /// The cursor that the answer before ended with.
     #[serde(default)]
     pub(crate) cursor: Option<String>,
 }
@@ -88,7 +88,7 @@ pub(crate) struct GetStep {
     /// The most tokens that the answer may have.
     #[serde(default)]
     pub(crate) budget: GivenBudget,
-    /// Where to go on, from the answer before.
+    /// The cursor that the answer before ended with.
     #[serde(default)]
     pub(crate) cursor: Option<String>,
 }
@@ -104,7 +104,7 @@ pub(crate) struct CompareRuns {
     /// The most tokens that the answer may have.
     #[serde(default)]
     pub(crate) budget: GivenBudget,
-    /// Where to go on, from the answer before.
+    /// The cursor that the answer before ended with.
     #[serde(default)]
     pub(crate) cursor: Option<String>,
 }
@@ -114,22 +114,22 @@ pub(crate) struct CompareRuns {
 pub(crate) struct Stats {
     /// Only runs that match, such as `since:7d model:gpt-5*`.
     pub(crate) query: String,
-    /// What to group by; left out, all runs together.
+    /// The grouping; left out, all runs together.
     #[schemars(schema_with = "grouping_schema")]
     pub(crate) by: Option<String>,
-    /// What groups are sorted by, from the largest to the smallest; left out, by their number.
+    /// The order of groups, from the largest to the smallest; left out, by their number.
     #[schemars(schema_with = "stats_column_schema")]
     pub(crate) sort: Option<String>,
     /// Also count the trials of gates.
     pub(crate) trials: bool,
     /// The most tokens that the answer may have.
     pub(crate) budget: GivenBudget,
-    /// Where to go on, from the answer before.
+    /// The cursor that the answer before ended with.
     pub(crate) cursor: Option<String>,
 }
 
 impl SearchRuns {
-    /// What hits are sorted by.
+    /// The order of hits.
     pub(crate) fn order(&self) -> Result<Option<SearchOrder>, ToolError> {
         let words = SearchOrder::ALL.map(SearchOrder::as_str);
         one_of("sort", self.sort.as_deref(), SearchOrder::from_word, &words)
@@ -149,13 +149,13 @@ fn one_of<T>(
 }
 
 impl Stats {
-    /// What groups are sorted by.
+    /// The order of groups.
     pub(crate) fn column(&self) -> Result<Option<StatsColumn>, ToolError> {
         let words = StatsColumn::ALL.map(StatsColumn::as_str);
         one_of("sort", self.sort.as_deref(), StatsColumn::from_word, &words)
     }
 
-    /// What to group by.
+    /// The grouping.
     pub(crate) fn grouping(&self) -> Result<Option<Grouping>, ToolError> {
         let words = Grouping::ALL.map(Grouping::as_str);
         one_of("by", self.by.as_deref(), Grouping::from_word, &words)

@@ -1,4 +1,4 @@
-//! `compare_runs`: in what two runs differ, in their numbers, their tools and models, and call by call.
+//! `compare_runs`: the differences of two runs in numbers, tools, models and calls.
 
 use tracer_facts::{FactsStore, RunLease};
 use tracer_insight::comparison::words::{self, CallRow};
@@ -45,7 +45,7 @@ struct ComparedRun {
 }
 
 impl ComparedRun {
-    /// A run, strictly read: of one that is damaged nobody knows in what it differs.
+    /// Reads a run strictly: the differences of a damaged one are unknown.
     fn open(store: &FactsStore, wanted: Option<&str>) -> Result<Self, ToolError> {
         let lease = selection::one(store, wanted)?;
         let directory = &lease.directory;

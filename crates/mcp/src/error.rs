@@ -53,8 +53,8 @@ pub(crate) enum ToolError {
     /// The runs cannot be listed.
     #[error("{}", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
     Store(#[from] StoreError),
-    /// The mirror of a bucket cannot be read.
-    #[error("what is known of the bucket cannot be read: {}; try again", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
+    /// The database of the runs cannot be read.
+    #[error("the database of the runs cannot be read: {}; try again", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
     Database(#[from] DatabaseError),
     /// Nothing of a run can be read.
     #[error("the run cannot be read: {}", content(&.0.to_string(), MAX_MESSAGE_BYTES))]
@@ -76,7 +76,7 @@ pub(crate) enum ToolError {
     /// The run has no such step.
     #[error("there is no step {number}: the run has {}", counted(*.count as u64, "step"))]
     NoStep {
-        /// What was asked for.
+        /// The requested step.
         number: usize,
         /// Number of steps.
         count: usize,

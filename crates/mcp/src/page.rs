@@ -5,7 +5,7 @@ use tracer_insight::outline::TokenBudget;
 
 use crate::error::ToolError;
 
-/// What the last line takes at most: a cursor is at most this long.
+/// Room for the last line: a cursor is at most this long.
 const LAST_LINE_BYTES: usize = 120;
 
 /// Lines within a budget.
@@ -34,7 +34,7 @@ impl AnswerPage {
         fits
     }
 
-    /// Adds the lines of a list, from the place on that the cursor of the page before names, as far as there is room.
+    /// Adds the lines of a list from the place that the cursor of the page before names, while there is room.
     pub(crate) fn list_from<T>(
         mut self,
         cursor: Option<&str>,

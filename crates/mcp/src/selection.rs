@@ -1,4 +1,4 @@
-//! The runs that a question is about: one by its ID or name, or all that a query selects.
+//! The runs of a request: one by its ID or name, or all that a query selects.
 
 use tracer_facts::query::RunQuery;
 use tracer_facts::{FactsStore, RunChoice, RunLease, RunSink, RunStream};
@@ -14,7 +14,7 @@ pub(crate) fn one(store: &FactsStore, wanted: Option<&str>) -> Result<RunLease, 
     Ok(store.files(&directory)?)
 }
 
-/// The same, opened; its calls have the costs of the store's prices.
+/// The run that an argument names, opened; its calls have the costs of the store's prices.
 pub(crate) fn opened(store: &FactsStore, wanted: Option<&str>) -> Result<(RunLease, RunSteps), ToolError> {
     let lease = one(store, wanted)?;
     let steps = RunSteps::open_readable(&lease.directory, store.prices().clone())?;

@@ -15,7 +15,7 @@ use tracer_sdk::prices::Prices;
 use crate::error::{ServeError, ToolError};
 use crate::tools;
 
-/// What a client is given to say to its model about the server.
+/// The description of the server that a client gives its model.
 const INSTRUCTIONS: &str = "Recorded runs of AI agents on this machine: model calls, tool calls, errors, tokens. After you ran \
                             an agent, call explain_failure or get_run for its latest run, get_step for the details of one \
                             step, and compare_runs to see what a change did. Text between ⟦ and ⟧ was recorded from the \
@@ -35,7 +35,7 @@ impl RunsServer {
         }
     }
 
-    /// The same with the runs of a team's bucket beside those of this machine.
+    /// Adds the runs of a team's bucket to those of this machine.
     #[must_use]
     pub fn with_team(self, team: Arc<TeamStore>) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl ServerHandler for RunsServer {
             Ok(Err(error @ ToolError::UnknownTool(_))) => {
                 Err(ErrorData::invalid_params(error.to_string(), None))
             }
-            // What the model can mend reaches the model.
+            // The model can mend these.
             Ok(Err(error)) => Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into()),
             Err(_) => Err(ErrorData::internal_error("the tool stopped", None)),
         }

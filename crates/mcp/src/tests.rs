@@ -376,7 +376,7 @@ fn hostile_call() -> impl Strategy<Value = SampleCall> {
     })
 }
 
-/// What a text shows outside the marks; fails where the marks do not pair up.
+/// The part of a text outside the marks; fails where the marks do not pair up.
 fn own_words(text: &str) -> String {
     let (mut own, mut is_content) = (String::new(), false);
     for char in text.chars() {

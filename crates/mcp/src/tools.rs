@@ -12,7 +12,7 @@ use crate::arguments::{CompareRuns, GetStep, ListRuns, MAX_BUDGET, OneRun, Searc
 use crate::error::ToolError;
 use crate::{compare, list, run, search, stats};
 
-/// What a query may hold, for the descriptions of the tools that take one.
+/// The grammar of queries, for the descriptions of the tools that take one.
 const QUERY: &str = "A query is terms that all hold: name agent id status since until session command tag commit has tokens \
                      input output cached reasoning cost duration slowest steps llm_calls tool_calls errors failures unknown_calls \
                      not_run_calls retries, of steps tool model failed error args result prompt answer kind, as field:value with * \

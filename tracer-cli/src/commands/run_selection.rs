@@ -79,11 +79,11 @@ pub(super) fn read_stream(
     Ok(runs)
 }
 
-/// Error of the local copy of a bucket's facts.
+/// Error of the database of the runs, here or of a bucket.
 pub(super) fn unreadable(error: DatabaseError) -> CliError {
-    CliError::input("what is known of the bucket cannot be read")
+    CliError::input("the database of the runs cannot be read")
         .with_source(error)
-        .with_hint("try again: what is damaged is read from the bucket again")
+        .with_hint("try again: a damaged database is made again")
 }
 
 /// Says how many runs could not be looked through, since the bucket that they are in did not give them.

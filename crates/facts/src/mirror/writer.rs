@@ -168,6 +168,8 @@ fn apply(connection: &Connection, lines: &[MirrorLine], partition: &str) -> rusq
         let run = RunToStore {
             trace_id: line.trace_id,
             files: &[],
+            is_settled: true,
+            placed: line.state.as_ref().and_then(|state| state.known.started()),
             generation: line.generation,
             partition,
             state: line.state.as_ref(),
@@ -191,8 +193,8 @@ fn keep_partitions(connection: &Connection, kept: &BTreeSet<String>) -> rusqlite
         // The row gets the next number.
         dropped += connection.execute(
             &format!(
-                "INSERT OR REPLACE INTO runs (trace_id, files, generation, partition, is_trial)
-                 SELECT trace_id, x'', 0, '', 0 {of_gone} ORDER BY number"
+                "INSERT OR REPLACE INTO runs (trace_id, files, is_settled, generation, partition, is_trial)
+                 SELECT trace_id, x'', 1, 0, '', 0 {of_gone} ORDER BY number"
             ),
             [gone],
         )?;
