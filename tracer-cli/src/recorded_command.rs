@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tracer_capture::cassette::Head;
 use tracer_capture::record::{FinishedRecording, Inherited, RecordOptions, Recording, Signals, StartError};
-use tracer_facts::FactsStore;
+use tracer_catalog::FactsStore;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::text::{counted, shell_quoted};

@@ -89,12 +89,12 @@ mod tests {
             .clone()
             .render_long_help()
             .to_string();
-        let texts = tracer_facts::query::TextField::ALL
+        let texts = tracer_catalog::query::TextField::ALL
             .into_iter()
-            .map(tracer_facts::query::TextField::as_str);
-        let numbers = tracer_facts::query::NumberField::ALL
+            .map(tracer_catalog::query::TextField::as_str);
+        let numbers = tracer_catalog::query::NumberField::ALL
             .into_iter()
-            .map(tracer_facts::query::NumberField::as_str);
+            .map(tracer_catalog::query::NumberField::as_str);
         let words: Vec<&str> = list
             .split_whitespace()
             .map(|word| word.trim_end_matches([';', '.']))

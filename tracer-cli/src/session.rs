@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tracer_facts::{FactsStore, FetchError, RunLease};
+use tracer_catalog::{FactsStore, FetchError, RunLease};
 use tracer_runs::{RunDirectory, SelectError, StoreError};
 use tracer_sdk::prices::Prices;
 use tracer_sdk::settings::{self, Config, SettingProblem, Settings, Sources};

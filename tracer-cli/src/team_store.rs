@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use tracer_facts::TeamStore;
+use tracer_catalog::TeamStore;
 use tracer_insight::text;
 use tracer_insight::units;
 use tracer_sdk::settings::Settings;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-pub(crate) use tracer_facts::query::Since;
+pub(crate) use tracer_catalog::query::Since;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 
@@ -137,7 +137,7 @@ fn number_with_unit(text: &str, unit: impl Fn(&str) -> Option<f64>) -> Option<f6
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tracer_facts::query::InvalidSince;
+    use tracer_catalog::query::InvalidSince;
     use tracer_sdk::format::Timestamp;
 
     #[test]

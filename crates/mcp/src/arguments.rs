@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tracer_facts::SearchOrder;
-use tracer_facts::stats::{Grouping, StatsColumn};
+use tracer_catalog::SearchOrder;
+use tracer_catalog::stats::{Grouping, StatsColumn};
 use tracer_insight::outline::TokenBudget;
 
 use crate::error::ToolError;

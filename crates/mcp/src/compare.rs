@@ -1,6 +1,6 @@
 //! `compare_runs`: the differences of two runs in numbers, tools, models and calls.
 
-use tracer_facts::{FactsStore, RunLease};
+use tracer_catalog::{FactsStore, RunLease};
 use tracer_insight::comparison::words::{self, CallRow};
 use tracer_insight::comparison::{Call, CallPair, Comparison, Side};
 use tracer_insight::marked_text::MarkedText;

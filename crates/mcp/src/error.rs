@@ -1,7 +1,7 @@
 //! Why a tool gives no answer, in words for the coding agent; and why the server ended.
 
-use tracer_facts::query::QueryError;
-use tracer_facts::{DatabaseError, FetchError};
+use tracer_catalog::query::QueryError;
+use tracer_catalog::{DatabaseError, FetchError};
 use tracer_insight::marked_text::content;
 use tracer_insight::outline::InvalidCursor;
 use tracer_insight::text::counted;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use tracer_facts::query::RunQuery;
-use tracer_facts::{FactsStore, LeadingRuns, ListedRun, RunColumn, RunSink};
+use tracer_catalog::query::RunQuery;
+use tracer_catalog::{FactsStore, LeadingRuns, ListedRun, RunColumn, RunSink};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::text;

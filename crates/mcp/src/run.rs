@@ -1,6 +1,6 @@
 //! `get_run`, `get_step` and `explain_failure`: one run as insight composes it for a model.
 
-use tracer_facts::FactsStore;
+use tracer_catalog::FactsStore;
 use tracer_insight::outline::{self, FurtherDetail, StepCursor};
 
 use crate::arguments::{GetStep, OneRun};

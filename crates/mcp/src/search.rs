@@ -1,7 +1,7 @@
 //! `search_runs`: the steps that a query is about, in the runs that it selects, the newest first.
 
-use tracer_facts::query::{RunQuery, StepTest};
-use tracer_facts::{FactsStore, ListedRun, RunHits, SearchOrder, SortedHits, StepHit, StepSearch};
+use tracer_catalog::query::{RunQuery, StepTest};
+use tracer_catalog::{FactsStore, ListedRun, RunHits, SearchOrder, SortedHits, StepHit, StepSearch};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::units::{self, now};
@@ -52,7 +52,7 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
             order: None,
             prices: store.prices(),
         };
-        tracer_facts::search(chunk, &wanted, &CancelToken::default(), |at, hits| {
+        tracer_catalog::search(chunk, &wanted, &CancelToken::default(), |at, hits| {
             if let Some(slot) = found.get_mut(at) {
                 *slot = hits;
             }
@@ -103,7 +103,7 @@ fn sorted(
         prices: store.prices(),
     };
     let mut hits = SortedHits::default();
-    tracer_facts::search(candidates, &wanted, &CancelToken::default(), |at, found| {
+    tracer_catalog::search(candidates, &wanted, &CancelToken::default(), |at, found| {
         hits.add(at, found, MAX_HITS);
     });
     let (hits, _) = hits.finish(MAX_HITS);

@@ -1,7 +1,7 @@
 //! The runs of a request: one by its ID or name, or all that a query selects.
 
-use tracer_facts::query::RunQuery;
-use tracer_facts::{FactsStore, RunChoice, RunLease, RunSink, RunStream};
+use tracer_catalog::query::RunQuery;
+use tracer_catalog::{FactsStore, RunChoice, RunLease, RunSink, RunStream};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::units::now;
 use tracer_runs::CancelToken;

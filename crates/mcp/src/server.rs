@@ -9,7 +9,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
-use tracer_facts::{FactsStore, TeamStore};
+use tracer_catalog::{FactsStore, TeamStore};
 use tracer_sdk::prices::Prices;
 
 use crate::error::{ServeError, ToolError};

@@ -1,8 +1,8 @@
 //! `stats`: statistics over the runs that a query selects, as a whole or by group.
 
-use tracer_facts::FactsStore;
-use tracer_facts::query::RunQuery;
-use tracer_facts::stats::{GroupStats, StatsSink};
+use tracer_catalog::FactsStore;
+use tracer_catalog::query::RunQuery;
+use tracer_catalog::stats::{GroupStats, StatsSink};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::{cost, metric_words, text, units};
 
@@ -24,7 +24,7 @@ pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolEr
     if let Some(column) = asked.column()? {
         found.sort(column, false, by);
     }
-    let is_of_calls = by.is_some_and(tracer_facts::stats::Grouping::is_of_calls);
+    let is_of_calls = by.is_some_and(tracer_catalog::stats::Grouping::is_of_calls);
     let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
     let _ = page.add(&line(&found.all, MarkedText::own("all"), false));
     page.list_from(asked.cursor.as_deref(), &found.groups, |group| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tracer_facts::FactsStore;
+use tracer_catalog::FactsStore;
 use tracer_insight::marked_text::{CLOSE, LEGEND, OPEN};
 use tracer_insight::testing::HOSTILE_TEXTS;
 

@@ -6,7 +6,7 @@ use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
-use tracer_facts::FactsStore;
+use tracer_catalog::FactsStore;
 
 use crate::arguments::{CompareRuns, GetStep, ListRuns, MAX_BUDGET, OneRun, SearchRuns, Stats, parse};
 use crate::error::ToolError;

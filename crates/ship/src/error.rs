@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tracer_facts::DatabaseError;
+use tracer_catalog::DatabaseError;
 use tracer_runs::StoreError;
 
 use crate::journal::JournalError;

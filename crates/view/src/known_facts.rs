@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use parking_lot::Mutex;
-use tracer_facts::query::RunQuery;
-use tracer_facts::{
+use tracer_catalog::query::RunQuery;
+use tracer_catalog::{
     FactsSnapshot, FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey, matching_runs,
 };
 use tracer_runs::{CancelToken, StoreError};
@@ -260,7 +260,7 @@ impl SharedFacts {
             *shared.reading.lock() = None;
         };
         if thread::Builder::new()
-            .name("tracer-facts".to_owned())
+            .name("tracer-catalog".to_owned())
             .spawn(read)
             .is_err()
         {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tracer_facts::TeamStore;
+use tracer_catalog::TeamStore;
 use tracer_sdk::prices::Prices;
 
 /// Options that the command line sets.

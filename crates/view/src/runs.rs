@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use tracer_facts::{FactsStore, FetchError, RunLease};
+use tracer_catalog::{FactsStore, FetchError, RunLease};
 use tracer_runs::maintenance::Trash;
 use tracer_runs::{RunDirectory, RunStore};
 use tracer_sdk::format::TraceId;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tracer_facts::FactsStore;
+use tracer_catalog::FactsStore;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::settings::Settings;
 

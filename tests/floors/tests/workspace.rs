@@ -32,7 +32,7 @@ const PACKAGES: [(&str, &[&str]); 14] = [
         &["tracer-sdk", "tracer-runs", "tracer-insight", "tracer-capture"],
     ),
     (
-        "tracer-facts",
+        "tracer-catalog",
         &[
             "tracer-sdk",
             "tracer-runs",
@@ -48,7 +48,7 @@ const PACKAGES: [(&str, &[&str]); 14] = [
             "tracer-runs",
             "tracer-insight",
             "tracer-capture",
-            "tracer-facts",
+            "tracer-catalog",
         ],
     ),
     (
@@ -60,7 +60,7 @@ const PACKAGES: [(&str, &[&str]); 14] = [
             "tracer-export",
             "tracer-gate",
             "tracer-capture",
-            "tracer-facts",
+            "tracer-catalog",
         ],
     ),
     (
@@ -71,7 +71,7 @@ const PACKAGES: [(&str, &[&str]); 14] = [
             "tracer-insight",
             "tracer-gate",
             "tracer-capture",
-            "tracer-facts",
+            "tracer-catalog",
         ],
     ),
     (
@@ -84,7 +84,7 @@ const PACKAGES: [(&str, &[&str]); 14] = [
             "tracer-export",
             "tracer-gate",
             "tracer-capture",
-            "tracer-facts",
+            "tracer-catalog",
             "tracer-ship",
             "tracer-view",
             "tracer-mcp",

@@ -1,6 +1,6 @@
 //! `tracer delete`: deletes the named runs after a confirmation.
 
-use tracer_facts::FactsStore;
+use tracer_catalog::FactsStore;
 use tracer_runs::maintenance;
 use tracer_runs::{Liveness, RunSummary};
 use tracer_sdk::format::TraceId;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use tracer_facts::query::RunQuery;
-use tracer_facts::{
+use tracer_catalog::query::RunQuery;
+use tracer_catalog::{
     FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunColumn, RunStream,
 };
 use tracer_runs::{CancelToken, RunStore, RunSummary};

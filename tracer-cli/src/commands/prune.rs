@@ -1,6 +1,6 @@
 //! `tracer prune`: removes runs by age, count, size and status after a confirmation.
 
-use tracer_facts::FactsStore;
+use tracer_catalog::FactsStore;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::status::RunStatus;

@@ -1,7 +1,7 @@
 //! The runs that a query selects, for the commands that ask about all runs: `list`, `search`, `stats`.
 
-use tracer_facts::query::RunQuery;
-use tracer_facts::{DatabaseError, FactsStore, ReadingProgress, RunChoice, RunSink, RunStream, Survey};
+use tracer_catalog::query::RunQuery;
+use tracer_catalog::{DatabaseError, FactsStore, ReadingProgress, RunChoice, RunSink, RunStream, Survey};
 use tracer_insight::text::{self, shell_quoted};
 use tracer_runs::CancelToken;
 
@@ -39,7 +39,7 @@ impl QueryArgs {
 
     /// The query.
     pub(super) fn parse(&self) -> Result<RunQuery, CliError> {
-        self.text().parse().map_err(|error: tracer_facts::query::QueryError| {
+        self.text().parse().map_err(|error: tracer_catalog::query::QueryError| {
             CliError::input("the query cannot be read")
                 .with_source(error)
                 .with_hint("an example: tool:search_kb args~refund status:failed tokens>10k since:7d \"free text\"")

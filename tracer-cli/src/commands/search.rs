@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use tracer_facts::query::StepTest;
-use tracer_facts::{ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
+use tracer_catalog::query::StepTest;
+use tracer_catalog::{
+    ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search,
+};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::status::Signs;

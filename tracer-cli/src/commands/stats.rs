@@ -2,8 +2,8 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use tracer_facts::RunChoice;
-use tracer_facts::stats::{GroupStats, Grouping, StatsColumn, StatsSink, StoreStats};
+use tracer_catalog::RunChoice;
+use tracer_catalog::stats::{GroupStats, Grouping, StatsColumn, StatsSink, StoreStats};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::{self, now};
 use tracer_insight::{text, value_summary};

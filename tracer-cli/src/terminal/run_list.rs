@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tracer_facts::{ListedRun, RunColumn};
+use tracer_catalog::{ListedRun, RunColumn};
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::terminal::layout::{Align, Column, Table};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use tracer_facts::{FACTS_LINE_VERSION, FactsStore, ListedRun, RunDetails, RunFacts};
+use tracer_catalog::{FACTS_LINE_VERSION, FactsStore, ListedRun, RunDetails, RunFacts};
 use tracer_insight::status::RunStatus;
 use tracer_runs::RunDirectory;
 use tracer_sdk::format::{RunMeta, Timestamp, TraceId};

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_facts::query::{QueryError, StepQuery};
+use tracer_catalog::query::{QueryError, StepQuery};
 use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, json_response};

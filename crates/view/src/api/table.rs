@@ -7,8 +7,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_facts::query::{RunQuery, Since};
-use tracer_facts::{
+use tracer_catalog::query::{RunQuery, Since};
+use tracer_catalog::{
     FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunDetails, group_threads,
 };
 use tracer_runs::{NamePattern, RunSummary};

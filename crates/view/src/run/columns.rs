@@ -8,7 +8,7 @@ use std::ops::Range;
 use tracer_sdk::format::{EventType, Timestamp};
 
 use super::open_run::OpenRun;
-use tracer_facts::query::StepColumns;
+use tracer_catalog::query::StepColumns;
 use tracer_insight::run_head::display_name;
 use tracer_insight::run_steps::{RowSource, TimelineRow};
 use tracer_insight::status::RunStatus;

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use tracer_facts::FilesStamp;
+use tracer_catalog::FilesStamp;
 
 /// The stamp of a run that may still change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! Finding steps of one run, as [`StepQuery`](tracer_facts::query::StepQuery) asks for them.
+//! Finding steps of one run, as [`StepQuery`](tracer_catalog::query::StepQuery) asks for them.
 
 mod scan;
 

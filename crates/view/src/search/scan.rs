@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::super::answer::ApiError;
 use super::super::run::columns::cells_of;
 use super::super::run::open_run::OpenRun;
-use tracer_facts::query::{StepColumns, StepQuery};
+use tracer_catalog::query::{StepColumns, StepQuery};
 use tracer_insight::run_steps::{RowSource, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::value_summary;

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use tracer_facts::RunLease;
+use tracer_catalog::RunLease;
 use tracer_runs::{RunDirectory, read_input};
 use tracer_sdk::disk::{private_file, private_folder};
 use tracer_sdk::format::{META_FILE, RUNS_FOLDER, SPANS_FILE, TraceId};

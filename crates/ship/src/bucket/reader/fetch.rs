@@ -6,7 +6,7 @@ use std::path::Path;
 
 use futures_util::StreamExt;
 use sha2::{Digest, Sha256};
-use tracer_facts::{FetchError, RunLease};
+use tracer_catalog::{FetchError, RunLease};
 use tracer_insight::digest::hex;
 use tracer_sdk::format::{META_FILE, SPANS_FILE, TraceId};
 

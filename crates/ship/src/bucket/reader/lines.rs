@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
-use tracer_facts::{LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
+use tracer_catalog::{LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine};
 
 /// Bytes of all lines of an object: what goes beyond is a trap.
 const MAX_FACTS_OBJECT_BYTES: u64 = 16 * 1024 * 1024 * 1024;

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tracer_facts::{FetchError, FetchRuns, RunLease, StoreMirror, TeamStore};
+use tracer_catalog::{FetchError, FetchRuns, RunLease, StoreMirror, TeamStore};
 use tracer_runs::{RunDirectory, RunStore};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::settings::Settings;
@@ -35,7 +35,7 @@ const STORES_FOLDER: &str = "cache/stores";
 ///
 /// ```
 /// use tracer_ship::BucketReader;
-/// use tracer_facts::FactsStore;
+/// use tracer_catalog::FactsStore;
 /// use tracer_sdk::settings::Settings;
 ///
 /// let (home, bucket) = (tempfile::tempdir()?, tempfile::tempdir()?);
@@ -132,7 +132,7 @@ impl BucketReader {
         sync::sync(&self.0, observe)
     }
 
-    /// Its runs, for a [`FactsStore`](tracer_facts::FactsStore).
+    /// Its runs, for a [`FactsStore`](tracer_catalog::FactsStore).
     #[must_use]
     pub fn team_store(&self) -> Arc<TeamStore> {
         Arc::new(TeamStore::new(self.0.mirror.clone(), Arc::new(self.clone())))

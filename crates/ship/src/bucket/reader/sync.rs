@@ -17,7 +17,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectMeta};
 use tokio::sync::mpsc;
-use tracer_facts::{LineProblem, MirrorLine, MirrorWriter};
+use tracer_catalog::{LineProblem, MirrorLine, MirrorWriter};
 use tracer_insight::units;
 use tracer_sdk::format::Timestamp;
 

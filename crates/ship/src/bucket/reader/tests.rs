@@ -11,7 +11,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use rstest::rstest;
 use serde_json::{Value, json};
-use tracer_facts::{FactsStore, FetchError, FetchRuns, ListedRun};
+use tracer_catalog::{FactsStore, FetchError, FetchRuns, ListedRun};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::settings::Settings;
 
@@ -533,7 +533,7 @@ fn many_who_want_one_run_fetch_it_once() {
 
 #[test]
 fn a_snapshot_follows_what_is_synchronized() {
-    use tracer_facts::{FactsSnapshot, SnapshotLook};
+    use tracer_catalog::{FactsSnapshot, SnapshotLook};
     use tracer_runs::CancelToken;
     let memory = Arc::new(InMemory::new());
     put_facts(&memory, 0, &[line(1, 1, "one"), line(2, 1, "two")]);

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
-use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_runs::{CancelToken, RunDirectory, StoreError};
+use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::database::{FactsTexts, KnownState, RunDatabase, RunToStore};
 use crate::database_file::DatabaseError;

@@ -22,7 +22,7 @@ pub struct MatchProgress {
 /// cancelled, runs that were not read yet do not match.
 ///
 /// ```
-/// use tracer_facts::{FactsStore, matching_runs};
+/// use tracer_catalog::{FactsStore, matching_runs};
 /// use tracer_insight::units::now;
 /// use tracer_runs::CancelToken;
 ///

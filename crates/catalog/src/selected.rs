@@ -16,7 +16,7 @@ impl FactsStore {
     /// see [`FactsStore::files`].
     ///
     /// ```
-    /// use tracer_facts::FactsStore;
+    /// use tracer_catalog::FactsStore;
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;

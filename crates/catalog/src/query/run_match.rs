@@ -29,8 +29,8 @@ pub enum RunMatch {
 /// The conditions of a query on the facts of runs, made once for however many runs.
 ///
 /// ```
-/// use tracer_facts::FactsStore;
-/// use tracer_facts::query::{FactsTest, RunMatch};
+/// use tracer_catalog::FactsStore;
+/// use tracer_catalog::query::{FactsTest, RunMatch};
 /// use tracer_insight::units::now;
 /// use tracer_sdk::testing::capture;
 ///

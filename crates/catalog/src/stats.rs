@@ -22,7 +22,7 @@ use crate::store::ListedRun;
 tracer_sdk::words! {
     /// By what runs, or calls, are grouped.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Grouping in tracer_facts::stats {
+    pub enum Grouping in tracer_catalog::stats {
         /// The agent: the name of the run without its time stamp.
         Name = "name",
         /// The model: calls are counted, not runs.
@@ -174,7 +174,7 @@ pub fn stats<'a>(runs: impl IntoIterator<Item = &'a ListedRun>, by: Option<Group
 /// The statistics of the runs that were added to it, in whatever order: they take little room, whatever the number of runs.
 ///
 /// ```
-/// use tracer_facts::stats::{StatsSink, stats};
+/// use tracer_catalog::stats::{StatsSink, stats};
 ///
 /// assert_eq!(StatsSink::new(None).finish(), stats([], None));
 /// ```

@@ -13,8 +13,8 @@ use crate::run_facts::FURTHER;
 /// The runs that the numbers of a group count, as queries.
 ///
 /// ```
-/// use tracer_facts::query::RunQuery;
-/// use tracer_facts::stats::{Grouping, RunsBehind, StatsColumn, stats};
+/// use tracer_catalog::query::RunQuery;
+/// use tracer_catalog::stats::{Grouping, RunsBehind, StatsColumn, stats};
 ///
 /// let all: RunQuery = "since:7d".parse()?;
 /// let mut group = stats([], None).all;
@@ -22,7 +22,7 @@ use crate::run_facts::FURTHER;
 /// let behind = RunsBehind::new(&all, Some(Grouping::Tool), &group, true).expect("it has a name");
 /// assert_eq!(behind.query(StatsColumn::Runs).to_string(), "since:604800s tool:search_kb");
 /// assert_eq!(behind.query(StatsColumn::Failed).to_string(), "since:604800s tool:search_kb failed:search_kb");
-/// # Ok::<(), tracer_facts::query::QueryError>(())
+/// # Ok::<(), tracer_catalog::query::QueryError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct RunsBehind {

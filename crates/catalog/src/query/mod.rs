@@ -37,7 +37,7 @@ pub use step_query::StepQuery;
 /// A query: terms that all have to hold. Without any, every run matches.
 ///
 /// ```
-/// use tracer_facts::query::RunQuery;
+/// use tracer_catalog::query::RunQuery;
 ///
 /// let query: RunQuery = "tool:search_kb tokens>10k -name:test".parse()?;
 /// assert_eq!(query.to_string(), "tool:search_kb tokens>10000 -name:test");
@@ -47,7 +47,7 @@ pub use step_query::StepQuery;
 ///     refused.to_string(),
 ///     "there is no field `tol`, did you mean `tool`?; in quotes it is a text: \"tol:search_kb\""
 /// );
-/// # Ok::<(), tracer_facts::query::QueryError>(())
+/// # Ok::<(), tracer_catalog::query::QueryError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunQuery {
@@ -174,12 +174,12 @@ impl RunQuery {
     /// steps beyond the names of tools and models, or for several that need not be one.
     ///
     /// ```
-    /// use tracer_facts::query::RunQuery;
+    /// use tracer_catalog::query::RunQuery;
     ///
     /// let query: RunQuery = "since:7d tool:search_kb slowest>=3s".parse()?;
     /// assert_eq!(query.of_steps().as_deref(), Some("tool:search_kb duration>=3s"));
     /// assert_eq!("tool:search_kb tokens>10k".parse::<RunQuery>()?.of_steps(), None);
-    /// # Ok::<(), tracer_facts::query::QueryError>(())
+    /// # Ok::<(), tracer_catalog::query::QueryError>(())
     /// ```
     #[must_use]
     pub fn of_steps(&self) -> Option<String> {

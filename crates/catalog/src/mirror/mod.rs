@@ -24,7 +24,7 @@ pub use writer::MirrorWriter;
 /// A mirror of a bucket on this machine.
 ///
 /// ```
-/// use tracer_facts::StoreMirror;
+/// use tracer_catalog::StoreMirror;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let mirror = StoreMirror::new(folder.path().join("mirror"), "s3://team/agents");

@@ -25,7 +25,7 @@ use crate::run_facts::{self, RunDetails, RunFacts};
 /// The facts of the runs of a data directory.
 ///
 /// ```
-/// use tracer_facts::FactsStore;
+/// use tracer_catalog::FactsStore;
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;
@@ -112,7 +112,7 @@ impl ListedRun {
     /// A run by its metadata, and by the ends of its log, where these were read.
     ///
     /// ```
-    /// use tracer_facts::{ListedRun, RunColumn};
+    /// use tracer_catalog::{ListedRun, RunColumn};
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;
@@ -183,7 +183,7 @@ impl ListedRun {
     ///
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = &tracer_facts::FactsStore::new(folder.path()).all(true)?.runs[0];
+    /// let run = &tracer_catalog::FactsStore::new(folder.path()).all(true)?.runs[0];
     /// let preview = run.preview().expect("it has details");
     /// assert_eq!((preview.steps, preview.is_whole), (run.facts.steps, true));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -40,7 +40,7 @@ const MIN_HELD: usize = 1_000;
 ///
 /// ```
 /// use std::borrow::Cow;
-/// use tracer_facts::{ListedRun, RunSink};
+/// use tracer_catalog::{ListedRun, RunSink};
 /// use tracer_sdk::testing::capture;
 ///
 /// #[derive(Default)]
@@ -57,7 +57,7 @@ const MIN_HELD: usize = 1_000;
 ///
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let listed = tracer_facts::FactsStore::new(folder.path()).all(false)?;
+/// let listed = tracer_catalog::FactsStore::new(folder.path()).all(false)?;
 /// let mut errors = Errors::default();
 /// errors.add(Cow::Borrowed(&listed.runs[0]));
 /// assert_eq!(errors.0, listed.runs[0].facts.errors);
@@ -73,8 +73,8 @@ pub trait RunSink: Send {
 /// Which runs of a stream are wanted.
 ///
 /// ```
-/// use tracer_facts::RunChoice;
-/// use tracer_facts::query::RunQuery;
+/// use tracer_catalog::RunChoice;
+/// use tracer_catalog::query::RunQuery;
 /// use tracer_insight::units::now;
 ///
 /// let query: RunQuery = "status:failed since:7d".parse()?;
@@ -85,7 +85,7 @@ pub trait RunSink: Send {
 ///     also: &|run| run.origin().is_none(),
 /// };
 /// assert!(!choice.query.needs_steps());
-/// # Ok::<(), tracer_facts::query::QueryError>(())
+/// # Ok::<(), tracer_catalog::query::QueryError>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct RunChoice<'a> {
@@ -102,7 +102,7 @@ pub struct RunChoice<'a> {
 /// The number of runs, without any one of them.
 ///
 /// ```
-/// assert_eq!(tracer_facts::RunCensus::default().ids.len(), 0);
+/// assert_eq!(tracer_catalog::RunCensus::default().ids.len(), 0);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunCensus {
@@ -128,9 +128,9 @@ impl RunCensus {
 /// All runs of a store, as they were at one instant.
 ///
 /// ```
-/// use tracer_facts::query::RunQuery;
-/// use tracer_facts::stats::{StatsSink, StoreStats};
-/// use tracer_facts::{FactsStore, RunChoice};
+/// use tracer_catalog::query::RunQuery;
+/// use tracer_catalog::stats::{StatsSink, StoreStats};
+/// use tracer_catalog::{FactsStore, RunChoice};
 /// use tracer_insight::units::now;
 /// use tracer_runs::CancelToken;
 /// use tracer_sdk::testing::capture;
@@ -269,7 +269,7 @@ impl RunStream {
     ///
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let survey = tracer_facts::FactsStore::new(folder.path()).survey(false)?;
+    /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey(false)?;
     /// let census = survey.stream(&CancelToken::default(), |_| ())?.census(true)?;
     /// assert_eq!((census.ids.len(), census.statuses[&RunStatus::Ok]), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -301,7 +301,7 @@ impl RunStream {
     ///
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let survey = tracer_facts::FactsStore::new(folder.path()).survey(false)?;
+    /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey(false)?;
     /// let newest = survey.stream(&CancelToken::default(), |_| ())?.newest(20, false)?;
     /// assert_eq!(newest[0].facts.name.as_deref(), Some("captured"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -340,7 +340,7 @@ impl RunStream {
     ///
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let survey = tracer_facts::FactsStore::new(folder.path()).survey(true)?;
+    /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey(true)?;
     /// let mut runs = survey.stream(&CancelToken::default(), |_| ())?;
     /// assert_eq!(runs.candidates(&"tool:search refund".parse()?, false, now())?.len(), 1);
     /// assert_eq!(runs.candidates(&"tool:fetch refund".parse()?, false, now())?.len(), 0);
@@ -396,7 +396,7 @@ impl RunStream {
     ///
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let survey = tracer_facts::FactsStore::new(folder.path()).survey(false)?;
+    /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey(false)?;
     /// let runs = survey.stream(&CancelToken::default(), |_| ())?;
     /// let newest = runs.newest(20, false)?;
     /// assert!(runs.threads(&newest, false)?.is_empty());
@@ -709,13 +709,13 @@ impl RunSink for Candidates {
 ///
 /// ```
 /// use std::borrow::Cow;
-/// use tracer_facts::{LeadingRuns, RunColumn, RunSink};
+/// use tracer_catalog::{LeadingRuns, RunColumn, RunSink};
 /// use tracer_insight::units::now;
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let listed = tracer_facts::FactsStore::new(folder.path()).all(false)?;
+/// let listed = tracer_catalog::FactsStore::new(folder.path()).all(false)?;
 /// let mut first = LeadingRuns::new(20, RunColumn::Tokens, false, now());
 /// first.add(Cow::Borrowed(&listed.runs[0]));
 /// assert_eq!((first.count(), first.finish()), (1, listed.runs));

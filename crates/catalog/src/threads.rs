@@ -20,7 +20,7 @@ pub struct PlaceInThread<'a> {
 /// The threads of runs: those that share a session or conversation ID. A run that is alone in its session is in none.
 ///
 /// ```
-/// use tracer_facts::{FactsStore, RunThreads};
+/// use tracer_catalog::{FactsStore, RunThreads};
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;

@@ -15,14 +15,14 @@ use super::{QueryError, QueryScope};
 /// `output` and `duration`.
 ///
 /// ```
-/// use tracer_facts::query::StepQuery;
+/// use tracer_catalog::query::StepQuery;
 ///
 /// let query: StepQuery = "kind:tool -status:ok args~refund".parse()?;
 /// assert_eq!(query.needle(), "refund");
 ///
 /// let refused = "dur>1s".parse::<StepQuery>().unwrap_err();
 /// assert!(refused.to_string().contains("did you mean `duration`?"));
-/// # Ok::<(), tracer_facts::query::QueryError>(())
+/// # Ok::<(), tracer_catalog::query::QueryError>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct StepQuery {

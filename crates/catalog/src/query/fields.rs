@@ -5,7 +5,7 @@ use tracer_insight::status::RunStatus;
 tracer_sdk::words! {
     /// A field that holds a name or a text.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum TextField in tracer_facts::query {
+    pub enum TextField in tracer_catalog::query {
         /// The label of the run.
         Name = "name",
         /// The agent: the label without its time stamp.
@@ -50,7 +50,7 @@ impl TextField {
 tracer_sdk::words! {
     /// A field that holds a number.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum NumberField in tracer_facts::query {
+    pub enum NumberField in tracer_catalog::query {
         /// All tokens of all model calls.
         Tokens = "tokens",
         /// Tokens of prompts.
@@ -110,7 +110,7 @@ impl NumberField {
 tracer_sdk::words! {
     /// A feature of a run, for `has:`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Feature in tracer_facts::query {
+    pub enum Feature in tracer_catalog::query {
         /// Its last model call gave a text.
         Answer = "answer",
         /// A call failed, or an error was recorded.

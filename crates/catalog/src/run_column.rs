@@ -23,13 +23,13 @@ tracer_sdk::words! {
     /// is not known last; names from A to Z.
     ///
     /// ```
-    /// use tracer_facts::RunColumn;
+    /// use tracer_catalog::RunColumn;
     ///
     /// assert_eq!(RunColumn::from_word("tokens"), Some(RunColumn::Tokens));
     /// assert_eq!(RunColumn::from_word("size"), None);
     /// ```
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub enum RunColumn in tracer_facts {
+    pub enum RunColumn in tracer_catalog {
         /// Its start; the newest first.
         #[default]
         Started = "started",

@@ -12,7 +12,7 @@ use crate::database_file::DatabaseError;
 /// Takes over what a bucket lists. What was written is kept once it is committed; what is written twice is there once.
 ///
 /// ```
-/// use tracer_facts::{MirrorLine, StoreMirror};
+/// use tracer_catalog::{MirrorLine, StoreMirror};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
@@ -69,7 +69,7 @@ impl MirrorWriter {
     ///
     /// ```
     /// use std::collections::BTreeSet;
-    /// use tracer_facts::{MirrorLine, StoreMirror};
+    /// use tracer_catalog::{MirrorLine, StoreMirror};
     ///
     /// let folder = tempfile::tempdir()?;
     /// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;

@@ -23,7 +23,7 @@ pub enum SnapshotLook {
 /// The facts of all runs as they were at one instant, for a program that asks again and again.
 ///
 /// ```
-/// use tracer_facts::{FactsSnapshot, FactsStore, SnapshotLook};
+/// use tracer_catalog::{FactsSnapshot, FactsStore, SnapshotLook};
 /// use tracer_runs::CancelToken;
 /// use tracer_sdk::testing::capture;
 ///

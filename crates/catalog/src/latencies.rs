@@ -11,7 +11,7 @@ const RATIO: f64 = 1.01;
 /// bucket, in whatever order they are added.
 ///
 /// ```
-/// use tracer_facts::Latencies;
+/// use tracer_catalog::Latencies;
 ///
 /// let mut latencies = Latencies::default();
 /// for milliseconds in 1..=100 {

@@ -15,7 +15,7 @@ pub const MAX_FACTS_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// A state of a run, as a bucket lists it.
 ///
 /// ```
-/// use tracer_facts::{LineProblem, MirrorLine};
+/// use tracer_catalog::{LineProblem, MirrorLine};
 ///
 /// let removed = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":2,"removed":true}"#;
 /// assert_eq!(MirrorLine::parse(removed)?.generation(), 2);

@@ -22,7 +22,7 @@ const BYTES: usize = 80;
 /// Identity, size and times of the files of a run; a file that is missing has none.
 ///
 /// ```
-/// use tracer_facts::FilesStamp;
+/// use tracer_catalog::FilesStamp;
 ///
 /// let run = tempfile::tempdir()?;
 /// let before = FilesStamp::of(run.path(), true);
