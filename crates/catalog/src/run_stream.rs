@@ -24,7 +24,7 @@ use crate::search::match_steps;
 use crate::selection::MatchProgress;
 use crate::store::{FactsStore, ListedRun, ReadingProgress, StoreFacts};
 use crate::survey::{RunsBefore, Survey};
-use crate::threads::PlaceInThread;
+use crate::threads::RunThreads;
 use crate::workers;
 
 /// Rows that a thread takes at once.
@@ -223,9 +223,32 @@ struct StreamPart<Sink> {
     undecided: Vec<TraceId>,
 }
 
+impl Survey {
+    /// Reads the runs that have to be read, the newest first, in several threads, and keeps their facts as it goes. When
+    /// `cancel` is cancelled, what was read until then is given, and kept.
+    pub fn read(mut self, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> StoreFacts {
+        let before = std::mem::take(&mut self.before);
+        RunStream::read(self, before, cancel, progress)
+    }
+
+    /// Reads likewise, and loads no run yet: for questions that need each run once.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the runs cannot be kept anywhere, or the mirror of a bucket cannot be read.
+    pub fn stream(
+        self,
+        cancel: &CancelToken,
+        progress: impl FnMut(ReadingProgress),
+    ) -> Result<RunStream, DatabaseError> {
+        let (runs, unopened) = RunStream::open(self, cancel, progress)?;
+        unopened.map_or(Ok(runs), Err)
+    }
+}
+
 impl RunStream {
     /// The stream of a survey whose runs are read, and why those of a bucket are missing in it.
-    pub(crate) fn open(
+    fn open(
         survey: Survey,
         cancel: &CancelToken,
         progress: impl FnMut(ReadingProgress),
@@ -388,7 +411,7 @@ impl RunStream {
         Ok(None)
     }
 
-    /// The places of these runs in their threads. A run that is alone in its session has none.
+    /// The threads of these runs.
     ///
     /// ```
     /// use tracer_runs::CancelToken;
@@ -399,49 +422,28 @@ impl RunStream {
     /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey(false)?;
     /// let runs = survey.stream(&CancelToken::default(), |_| ())?;
     /// let newest = runs.newest(20, false)?;
-    /// assert!(runs.threads(&newest, false)?.is_empty());
+    /// assert_eq!(runs.threads(&newest, false)?.place(&newest[0]), None, "it is alone");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`DatabaseError`]: a database cannot be read.
-    pub fn threads<'a>(
-        &self,
-        listed: &'a [ListedRun],
-        with_trials: bool,
-    ) -> Result<HashMap<TraceId, PlaceInThread<'a>>, DatabaseError> {
-        let is_listed: HashSet<TraceId> = listed.iter().map(|run| run.directory.trace_id).collect();
-        let sessions: HashSet<&str> = listed
-            .iter()
-            .filter_map(|run| run.facts.session.as_deref())
-            .collect();
-        let mut places = HashMap::new();
-        for thread in sessions {
-            let mut members = Vec::new();
+    pub fn threads(&self, listed: &[ListedRun], with_trials: bool) -> Result<RunThreads, DatabaseError> {
+        let sessions = listed.iter().filter_map(|run| run.facts.session.as_deref());
+        let mut members = Vec::new();
+        for session in sessions.collect::<HashSet<&str>>() {
             for source in &self.sources {
-                let found = source.database.of_session(thread)?.into_iter();
+                let found = source.database.of_session(session)?.into_iter();
                 let found = found.filter(|(run, _, is_trial)| {
                     (with_trials || !is_trial) && self.loader.is_shown(source.team.as_ref(), *run)
                 });
-                members.extend(found.map(|(run, placed, _)| (Reverse(placed), run)));
-            }
-            if members.len() < 2 {
-                continue;
-            }
-            // The one that started first is the last one of a list.
-            members.sort_unstable_by(|one, other| other.cmp(one));
-            let count = members.len();
-            for (number, (_, run)) in (1..).zip(members).filter(|(_, (_, run))| is_listed.contains(run)) {
-                let place = PlaceInThread {
-                    thread,
-                    number,
-                    count,
-                };
-                places.insert(run, place);
+                members.extend(found.map(|(run, placed, _)| (Reverse(placed), run, session)));
             }
         }
-        Ok(places)
+        members.sort_unstable();
+        let members = members.into_iter().map(|(_, run, session)| (session, run));
+        Ok(RunThreads::of_members(members))
     }
 
     /// Adds the runs that are wanted to a sink: those that facts decide, in several threads, and then those whose steps have to
@@ -510,7 +512,7 @@ impl RunStream {
     }
 
     /// All runs of a survey, the newest first. What cannot be read of a bucket is missing.
-    pub(crate) fn read(
+    fn read(
         survey: Survey,
         before: RunsBefore,
         cancel: &CancelToken,

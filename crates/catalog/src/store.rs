@@ -280,7 +280,7 @@ pub struct StoreFacts {
     pub not_kept: Option<DatabaseError>,
     /// Why runs of the bucket that is read as well are missing.
     pub unread_bucket: Option<DatabaseError>,
-    /// Up to which change of its mirror the runs of the bucket are here.
+    /// The last change of its mirror that the runs of the bucket include.
     pub(crate) mirrored: i64,
 }
 
@@ -415,7 +415,7 @@ impl FactsStore {
     }
 }
 
-/// By which a run is placed among others: its start, or else when its directory was last changed.
+/// The place of a run among others: its start, or else when its directory was last changed.
 pub(crate) fn placed(directory: &RunDirectory, facts: &RunFacts) -> Option<Timestamp> {
     facts.started().or_else(|| {
         let changed = fs::metadata(&directory.path).ok()?.modified().ok()?;

@@ -12,8 +12,7 @@ use crate::database::{FactsTexts, KnownState, RunDatabase, RunToStore};
 use crate::database_file::DatabaseError;
 use crate::files_stamp::FilesStamp;
 use crate::run_facts::{self, FullReading};
-use crate::run_stream::RunStream;
-use crate::store::{FactsStore, ListedRun, ReadingProgress, StoreFacts, placed};
+use crate::store::{FactsStore, ListedRun, ReadingProgress, placed};
 use crate::workers;
 
 /// Threads that stat the files of runs: a disk answers many questions at once.
@@ -30,7 +29,7 @@ const REST_FACTOR: u32 = 4;
 #[cfg(test)]
 const REST_FACTOR: u32 = 0;
 
-/// The runs of a store after a comparison of their files alone: those that are known, and those to be read.
+/// The runs of a store by their files alone: those that are known, and those to be read.
 #[derive(Debug)]
 pub struct Survey {
     pub(crate) store: FactsStore,
@@ -44,15 +43,15 @@ pub struct Survey {
     database: Result<RunDatabase, Option<DatabaseError>>,
     /// Set where the known runs are in the database alone.
     is_of_database: bool,
-    /// The runs that are known without it.
-    before: RunsBefore,
+    /// The runs that are in memory already.
+    pub(crate) before: RunsBefore,
 }
 
-/// The runs of an earlier survey that are still what they were.
+/// The runs of an earlier survey whose files are the same.
 #[derive(Debug, Default)]
 pub(crate) struct RunsBefore {
     pub(crate) runs: Vec<ListedRun>,
-    /// Up to which change of its mirror those of the bucket are there; 0 where all have to be read.
+    /// The last change of the mirror that those of the bucket include; 0 where all have to be read.
     pub(crate) mirrored: i64,
 }
 
@@ -87,7 +86,7 @@ impl FactsStore {
         })
     }
 
-    /// The same where the runs were known before: what is kept of them is not read; `None` where nothing has changed.
+    /// Compares the files of runs that are in memory already; `None` where nothing has changed.
     pub(crate) fn survey_after(
         &self,
         before: &[ListedRun],
@@ -243,27 +242,6 @@ impl Survey {
         }
     }
 
-    /// Reads the runs that have to be read, the newest first, in several threads, and keeps their facts as it goes. When
-    /// `cancel` is cancelled, what was read until then is given, and kept.
-    pub fn read(mut self, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> StoreFacts {
-        let before = std::mem::take(&mut self.before);
-        RunStream::read(self, before, cancel, progress)
-    }
-
-    /// The same for who asks something of all runs and does not need them at once: they are still to be loaded.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the runs cannot be kept anywhere, or the mirror of a bucket cannot be read.
-    pub fn stream(
-        self,
-        cancel: &CancelToken,
-        progress: impl FnMut(ReadingProgress),
-    ) -> Result<RunStream, DatabaseError> {
-        let (runs, unopened) = RunStream::open(self, cancel, progress)?;
-        unopened.map_or(Ok(runs), Err)
-    }
-
     /// Reads the runs of this machine that have to be read.
     pub(crate) fn read_here(
         mut self,
@@ -272,7 +250,7 @@ impl Survey {
     ) -> Result<RunsHere, DatabaseError> {
         let database = std::mem::replace(&mut self.database, Err(None));
         let gone = std::mem::take(&mut self.gone);
-        let mut writer = RunWriter::new(self.store.runs().data_dir(), database, gone)?;
+        let mut writer = FactsWriter::new(self.store.runs().data_dir(), database, gone)?;
         let mut ids = std::mem::take(&mut self.known);
         let unread = std::mem::take(&mut self.unread);
         let (mut read, left) = self.read_runs(&unread, &mut writer, cancel, progress)?;
@@ -299,7 +277,7 @@ impl Survey {
     fn read_runs(
         &self,
         unread: &[UnreadRun],
-        writer: &mut RunWriter<'_>,
+        writer: &mut FactsWriter<'_>,
         cancel: &CancelToken,
         mut progress: impl FnMut(ReadingProgress),
     ) -> Result<(Vec<TraceId>, usize), DatabaseError> {
@@ -335,11 +313,11 @@ impl Survey {
 }
 
 /// Writes runs that were read to the database, or to a copy of it in memory where it cannot be written.
-struct RunWriter<'a> {
+struct FactsWriter<'a> {
     data_dir: &'a Path,
     database: RunDatabase,
     is_in_memory: bool,
-    /// Set where the copy has not what the database had.
+    /// Set where the copy lacks the runs of the database.
     has_lost_runs: bool,
     /// Why runs are not kept.
     not_kept: Option<DatabaseError>,
@@ -348,7 +326,7 @@ struct RunWriter<'a> {
     last_write: Instant,
 }
 
-impl<'a> RunWriter<'a> {
+impl<'a> FactsWriter<'a> {
     fn new(
         data_dir: &'a Path,
         database: Result<RunDatabase, Option<DatabaseError>>,

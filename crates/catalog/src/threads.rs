@@ -1,6 +1,7 @@
 //! [`RunThreads`]: the runs of each conversation.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use tracer_sdk::format::TraceId;
 
@@ -41,19 +42,23 @@ impl RunThreads {
     /// The threads of runs, which come newest first.
     #[must_use]
     pub fn of(runs: &[ListedRun]) -> Self {
-        let mut by_session: HashMap<&str, Vec<TraceId>> = HashMap::new();
-        for run in runs.iter().rev() {
-            if let Some(session) = run.facts.session.as_deref() {
-                by_session
-                    .entry(session)
-                    .or_default()
-                    .push(run.directory.trace_id);
-            }
+        let members = runs
+            .iter()
+            .filter_map(|run| Some((run.facts.session.as_deref()?, run.directory.trace_id)));
+        Self::of_members(members)
+    }
+
+    /// The threads of runs by their sessions, the newest first.
+    pub(crate) fn of_members<Session: Eq + Hash>(members: impl Iterator<Item = (Session, TraceId)>) -> Self {
+        let mut by_session: HashMap<Session, Vec<TraceId>> = HashMap::new();
+        for (session, run) in members {
+            by_session.entry(session).or_default().push(run);
         }
         let mut threads = Self::default();
         for runs in by_session.into_values().filter(|runs| runs.len() > 1) {
             let count = runs.len();
-            let places = (1..).zip(runs).map(|(number, run)| (run, (number, count)));
+            let oldest_first = (1..).zip(runs.into_iter().rev());
+            let places = oldest_first.map(|(number, run)| (run, (number, count)));
             threads.places.extend(places);
             threads.count += 1;
         }

@@ -1,14 +1,14 @@
 //! `tracer list`: lists the runs, newest first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use tracer_catalog::query::RunQuery;
 use tracer_catalog::{
-    FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunColumn, RunStream,
+    FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunColumn, RunStream, RunThreads,
 };
 use tracer_runs::{CancelToken, RunStore, RunSummary};
-use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::format::Timestamp;
 
 use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
@@ -78,12 +78,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let census = runs.census(args.trials).map_err(run_selection::unreadable)?;
     let (listed, passing) = args.page(&mut runs, &census, &query, now, &cancel, session)?;
     let is_table = is_for_people && !is_early;
-    let places = if is_table {
+    let threads = if is_table {
         runs.threads(&listed, args.trials)
     } else {
-        Ok(HashMap::new())
+        Ok(RunThreads::default())
     };
-    let places = places.map_err(run_selection::unreadable)?;
+    let threads = threads.map_err(run_selection::unreadable)?;
     // Whoever reads the output may take long, and until then nobody could synchronize the bucket.
     drop(runs);
     if session.is_json() {
@@ -98,7 +98,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             session.ui.lines(&heading)?;
             // Early ones are above already.
             if is_table {
-                table(&listed, &places, &census, args.sort.by, &store, session)?;
+                table(&listed, &threads, &census, args.sort.by, &store, session)?;
             }
         }
     } else {
@@ -323,7 +323,7 @@ fn write_json(
 
 fn table(
     listed: &[ListedRun],
-    places: &HashMap<TraceId, PlaceInThread<'_>>,
+    threads: &RunThreads,
     census: &RunCensus,
     sort: RunColumn,
     store: &FactsStore,
@@ -336,7 +336,7 @@ fn table(
     store.read_details(&mut listed);
     let row = |run| TableRun {
         run,
-        thread: places.get(&run.directory.trace_id).map(thread_words),
+        thread: threads.place(run).as_ref().map(thread_words),
     };
     let rows: Vec<TableRun<'_>> = listed.iter().map(row).collect();
     if !rows.is_empty() {
