@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use tracer_sdk::format::{ErrorPayload, Outcome, Payload, Record, SpanRecord, Timestamp};
+use tracer_sdk::loops;
 use tracer_sdk::prices::{CallCost, Prices};
 
 use crate::line::Tone;
@@ -13,10 +14,13 @@ use crate::step_summary;
 use crate::step_summary::StepSummary;
 pub use crate::step_summary::end_word;
 use crate::text;
+use crate::units;
 use crate::value_summary;
 
 /// Key in the `meta` of an attempt that holds the ID of the call.
 pub const ATTEMPT_OF: &str = "attempt_of";
+/// Key in the `meta` of a tool call whose times are those of the messages around it.
+const DERIVED_TIMES: &str = "derived_times";
 
 /// One record of a run, placed in time and in the tree.
 #[derive(Debug, Clone)]
@@ -68,6 +72,13 @@ impl Step<'_> {
             summary.output = Some(format!("✗ failed by #{origin}"));
         }
         summary.preceded_by(self.attempt_words())
+    }
+
+    /// Its duration in words; `≤127 ms` of a tool that ran between two messages, which are all that is known of it.
+    pub fn duration_words(&self) -> Option<String> {
+        let words = units::duration(self.duration.filter(|duration| *duration > 0)?);
+        let is_derived = self.record.meta.contains_key(DERIVED_TIMES);
+        Some(if is_derived { format!("≤{words}") } else { words })
     }
 
     /// Its failure is the cause of an error further out, which passes on its message.
@@ -123,6 +134,12 @@ impl Step<'_> {
     /// Its kind.
     pub fn kind(&self) -> StepKind {
         self.record.event_type().into()
+    }
+
+    /// Whether it is the work of an agent: a span that is said to be one.
+    pub fn is_agent(&self) -> bool {
+        matches!(&self.record.payload, Payload::Unknown { attributes, .. }
+            if loops::is_agent(|key| attributes.get(key)?.as_str()))
     }
 
     /// The tone of what is shown of it: of its kind, or of a failure.

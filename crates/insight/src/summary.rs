@@ -299,7 +299,8 @@ pub(crate) fn error_of_the_run<'a>(steps: &'a [Step<'a>]) -> Option<&'a ErrorPay
 }
 
 /// The step with the error that ended the run: the one on the root, which is surfaced with the root's ID and a number, else the
-/// last. Of a recorded command whose exit code is all that the root has, the agent that failed last says why.
+/// last. Of a recorded command whose exit code is all that the root has, the agent that failed last says why, else the call
+/// that failed as the last one.
 pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     let of_run = last(steps, Step::is_of_run)
         .or_else(|| last(steps, |step| matches!(step.record.payload, Payload::Error(_))))?;
@@ -313,7 +314,17 @@ pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
         let mut calls = steps.iter().filter(|step| step.is_call());
         calls.all(|step| step.offset <= Some(end)).then_some(agent)
     };
-    if is_exit_code { failed_agent() } else { None }.or(Some(of_run))
+    let failed_call = || {
+        let call = last(steps, |step| step.is_call())?;
+        let is_last = call.failed() && !call.in_flight && !call.went_on;
+        is_last.then_some(call)
+    };
+    if is_exit_code {
+        failed_agent().or_else(failed_call)
+    } else {
+        None
+    }
+    .or(Some(of_run))
 }
 
 /// The error is the exit code of a recorded command, which says nothing of the reason.

@@ -23,11 +23,14 @@ impl<'a> RowCells<'a> {
     /// is. `None` for a row without a step.
     pub(super) fn new(row: &StepRow<'a>, max_name_columns: usize, min_name_columns: usize) -> Option<Self> {
         let (number, step, duration) = match row {
-            StepRow::Step(step) => (step.number.to_string(), *step, step.duration),
+            StepRow::Step(step) => (step.number.to_string(), *step, step.duration_words()),
             StepRow::Repeats(repeats) => (
                 format!("×{}", repeats.steps.len()),
                 repeats.steps.first()?,
-                repeats.duration(),
+                repeats
+                    .duration()
+                    .filter(|duration| *duration > 0)
+                    .map(units::duration),
             ),
         };
         let tone = step.tone();
@@ -38,9 +41,9 @@ impl<'a> RowCells<'a> {
             .space(1)
             .with(step.name(), tone);
         // What was recorded after the fact has no duration that anybody knows.
-        let duration = match duration.filter(|duration| *duration > 0) {
+        let duration = match duration {
             _ if step.in_flight => Line::of("open", Tone::Active),
-            duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
+            duration => Line::of(duration.unwrap_or_default(), Tone::Plain),
         };
         Some(Self {
             step,

@@ -58,11 +58,7 @@ impl StepPage<'_> {
         }
         let mut facts = Vec::new();
         facts.extend(step.offset.map(|offset| format!("+{}", units::duration(offset))));
-        facts.extend(
-            step.duration
-                .filter(|duration| *duration > 0)
-                .map(|duration| format!("took {}", units::duration(duration))),
-        );
+        facts.extend(step.duration_words().map(|duration| format!("took {duration}")));
         facts.push(step.record.ts.clone());
         let mut paragraphs = vec![facts.join(" · ")];
         if !model_facts.is_empty() {

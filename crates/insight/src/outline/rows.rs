@@ -8,7 +8,7 @@ use crate::fold::{RepeatedSteps, StepRow, fold_repeats};
 use crate::marked_text::{MarkedText, content};
 use crate::step_kind::StepKind;
 use crate::steps::Step;
-use crate::{step_summary, text, units};
+use crate::{step_summary, text};
 
 /// Bytes of each value of a row, the most first; with the last, rows are left out instead.
 const VALUE_BYTES: [usize; 6] = [800, 400, 240, 120, 60, 24];
@@ -154,7 +154,12 @@ fn step_line(step: &Step<'_>, value_bytes: usize) -> String {
 
 /// `#4 tool ⟦search_kb⟧ failed, 1.2 s`: what a step is, whether it failed, how long it took, and its tokens.
 pub(super) fn title(step: &Step<'_>) -> MarkedText {
-    let mut title = MarkedText::own(format!("#{} {}", step.number, step.kind().as_str()));
+    let kind = if step.is_agent() {
+        "agent"
+    } else {
+        step.kind().as_str()
+    };
+    let mut title = MarkedText::own(format!("#{} {kind}", step.number));
     if step.kind().fixed_name().is_none() {
         title = title.with(" ").with_content(&step.name(), MAX_NAME_BYTES);
     }
@@ -164,11 +169,7 @@ pub(super) fn title(step: &Step<'_>) -> MarkedText {
     } else {
         facts.extend(step.notable_end_word().map(str::to_owned));
     }
-    facts.extend(
-        step.duration
-            .filter(|duration| *duration > 0)
-            .map(units::duration),
-    );
+    facts.extend(step.duration_words());
     if let Some(usage) = step.record.usage() {
         facts.extend(step_summary::tokens(usage).map(|tokens| format!("{tokens} tokens")));
     }
