@@ -10,6 +10,7 @@ mod messages;
 mod model_name;
 mod outcome;
 mod payload;
+mod python;
 mod remarks;
 mod signature;
 mod token_counts;

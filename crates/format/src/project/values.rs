@@ -143,10 +143,11 @@ impl<const INDEXED: bool> Lookup for KeyAttributes<'_, INDEXED> {
     }
 }
 
-/// The object or array that a text is JSON of.
+/// The object or array that a text is: as JSON, or as Python prints it.
 pub(super) fn structure(text: &str) -> Option<Value> {
     let may_be = text.trim_start().starts_with(['{', '[']);
-    may_be.then(|| serde_json::from_str(text).ok()).flatten()
+    let parsed = may_be.then(|| serde_json::from_str(text).ok()).flatten();
+    parsed.or_else(|| super::python::structure(text).filter(|_| may_be))
 }
 
 /// The value at a path of keys, and of places in arrays.

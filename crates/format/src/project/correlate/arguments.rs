@@ -158,6 +158,7 @@ mod tests {
         for reported in [
             json!("Oslo"),
             json!("{\"city\": \"Oslo\"}"),
+            json!("{'city': 'Oslo'}"),
             json!({"args": [], "kwargs": {"city": "Oslo"}}),
             json!({"args": ["Oslo"], "kwargs": {}}),
             json!({"kwargs": {"city": "Oslo"}}),
