@@ -208,6 +208,8 @@ pub const DERIVED: Name = namespaced!("derived");
 pub const REPLAYED: Name = namespaced!("replayed");
 /// The model that the client of a proxy asked, where the proxy asked another one.
 pub const CLIENT_MODEL: Name = namespaced!("client_model");
+/// Which conversation of the program a call on the wire belongs to, from 1.
+pub const THREAD: Name = namespaced!("thread");
 /// Which of the model calls it is that are kept beside the run, from 1: what `tracer fork --at` takes.
 pub const CALL_NUMBER: Name = namespaced!("call_number");
 /// The span of the failed request that a model call tries again.

@@ -315,7 +315,7 @@ pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
         calls.all(|step| step.offset <= Some(end)).then_some(agent)
     };
     let failed_call = || {
-        let call = last(steps, |step| step.is_call())?;
+        let call = last(steps, Step::is_call)?;
         let is_last = call.failed() && !call.in_flight && !call.went_on;
         is_last.then_some(call)
     };

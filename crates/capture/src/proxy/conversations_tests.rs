@@ -125,6 +125,7 @@ fn tools(spans: &[Span]) -> Vec<(String, Option<String>)> {
 fn threads(spans: &[Span]) -> Vec<String> {
     spans
         .iter()
+        .filter(|span| text(span, "tracer.derived").is_none())
         .filter_map(|span| text(span, "tracer.thread"))
         .collect()
 }

@@ -18,9 +18,6 @@ use super::tools::OpenTools;
 use crate::otlp::encode::attribute;
 use tracer_providers::ModelApi;
 
-/// The number of the conversation that a call belongs to, from 1.
-const THREAD: &str = "tracer.thread";
-
 /// What is known of the calls of a run.
 #[derive(Debug)]
 pub(super) struct ProxiedRun {
@@ -101,7 +98,7 @@ impl ProxiedRun {
         });
         let turn = self.conversations.turn(number);
         span.attributes
-            .extend(turn.map(|turn| attribute(THREAD, turn.conversation + 1)));
+            .extend(turn.map(|turn| attribute(names::THREAD.written(), turn.conversation + 1)));
         let tools = self.answer(exchange, call, number);
         std::iter::once(span).chain(tools).collect()
     }
@@ -195,7 +192,8 @@ impl ProxiedRun {
         let inferred = self.conversations.parent(conversation);
         let parent = sent.or(inferred).unwrap_or(root);
         let mut span = model_span(&self.context, exchange, api, call, parent);
-        span.attributes.push(attribute(THREAD, conversation + 1));
+        span.attributes
+            .push(attribute(names::THREAD.written(), conversation + 1));
         let other = place.hedge.and_then(|other| self.conversations.turn(other));
         let is_left = other.is_some_and(|other| !other.has_failed) && abandon(&mut span);
         let left = place.hedge.filter(|_| other.is_some_and(|other| other.was_left));

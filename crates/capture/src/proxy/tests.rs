@@ -626,9 +626,9 @@ fn a_conversation_that_a_tool_begins_is_in_it() {
         [
             ("chat gpt-5", "root", Some(json!(1))),
             ("chat gpt-5", "research", Some(json!(2))),
-            ("research", "research", None),
+            ("research", "research", Some(json!(2))),
             ("chat gpt-5", "research", Some(json!(2))),
-            ("research", "root", None),
+            ("research", "root", Some(json!(1))),
             ("chat gpt-5", "root", Some(json!(1))),
         ]
     );

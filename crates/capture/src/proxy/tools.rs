@@ -450,6 +450,7 @@ fn tool_span(context: &ProxyContext, call: &OpenTool, end: u64) -> Span {
         attribute(names::OPERATION.written(), "execute_tool"),
         attribute("gen_ai.tool.name", call.name.as_str()),
         attribute(names::DERIVED.written(), true),
+        attribute(names::THREAD.written(), call.conversation + 1),
     ]);
     span.attributes
         .extend(call.id.as_deref().map(|id| attribute(CALL_ID, id)));

@@ -284,7 +284,7 @@ impl RunCollector {
         } else {
             Ok(())
         };
-        match joined.and_then(|()| roots::complete(&mut trace.run, name.as_deref())) {
+        match joined.and_then(|()| roots::complete(&mut trace.run, name.as_deref(), &self.options.settings)) {
             Ok(()) if trace.run.phase() == RunPhase::Completed => {
                 trace.has_root = false;
                 self.note_completed(trace.run.trace_id());
@@ -319,7 +319,8 @@ impl RunCollector {
                 join_logs(&mut trace.run)?;
             }
             trace.run.append(&[ImportedSpan::new(root)])?;
-            roots::complete_under(&mut trace.run, identity.root_span_id, &identity.name)?;
+            let settings = &self.options.settings;
+            roots::complete_under(&mut trace.run, identity.root_span_id, &identity.name, settings)?;
             self.note_completed(id);
             Ok(())
         });

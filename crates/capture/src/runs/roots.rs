@@ -8,10 +8,13 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value};
 use tracer_runs::import::{ImportError, ImportedSpan, LogShape, RunWriter};
 use tracer_sdk::format::{EventType, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
+use tracer_sdk::settings::Settings;
 
+use super::agent_places;
 use super::attributes::text;
 use super::convert::PARENT_IS_REMOTE;
 use super::ids::synthetic_root;
+use super::loops;
 use super::marks::{call_type, is_call};
 
 /// The attribute of a tool call that ran at the same time as the one that it names as its parent, or that names it.
@@ -32,7 +35,11 @@ struct TopSpan {
 }
 
 /// Completes a run. `root_name` is the name of its only root, where that is known.
-pub(super) fn complete(run: &mut RunWriter, root_name: Option<&str>) -> Result<(), ImportError> {
+pub(super) fn complete(
+    run: &mut RunWriter,
+    root_name: Option<&str>,
+    settings: &Settings,
+) -> Result<(), ImportError> {
     let synthetic = synthetic_root(run.trace_id());
     if run.contains(synthetic) {
         // Its process died before it could say that the run has ended; more may have come since.
@@ -45,6 +52,8 @@ pub(super) fn complete(run: &mut RunWriter, root_name: Option<&str>) -> Result<(
         && shape.orphans.is_empty()
         && shape.in_cycles.is_empty()
     {
+        agent_places::place(run, *root)?;
+        loops::warn(run, *root, settings)?;
         return run.complete(*root, name);
     }
     let entries = read_entries(run, &shape)?;
@@ -74,11 +83,18 @@ pub(super) fn complete(run: &mut RunWriter, root_name: Option<&str>) -> Result<(
         run.append(&[ImportedSpan::new(synthetic_span(run, root, &name, &entries))])?;
         name
     };
+    agent_places::place(run, root)?;
+    loops::warn(run, root, settings)?;
     run.complete(root, &name)
 }
 
 /// Completes a run whose root was written by its owner; spans whose parent never came are put under it.
-pub(super) fn complete_under(run: &mut RunWriter, root: SpanId, name: &str) -> Result<(), ImportError> {
+pub(super) fn complete_under(
+    run: &mut RunWriter,
+    root: SpanId,
+    name: &str,
+    settings: &Settings,
+) -> Result<(), ImportError> {
     let shape = run.shape();
     mark_parallel(run, &shape)?;
     let is_plain = shape.parentless.len() == 1 && shape.orphans.is_empty() && shape.in_cycles.is_empty();
@@ -94,6 +110,8 @@ pub(super) fn complete_under(run: &mut RunWriter, root: SpanId, name: &str) -> R
             true
         })?;
     }
+    agent_places::place(run, root)?;
+    loops::warn(run, root, settings)?;
     run.complete(root, name)
 }
 

@@ -1,9 +1,10 @@
 //! The branches of a run: what agents and tasks at the same time did, each by itself (decisions, section 7).
 //!
 //! A branch begins with a span of an agent, and with a span that starts while a sibling is open. Calls belong to the
-//! nearest such span around them; steps that come one after the other stay in the branch of what is around them.
+//! nearest such span around them; steps that come one after the other stay in the branch of what is around them. Of calls on the
+//! wire each conversation is a branch, too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::value;
 use crate::{Payload, Record, Timestamp};
@@ -14,6 +15,26 @@ const AGENT_MARKS: [(&str, &str); 3] = [
     ("openinference.span.kind", "AGENT"),
     ("traceloop.span.kind", "agent"),
 ];
+
+/// The number of the branch of each call, by the span with which its branch began and its conversation on the wire. Where several
+/// conversations are in one such span, each is a branch of its own.
+pub(super) fn number_branches(places: Vec<(Option<u64>, Option<u64>)>) -> Vec<usize> {
+    let mut conversations: HashMap<Option<u64>, HashSet<u64>> = HashMap::new();
+    for (span, conversation) in &places {
+        conversations.entry(*span).or_default().extend(conversation);
+    }
+    let mut numbers = HashMap::new();
+    places
+        .into_iter()
+        .map(|(span, conversation)| {
+            let has_several = conversations.get(&span).is_some_and(|known| known.len() > 1);
+            let next = numbers.len();
+            *numbers
+                .entry((span, conversation.filter(|_| has_several)))
+                .or_insert(next)
+        })
+        .collect()
+}
 
 /// Whether a span with these attributes, looked up by `text`, is an agent's.
 pub fn is_agent<'a>(text: impl Fn(&str) -> Option<&'a str>) -> bool {

@@ -201,6 +201,11 @@ impl<Id: Clone> LoopDetector<Id> {
         Some((records.map(|record| record.id.clone()).collect(), period))
     }
 
+    /// The loop of [`LoopDetector::looping`] as a warning.
+    pub(crate) fn loop_warning(&self) -> Option<LoopWarning<Id>> {
+        self.looping.map(|looping| self.warning(looping.period))
+    }
+
     /// How many loops have begun.
     #[must_use]
     pub fn loops(&self) -> u64 {

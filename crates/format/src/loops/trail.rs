@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::LoopWarning;
 use super::asked::{Asked, Likeness, TrailKind};
 use super::branch::{self, SpanTree};
 use super::detector::{LoopDetector, WarnedPatterns};
@@ -14,6 +15,9 @@ use crate::{EventType, Payload, Record, Timestamp};
 
 /// What `meta` of an attempt says the call under.
 pub(crate) const ATTEMPT_OF: &str = "attempt_of";
+
+/// What `meta` of a call on the wire says the number of its conversation under.
+pub(crate) const CONVERSATION: &str = "conversation_number";
 
 /// The window that loops are looked for in, unless a warning says that the run's was larger.
 const WINDOW: usize = 12;
@@ -39,6 +43,7 @@ pub struct TrailEntry {
     pub asked: Asked,
     id: u64,
     parent: Option<u64>,
+    conversation: Option<u64>,
 }
 
 /// What one agent, or one of several tasks at the same time, did: loops are looked for within it.
@@ -86,6 +91,7 @@ impl Trail {
                 asked,
                 id: branch::number(&record.event_id),
                 parent: record.parent_id.as_deref().map(branch::number),
+                conversation: conversation_of(record),
             });
         }
         if let Payload::LoopWarning {
@@ -114,13 +120,13 @@ impl Trail {
     /// The places of the entries of each branch of the run, in order; see [`Branch`].
     pub fn branches(&self) -> Vec<Branch> {
         let mut branches: Vec<Branch> = Vec::new();
-        let mut known: HashMap<Option<u64>, usize> = HashMap::new();
         let mut of_spans = self.spans.branches();
-        for (place, entry) in self.entries.iter().enumerate() {
-            let number = *known.entry(of_spans.of_child(entry.parent)).or_insert_with(|| {
-                branches.push(Branch::default());
-                branches.len() - 1
-            });
+        let places = self.entries.iter();
+        let places = places.map(|entry| (of_spans.of_child(entry.parent), entry.conversation));
+        for (place, number) in branch::number_branches(places.collect()).into_iter().enumerate() {
+            if branches.len() <= number {
+                branches.resize_with(number + 1, Branch::default);
+            }
             if let Some(branch) = branches.get_mut(number) {
                 branch.places.push(place);
             }
@@ -237,6 +243,35 @@ impl Trail {
             .any(|detector| detector.loops() > 0)
     }
 
+    /// The loops that the branches of the run come to, as warnings whose evidence are places in the trail. Calls of which it is
+    /// not known what they asked are none: telemetry often has no content.
+    pub fn loops(&self, window: usize, repetitions: usize) -> Vec<LoopWarning<usize>> {
+        let mut loops = Vec::new();
+        for branch in self.branches() {
+            let mut detector = LoopDetector::new(window, repetitions);
+            let (mut patterns, mut warned) = (WarnedPatterns::default(), 0);
+            for place in &branch.places {
+                let Some(entry) = self.entries.get(*place) else {
+                    continue;
+                };
+                let signature = StepSignature::stored(&entry.signature);
+                let _ = detector.observe(&mut patterns, &signature, entry.asked, *place);
+                let found = detector.loop_warning().filter(|_| detector.loops() > warned);
+                let is_same = |warning: &LoopWarning<usize>| {
+                    let evidence = warning.evidence_event_ids.iter();
+                    let entries: Vec<&TrailEntry> =
+                        evidence.filter_map(|place| self.entries.get(*place)).collect();
+                    compared(&entries, warning.pattern_length) == Likeness::Same
+                };
+                if let Some(warning) = found.filter(is_same) {
+                    warned = detector.loops();
+                    loops.push(warning);
+                }
+            }
+        }
+        loops
+    }
+
     /// The first loop that a branch of the run comes to: the numbers of its entries, and how many the block has.
     fn first_loop(&self) -> Option<(Vec<usize>, usize)> {
         let of_branch = |branch: &Branch| {
@@ -339,12 +374,16 @@ pub fn branches(records: &[&Record]) -> Vec<u64> {
         spans.add(record);
     }
     let mut branches = spans.branches();
-    let parents = records
-        .iter()
-        .map(|record| record.parent_id.as_deref().map(branch::number));
-    parents
-        .map(|parent| branches.of_child(parent).unwrap_or(0))
-        .collect()
+    let places = records.iter().map(|record| {
+        let parent = record.parent_id.as_deref().map(branch::number);
+        (branches.of_child(parent), conversation_of(record))
+    });
+    let numbers = branch::number_branches(places.collect());
+    numbers.into_iter().map(|number| number as u64).collect()
+}
+
+fn conversation_of(record: &Record) -> Option<u64> {
+    record.meta.get(CONVERSATION).and_then(Value::as_u64)
 }
 
 /// The first loop that a run with these records comes to: the numbers of its records, from 0, and how many the block

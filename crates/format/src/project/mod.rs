@@ -42,7 +42,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::loops::{ATTEMPT_OF, is_attempt};
+use crate::loops::{ATTEMPT_OF, CONVERSATION, is_attempt};
 use crate::names;
 use crate::record::{ANSWER, QUESTION};
 use crate::{
@@ -61,6 +61,9 @@ const ATTEMPT: &str = "attempt";
 const CALL_NUMBER: &str = "call_number";
 /// The key of a record's `meta` that says that its outcome is unknown.
 const OUTCOME: &str = "outcome";
+/// The key of a tool call's `meta` that says that its times are those of messages: from the answer that asked for it to the
+/// request that brought its result.
+const DERIVED_TIMES: &str = "derived_times";
 /// The key of a record's `meta` that says what it asks of the person that it waits for.
 const WAITING: &str = "waiting";
 /// The key of a record's `meta` that says what in its tokens cannot be.
@@ -366,6 +369,11 @@ fn describe_call(attributes: &Map<String, Value>, event_type: EventType, meta: &
     {
         meta.entry(CALL_NUMBER).or_insert_with(|| number.into());
     }
+    if let Some(thread) = attributes.get(names::THREAD.written())
+        && let Some(number) = values::whole_number(thread)
+    {
+        meta.entry(CONVERSATION).or_insert_with(|| number.into());
+    }
     if let Some(attempt) = values::value(names::ATTEMPT, attributes).and_then(values::whole_number) {
         meta.entry(ATTEMPT).or_insert_with(|| attempt.into());
     }
@@ -423,6 +431,11 @@ pub fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) 
     remarks::add(span, &payload, &mut meta);
     if is_call(payload.event_type()) {
         describe_call(&span.attributes, payload.event_type(), &mut meta);
+        if payload.event_type() == EventType::ToolCall
+            && span.attributes.contains_key(names::DERIVED.written())
+        {
+            meta.insert(DERIVED_TIMES.to_owned(), true.into());
+        }
     }
     let marks = marks::other_marks(span, &facts, &payload);
     if let Some(marks) = &marks {

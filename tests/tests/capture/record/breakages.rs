@@ -21,7 +21,10 @@ fn model() -> ModelServer {
         let answer = json!({"id": "r", "object": "chat.completion", "model": "gpt-5",
             "choices": [{"index": 0, "message": body["stand_in"], "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}});
-        let answer = whole_answer("application/json", answer.to_string().as_bytes());
+        let answer = whole_answer(
+            "application/json\r\nconnection: close",
+            answer.to_string().as_bytes(),
+        );
         let is_cut = body["stand_in"]["content"] == "cut";
         let sent = answer.len() - if is_cut { 20 } else { 0 };
         let _ = stream.write_all(&answer[..sent]);
@@ -139,14 +142,26 @@ fn recorded_by_attribute_the_cause_is_named() {
 #[test]
 fn recorded_from_outside_the_cause_is_named() {
     let exit = |code: u8| format!("Failed in #2 read: ExitCode: the command ended with exit code {code}.");
+    let looped = "Repeated gpt-5 → read at least 3 times (#1–#6), then ended ok.";
     assert_screens(
         "outside",
         &[
             ("panic", &exit(101), "1 call of unknown outcome"),
             ("time-limit", &exit(1), "1 call of unknown outcome"),
+            ("sub-agent-loops", looped, "1 loop warning\n"),
+            (
+                "budget",
+                "Failed after #4 gpt-5: ExitCode: the command ended with exit code 1.",
+                "4 model calls",
+            ),
+            (
+                "recursion",
+                "Failed after #1 gpt-5: ExitCode: the command ended with exit code 1.",
+                "1 model call",
+            ),
             (
                 "cut-stream",
-                "Failed after #1 gpt-5: ExitCode: the command ended with exit code 1.",
+                "Failed at #1 gpt-5: upstream_failed: the answer broke off: end of file before message length reached.",
                 "the answer broke off",
             ),
             ("bad-json", "Ended ok: gpt-5 ×2.", "1 call asked for, not run"),

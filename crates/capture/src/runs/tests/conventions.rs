@@ -91,6 +91,7 @@ fn of_span(name: &str, stored: &Value, events: &[(&str, Value)]) -> Record {
 fn remarks(record: &Record) -> Map<String, Value> {
     let mut meta = record.meta.clone();
     meta.remove("outcome");
+    meta.remove("derived_times");
     meta
 }
 

@@ -1,9 +1,11 @@
 //! What becomes of spans, in a folder of the test's own and with a clock that only the test moves.
 
+mod agent_places;
 mod at_once;
 mod conventions;
 mod lifecycle;
 mod logs;
+mod loops;
 mod odd;
 mod one_run;
 mod properties;

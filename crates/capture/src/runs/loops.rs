@@ -1,0 +1,85 @@
+//! Loop warnings of runs whose calls were recorded from outside.
+
+use serde_json::{Map, json};
+use tracer_runs::import::{ImportError, ImportedSpan, RunWriter};
+use tracer_runs::{RunReader, Strictness};
+use tracer_sdk::format::names::{EVENT_TYPE, event_keys, events, span_names};
+use tracer_sdk::format::{
+    EventType, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp,
+};
+use tracer_sdk::loops::{self, Trail};
+use tracer_sdk::settings::Settings;
+
+use super::ids::derived_span_id;
+
+/// Fewer calls are no loop.
+const MIN_CALLS: u64 = 3;
+
+/// Writes a warning below `root` for each loop of the run, as a recorder in the program does while it runs. A run with
+/// warnings keeps those. Equal calls at the same time, as for several samples of one answer, are no loop.
+pub(super) fn warn(run: &mut RunWriter, root: SpanId, settings: &Settings) -> Result<(), ImportError> {
+    let reader =
+        RunReader::open(run.directory(), Strictness::Lenient).map_err(|invalid| ImportError::RunDamaged {
+            problems: invalid.problems,
+        })?;
+    let counts = reader.counts();
+    if counts.loop_warnings > 0 || counts.llm_calls + counts.tool_calls < MIN_CALLS {
+        return Ok(());
+    }
+    let (mut trail, mut calls) = (Trail::default(), Vec::new());
+    // A line that cannot be read is a problem that readers of the run report.
+    for record in reader.records.filter_map(Result::ok) {
+        let before = trail.entries().len();
+        trail.take(&record, &loops::of_scalar);
+        if trail.entries().len() > before {
+            calls.push((record.ts.parse::<Timestamp>().ok(), record.end, record.event_id));
+        }
+    }
+    let mut warnings = Vec::new();
+    for warning in trail.loops(settings.loop_window, settings.loop_repetitions) {
+        let evidence = warning.evidence_event_ids.iter();
+        let evidence: Vec<_> = evidence.filter_map(|place| calls.get(*place)).collect();
+        let again = evidence.iter().skip(warning.pattern_length);
+        let is_at_once = evidence
+            .iter()
+            .zip(again)
+            .any(|((_, end, _), (start, ..))| start < end);
+        let time = evidence.iter().filter_map(|(_, end, _)| *end).max();
+        let Some(time) = time.filter(|_| !is_at_once) else {
+            continue;
+        };
+        let ids: Vec<&str> = evidence.iter().map(|(.., id)| id.as_str()).collect();
+        let id_parts: Vec<&[u8]> = ids.iter().map(|id| id.as_bytes()).collect();
+        let attributes = json!({
+            event_keys::PATTERN: warning.pattern,
+            event_keys::PATTERN_TYPE: warning.pattern_type.as_str(),
+            event_keys::PATTERN_LENGTH: warning.pattern_length,
+            event_keys::REPETITIONS: warning.repetitions,
+            event_keys::WINDOW_SIZE: warning.window_size,
+            event_keys::EVIDENCE_EVENT_IDS: json!(ids).to_string(),
+        });
+        let attribute = (
+            EVENT_TYPE.written().to_owned(),
+            EventType::LoopWarning.as_str().into(),
+        );
+        warnings.push(ImportedSpan::new(SpanRecord {
+            trace_id: run.trace_id(),
+            span_id: derived_span_id(&id_parts),
+            parent_span_id: Some(root),
+            name: span_names::LOOP_WARNING.to_owned(),
+            kind: SpanKind::Internal,
+            start_time: StoredTime::from(time),
+            end_time: Some(StoredTime::from(time)),
+            duration_ms: None,
+            attributes: Map::from_iter([attribute]),
+            status_code: StatusCode::Unset,
+            status_description: String::new(),
+            events: vec![SpanEvent {
+                name: events::LOOP_WARNING.written().to_owned(),
+                timestamp: time.into(),
+                attributes: attributes.as_object().cloned().unwrap_or_default(),
+            }],
+        }));
+    }
+    run.append(&warnings).map(drop)
+}

@@ -1,0 +1,72 @@
+//! Calls on the wire in agents that said nothing of them.
+
+use super::*;
+
+/// A call as the proxy writes it, right below the root.
+fn on_the_wire(id: u64, conversation: i64, from_ms: u64, to_ms: u64) -> Span {
+    let mut call = chat(1, id, 1);
+    call.start_time_unix_nano = START + from_ms * MS;
+    call.end_time_unix_nano = START + to_ms * MS;
+    let number = AnyValue {
+        value: Some(Any::IntValue(conversation)),
+    };
+    call.attributes.push(attribute("tracer.thread", number));
+    with(call, &[("tracer.source", "proxy")])
+}
+
+/// The parent of the span, and whether it was inferred.
+fn place(run: &LoadedRun, id: u64) -> (String, bool) {
+    let id = format!("{id:016x}");
+    let span = run
+        .spans
+        .iter()
+        .find(|span| span.span_id.to_string() == id)
+        .unwrap();
+    let is_inferred = span.attributes.contains_key("tracer.inferred");
+    (span.parent_span_id.unwrap().to_string(), is_inferred)
+}
+
+fn places(spans: Vec<Span>, calls: [u64; 2]) -> [(String, bool); 2] {
+    let bench = Bench::new();
+    let root = span(1, 1, 0, "python agent.py", 0, 200);
+    bench.send([root].into_iter().chain(spans).collect());
+    bench.pass(100);
+    let run = bench.run(1);
+    calls.map(|call| place(&run, call))
+}
+
+fn parent(id: u64, is_inferred: bool) -> (String, bool) {
+    (format!("{id:016x}"), is_inferred)
+}
+
+#[test]
+fn a_call_is_in_the_innermost_agent_that_was_open() {
+    let inner = span(1, 3, 2, "invoke_agent coder", 20, 60);
+    let inner = with(inner, &[("gen_ai.operation.name", "invoke_agent")]);
+    let calls = [on_the_wire(10, 1, 5, 15), on_the_wire(11, 2, 30, 40)];
+    let spans = [agent(1, 2, 1), inner].into_iter().chain(calls).collect();
+    assert_eq!(places(spans, [10, 11]), [parent(2, true), parent(3, true)]);
+    let behind = vec![
+        agent(1, 2, 1),
+        on_the_wire(10, 1, 5, 15),
+        on_the_wire(11, 1, 150, 160),
+    ];
+    assert_eq!(places(behind, [10, 11]), [parent(2, true), parent(1, false)]);
+}
+
+#[test]
+fn nothing_is_guessed_where_two_agents_or_two_conversations_are_at_once() {
+    let beside = vec![
+        agent(1, 2, 1),
+        agent(1, 3, 1),
+        on_the_wire(10, 1, 5, 15),
+        on_the_wire(11, 1, 20, 30),
+    ];
+    assert_eq!(places(beside, [10, 11]), [parent(1, false), parent(1, false)]);
+    let at_once = vec![
+        agent(1, 2, 1),
+        on_the_wire(10, 1, 5, 15),
+        on_the_wire(11, 2, 10, 30),
+    ];
+    assert_eq!(places(at_once, [10, 11]), [parent(1, false), parent(1, false)]);
+}
