@@ -148,7 +148,7 @@ impl Written {
             reporting.clear();
         }
         let id = format!("{:032x}", u128::from(seed) + 1);
-        let mut spans = programs::reported(&program, &reporting);
+        let mut spans = programs::reported(&[&program], &reporting);
         for span in &mut spans {
             span.trace_id = id.parse().unwrap();
         }
@@ -342,8 +342,8 @@ fn wrong_after(change: impl Fn(&mut SpanRecord)) -> Vec<String> {
     for seed in programs::seeds(200) {
         let program = programs::Program::of(seed);
         let reporting = programs::reporters(seed);
-        let alone = model_calls(&programs::reported(&program, &[]));
-        let mut spans = programs::reported(&program, &reporting);
+        let alone = model_calls(&programs::reported(&[&program], &[]));
+        let mut spans = programs::reported(&[&program], &reporting);
         spans.iter_mut().for_each(&change);
         let found = model_calls(&spans);
         if found != alone {
@@ -393,7 +393,7 @@ fn indexed(index: &LogIndex) -> (u64, u64) {
 fn a_run_that_goes_on_has_no_more_than_in_the_end(#[case] is_late: bool) {
     for seed in programs::seeds(40) {
         let program = programs::Program::of(seed);
-        let mut spans = programs::reported(&program, &programs::reporters(seed));
+        let mut spans = programs::reported(&[&program], &programs::reporters(seed));
         spans.sort_by_key(|span| {
             let end = span.end_time.as_ref().map(StoredTime::instant);
             (is_late && !is_of_proxy(span), end)

@@ -69,16 +69,15 @@ fn understood(records: &[Record]) -> Understood {
     understood
 }
 
-/// The first fault in how a program is understood that these tell of.
-fn wrong(seed: u64, reporting: &[Teller]) -> Option<String> {
-    let program = Program::of(seed);
+/// The first fault in how programs are understood that ran at once and that these tell of.
+fn wrong(seed: u64, programs: &[&Program], reporting: &[Teller]) -> Option<String> {
     // True where the provider counted the tokens of each call.
-    let has_usage = program
-        .asked
+    let has_usage = programs
         .iter()
+        .flat_map(|program| &program.asked)
         .all(|asked| asked.is_refused || asked.usage.is_some());
-    let alone = understood(&spans_to_events(&reported(&program, &[])));
-    let mut spans = reported(&program, reporting);
+    let alone = understood(&spans_to_events(&reported(programs, &[])));
+    let mut spans = reported(programs, reporting);
     let all = understood(&spans_to_events(&spans));
     let mut dice = Dice(seed);
     for at in (1..spans.len()).rev() {
@@ -93,9 +92,9 @@ fn wrong(seed: u64, reporting: &[Teller]) -> Option<String> {
             (alone.calls, alone.tokens, alone.failed)
         ));
     }
-    let mut tools: Vec<_> = program
-        .ran
+    let mut tools: Vec<_> = programs
         .iter()
+        .flat_map(|program| &program.ran)
         .map(|ran| {
             (
                 json!({"city": ran.city}).to_string(),
@@ -140,15 +139,28 @@ fn wrong(seed: u64, reporting: &[Teller]) -> Option<String> {
 /// Programs that failed once, and one of another row of the table.
 const FAILED: [u64; 9] = [2_213, 3_613, 5_724, 6_641, 6_745, 7_770, 8_126, 9_429, 10_392_513];
 
+/// What is wrong of the programs of each seed, where `programs` gives those that run at once.
+fn all_wrong(seeds: impl Iterator<Item = u64>, programs: impl Fn(u64) -> Vec<Program>) -> Vec<String> {
+    let wrong = seeds.filter_map(|seed| {
+        let reporting = reporters(seed);
+        let names: Vec<&str> = reporting.iter().map(|teller| teller.name).collect();
+        let programs = programs(seed);
+        let programs: Vec<&Program> = programs.iter().collect();
+        wrong(seed, &programs, &reporting).map(|wrong| format!("seed {seed}, {names:?}: {wrong}"))
+    });
+    wrong.collect()
+}
+
 #[test]
 fn other_reporters_change_no_number() {
-    let wrong: Vec<String> = seeds(500)
-        .chain(FAILED)
-        .filter_map(|seed| {
-            let reporting = reporters(seed);
-            let names: Vec<&str> = reporting.iter().map(|teller| teller.name).collect();
-            wrong(seed, &reporting).map(|wrong| format!("seed {seed}, {names:?}: {wrong}"))
-        })
-        .collect();
+    let wrong = all_wrong(seeds(500).chain(FAILED), |seed| vec![Program::of(seed)]);
+    assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
+}
+
+#[test]
+fn two_processes_with_one_library_keep_their_calls() {
+    let wrong = all_wrong(seeds(500), |seed| {
+        vec![Program::of(seed), Program::beside(seed + 1_000_000, 10)]
+    });
     assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
 }

@@ -59,8 +59,10 @@ pub(super) struct Ran {
     pub(super) is_failed: bool,
 }
 
-/// What happened.
+/// What happened in a process.
 pub(super) struct Program {
+    /// The number of its first conversation.
+    first: u64,
     pub(super) talks: Vec<(u64, u64)>,
     pub(super) asked: Vec<Asked>,
     pub(super) ran: Vec<Ran>,
@@ -70,8 +72,14 @@ const CITIES: [&str; 3] = ["Oslo", "Paris", "Rome"];
 
 impl Program {
     pub(super) fn of(seed: u64) -> Self {
+        Self::beside(seed, 0)
+    }
+
+    /// The program of a seed whose conversations have the numbers from `first` on, as have the IDs of its calls.
+    pub(super) fn beside(seed: u64, first: u64) -> Self {
         let mut dice = Dice(seed);
         let mut program = Self {
+            first,
             talks: Vec::new(),
             asked: Vec::new(),
             ran: Vec::new(),
@@ -87,7 +95,7 @@ impl Program {
             &["gpt-5-mini", "claude-sonnet-4"]
         };
         let mut now = 100;
-        for talk in 0..talks {
+        for talk in first..first + talks {
             if is_at_once {
                 now = 100 + dice.below(6);
             }
@@ -312,6 +320,8 @@ fn tellers() -> Vec<Teller> {
 struct Spans {
     made: Vec<SpanRecord>,
     next: u64,
+    /// Of the clock of the process, which begins its work so much later.
+    microseconds: u64,
 }
 
 const ROOT_NUMBER: u64 = 1;
@@ -321,6 +331,7 @@ impl Spans {
         let mut spans = Self {
             made: Vec::new(),
             next: ROOT_NUMBER,
+            microseconds: 0,
         };
         spans.add(0, "run", (0, 9_000), json!({}));
         spans
@@ -329,9 +340,10 @@ impl Spans {
     fn add(&mut self, parent: u64, name: &str, times: (u64, u64), stored: Value) -> u64 {
         let at = |millisecond: u64| {
             let text = format!(
-                "2026-01-01T00:00:{:02}.{:03}Z",
+                "2026-01-01T00:00:{:02}.{:03}{:03}Z",
                 millisecond / 1_000,
-                millisecond % 1_000
+                millisecond % 1_000,
+                self.microseconds,
             );
             text.parse().unwrap()
         };
@@ -438,7 +450,7 @@ fn tell(program: &Program, teller: Teller, spans: &mut Spans) -> Vec<Option<u64>
         stored
     };
     let mut above = vec![None; program.asked.len()];
-    for (talk, times) in (0..).zip(&program.talks) {
+    for (talk, times) in (program.first..).zip(&program.talks) {
         let mut parent = ROOT_NUMBER;
         if teller.has_agents {
             parent = spans.add(
@@ -558,17 +570,21 @@ pub(super) fn reporters(seed: u64) -> Vec<Teller> {
     reporting
 }
 
-/// All spans of a program: those of its reporters, and those of the proxy.
-pub(super) fn reported(program: &Program, reporting: &[Teller]) -> Vec<SpanRecord> {
+/// All spans of programs that run at once: those of their reporters, and those of the proxy.
+pub(super) fn reported(programs: &[&Program], reporting: &[Teller]) -> Vec<SpanRecord> {
     let mut spans = Spans::new();
-    let mut above = Vec::new();
-    for teller in reporting {
-        let named = tell(program, *teller, &mut spans);
-        if teller.is_named {
-            above = named;
+    for (number, program) in (0..).zip(programs) {
+        // No two answers end in one microsecond.
+        spans.microseconds = number * 300;
+        let mut above = Vec::new();
+        for teller in reporting {
+            let named = tell(program, *teller, &mut spans);
+            if teller.is_named {
+                above = named;
+            }
         }
+        wire(program, &above, &mut spans);
     }
-    wire(program, &above, &mut spans);
     spans.made
 }
 
