@@ -1,15 +1,15 @@
 //! `tracer receive --models`: the executable on its own, and the programs that use it.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use tracer_runs::RunStore;
-use tracer_sdk::format::EventType;
-use tracer_tests::model_server::post;
+use tracer_runs::{LoadedRun, RunStore};
+use tracer_sdk::format::{EventType, Payload};
+use tracer_tests::model_server::{begin_post, post, whole_answer};
 use tracer_tests::{DataDir, ModelServer, wait_until};
 
 const TRACER: &str = env!("CARGO_BIN_EXE_tracer_under_test");
@@ -187,6 +187,69 @@ fn a_trace_that_clients_send_is_their_run() {
         })
         .collect();
     assert_eq!(found, [(traces[0].clone(), 2), (traces[1].clone(), 1)]);
+}
+
+/// The model calls of the only run, and their tokens.
+fn calls(data: &DataDir) -> (usize, u64) {
+    let runs = RunStore::new(data.path()).list().unwrap();
+    assert_eq!(runs.len(), 1);
+    let run = LoadedRun::read(&runs[0].directory.path).unwrap();
+    let usages = run
+        .records()
+        .into_iter()
+        .filter_map(|record| match record.payload {
+            Payload::LlmCall { usage, .. } => Some(usage.total_tokens.unwrap_or(0)),
+            _ => None,
+        });
+    usages.fold((0, 0), |(calls, tokens), of_call| (calls + 1, tokens + of_call))
+}
+
+#[test]
+fn a_killed_proxy_leaves_what_was_answered_and_the_next_one_goes_on() {
+    let (arrived, arrivals) = std::sync::mpsc::channel();
+    let arrived = std::sync::Mutex::new(arrived);
+    let answered = json!({
+        "id": "chatcmpl-1", "model": "gpt-5-2026",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Good day"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 8, "completion_tokens": 2, "total_tokens": 10},
+    });
+    let answered = whole_answer("application/json", answered.to_string().as_bytes());
+    let server = ModelServer::start(move |request, stream| {
+        if String::from_utf8_lossy(&request.body).contains("Never answered") {
+            arrived.lock().unwrap().send(()).unwrap();
+            // Until the proxy is gone.
+            let _ = stream.read(&mut [0]);
+        } else {
+            let _ = stream.write_all(&answered);
+        }
+    });
+    let data = DataDir::new();
+    let upstream = format!("{}/v1", server.base());
+    let variables = [("OPENAI_BASE_URL", &*upstream)];
+    let parent = format!("00-{}-1234567890abcdef-01", "ab".repeat(16));
+    let headers = [("traceparent", &*parent)];
+    let hello = json!([{"role": "user", "content": "Hello"}]);
+    let mut running = Running::start(&data, &variables, &[]);
+    running.ask(&headers, &hello);
+    let url = format!("{}/chat/completions", running.variable("OPENAI_BASE_URL"));
+    let body =
+        json!({"model": "gpt-5", "messages": [{"role": "user", "content": "Never answered"}]}).to_string();
+    let in_flight = begin_post(&url, &headers, body.as_bytes());
+    arrivals.recv().unwrap();
+    wait_until("the first call is written", || {
+        data.files()
+            .iter()
+            .any(|(_, bytes)| String::from_utf8_lossy(bytes).contains("Good day"))
+    });
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    drop((running, in_flight));
+    let next = Running::start(&data, &variables, &[]);
+    next.ask(&headers, &hello);
+    wait_until("the run is there", || calls(&data) == (2, 20));
+    let (code, _, messages) = next.interrupt();
+    assert_eq!(code, Some(0), "{messages}");
+    assert_eq!(calls(&data), (2, 20));
 }
 
 #[test]
