@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::correlating;
 use crate::facts;
 use crate::layering;
 use crate::measure::EmitPlan;
@@ -23,6 +24,7 @@ Usage: tracer-benches emit [OPTIONS]
        tracer-benches store [OPTIONS]
        tracer-benches view [OPTIONS]
        tracer-benches redact [OPTIONS]
+       tracer-benches correlate [OPTIONS]
        tracer-benches record [OPTIONS]
        tracer-benches receive [OPTIONS]
        tracer-benches proxy [OPTIONS]
@@ -99,6 +101,13 @@ when one takes more than ten times as long.
   --only WORD       Only texts with this word in their names, all of them shown
   --directory PATH  Where the runs are written [default: the system's folder for temporary files]
 
+correlate measures what opening a run costs of which three reporters tell: 10,000 and 100,000 calls in 1,000 conversations at once. It fails
+when a call of the larger run takes more than 1.3 times as long.
+
+  --quick           2,000 and 10,000 calls, for a smoke run
+  --rounds N        How often each run is opened; the fastest counts [default: 5]
+  --directory PATH  Where the runs are written [default: the system's folder for temporary files]
+
 receive measures what `tracer receive` costs: spans of 1 kB over OTLP/HTTP, in batches of 512, beside its limit.
 
   --quick           A tenth of the spans, for a smoke run
@@ -133,6 +142,7 @@ pub enum BenchCommand {
     Store(team_store::TeamStorePlan),
     View(viewing::ViewPlan, Style),
     Redact(redacting::RedactPlan),
+    Correlate(correlating::CorrelatePlan),
     Record(recording::RecordPlan),
     RecordedCommand(String),
     Receive(receiving::ReceivePlan, Style),
@@ -150,6 +160,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand
         Some("store") => store(arguments),
         Some("view") => view(arguments),
         Some("redact") => redact(arguments),
+        Some("correlate") => correlate(arguments),
         Some("record") => record(arguments),
         // What `record` runs.
         Some("recorded-command") => Ok(BenchCommand::RecordedCommand(
@@ -360,6 +371,25 @@ fn redact(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, S
         }
     }
     Ok(BenchCommand::Redact(plan))
+}
+
+fn correlate(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {
+    let mut plan = correlating::CorrelatePlan {
+        calls: [10_000, 100_000],
+        rounds: 5,
+        directory: std::env::temp_dir(),
+    };
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => (plan.calls, plan.rounds) = ([2_000, 10_000], 1),
+            "--rounds" => plan.rounds = number(&value()?)?,
+            "--directory" => plan.directory = PathBuf::from(value()?),
+            "--help" | "-h" => return Ok(BenchCommand::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(BenchCommand::Correlate(plan))
 }
 
 fn receive(mut arguments: impl Iterator<Item = String>) -> Result<BenchCommand, String> {

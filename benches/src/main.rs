@@ -3,6 +3,7 @@
 mod allocations;
 mod arguments;
 mod contestants;
+mod correlating;
 mod facts;
 mod layering;
 mod lines;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Ok(BenchCommand::Receive(plan, style)) => finish(receiving::measure(&plan, style).map(kept)),
         Ok(BenchCommand::Store(plan)) => finish(team_store::measure(&plan)),
         Ok(BenchCommand::Redact(plan)) => finish(redacting::measure(&plan)),
+        Ok(BenchCommand::Correlate(plan)) => finish(correlating::measure(&plan)),
         Ok(BenchCommand::Proxy(plan)) => finish(proxying::measure(&plan).map(kept)),
         Ok(BenchCommand::Record(plan)) => finish(recording::measure(&plan)),
         Ok(BenchCommand::RecordedCommand(task)) => match recording::recorded_command(&task) {

@@ -297,6 +297,13 @@ pub(crate) const RUN_NAME: &[FieldSource] = sources! {
     OpenInference "agent.name";
 };
 
+/// The name of an agent.
+pub(crate) const AGENT_NAME: &[FieldSource] = sources! {
+    OtelGenAi "gen_ai.agent.name";
+    PydanticAi "agent_name";
+    OpenInference "agent.name";
+};
+
 /// Which instrumentation recorded a span: two that differ may have recorded one call.
 pub(crate) const SOURCE: &[FieldSource] = sources! {
     OtelGenAi names::SCOPE.written();

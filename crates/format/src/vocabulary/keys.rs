@@ -5,9 +5,9 @@ use super::contents::{
     ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, Content, ContentForm, PROMPT, RESULT,
 };
 use super::fields::{
-    CALL_ID, ERROR_MESSAGE, ERROR_TYPE, EXIT_CODE, FAILURES, FINISH_REASON, FieldSource, IMPLIED_PROVIDERS,
-    MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SUCCESSES, SourceForm, TOOL_NAME, UNFINISHED,
-    WAITS,
+    AGENT_NAME, CALL_ID, ERROR_MESSAGE, ERROR_TYPE, EXIT_CODE, FAILURES, FINISH_REASON, FieldSource,
+    IMPLIED_PROVIDERS, MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SUCCESSES, SourceForm,
+    TOOL_NAME, UNFINISHED, WAITS,
 };
 use super::kinds::{KINDS, Test};
 use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, FLAT_USAGES, NESTED_USAGES};
@@ -104,7 +104,14 @@ impl KnownKeys {
         keys.own();
         keys.kinds();
         keys.counts();
-        for sources in [MODEL, RESPONSE_MODEL, RESPONSE_ID, SOURCE, FINISH_REASON] {
+        for sources in [
+            MODEL,
+            RESPONSE_MODEL,
+            RESPONSE_ID,
+            SOURCE,
+            AGENT_NAME,
+            FINISH_REASON,
+        ] {
             keys.sources(sources, |used| used.is_outlined = true);
         }
         for mark in [names::DERIVED, names::UNFINISHED, names::AFTER_END] {

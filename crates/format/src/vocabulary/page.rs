@@ -353,7 +353,8 @@ fn page() -> String {
          have one ID (one that a library made up proves nothing), or count as many tokens of one model at the same time; a \
          report beside what the proxy saw, when it is of that model and time and nothing else tells it apart; a tool, when \
          its name or its arguments are those that the model asked for, between request and result. A report of a model call \
-         that holds several of them, or is left beside what the proxy saw of its model, is a step and counts nothing.\n\n\
+         that holds several of them, or is left beside what the proxy saw of its model, is a step and counts nothing. Agents are one where two reporters tell of the same calls in them or give them one name, \
+         and where one of a reporter holds only another one with its name and calls.\n\n\
          The report that says most is the call, with what the others know besides (`meta.joined_with`), where one of them \
          says that it is; the others are `UNKNOWN` and name it in `meta.same_call`.\n\n\
          A `fetch_response` is the call that created the answer with its response ID, whoever recorded either and whenever it \

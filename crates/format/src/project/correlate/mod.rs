@@ -7,6 +7,7 @@
 //! The order of lines does not matter. Everything is linear in the number of reports, but for those that are open at once, of
 //! which a bounded number is looked through; and nothing is done for calls of a kind of which no other emitter reports one.
 
+mod agents;
 mod arguments;
 mod entry;
 mod folds;
@@ -31,6 +32,9 @@ use crate::{EventType, Outcome, Payload, Record, SpanId, SpanRecord, Usage};
 
 /// The clocks of the proxy and of a library differ by less, in microseconds.
 const CLOCK_DIFFERENCE: i64 = 2_000_000;
+
+/// Spans above one among which something is looked for.
+const MAX_DEPTH: usize = 64;
 
 /// What has to be known of a span around a call.
 #[derive(Debug, Clone, Copy)]
@@ -119,6 +123,7 @@ pub fn correlate(
     if evidence.has_wire() {
         steps.extend(left_of_libraries(reports, &mut groups));
     }
+    agents::join(reports, &ancestor, &mut groups);
     found.steps = steps
         .iter()
         .filter_map(|at| Some(reports.get(*at)?.place.line))

@@ -5,11 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::joins::JoinEvidence;
 use super::report::CallReport;
-use super::{Ancestor, Correlation};
+use super::{Ancestor, Correlation, MAX_DEPTH};
 use crate::SpanId;
-
-/// Spans above one among which its place is looked for.
-const MAX_DEPTH: usize = 64;
 
 /// Finds the place of each call that is reported more than once, of the attempts at these, and of the tools that they asked for;
 /// `groups` are the reports of each, the one that is the call first.

@@ -10,9 +10,10 @@ use super::super::outcome::{has_reply, outcome};
 use super::super::tokens::call_usage;
 use super::super::values::Lookup;
 use super::super::view::SpanView;
+use crate::loops::is_agent;
 use crate::names;
 use crate::project::correlate::LinePlace;
-use crate::vocabulary::{CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
+use crate::vocabulary::{AGENT_NAME, CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
 use crate::{EventType, Outcome, SpanId, Timestamp, Usage};
 
 /// The [`names::SOURCE`] of what the proxy saw.
@@ -34,6 +35,8 @@ pub struct CallReport {
     pub outcome: Outcome,
     /// How its span ended, were it no call.
     pub span_outcome: Outcome,
+    /// Hash of the name of the agent that it is; 0 where it has none.
+    pub(super) agent: Option<u64>,
     pub(super) parent: Option<SpanId>,
     /// When it was made, in microseconds after 1970.
     pub(super) start: i64,
@@ -75,16 +78,18 @@ pub fn is_own_call(span: &impl SpanView) -> bool {
     is_of_the_format(&facts) && !facts.says(names::SOURCE.written())
 }
 
-/// Whether a span may be a report of what another span is: a call that no recorder of this format made, the stand-in of a span
-/// that outlived its run, and what is no call and came after the run's end, perhaps in the place of a stand-in.
+/// Whether a span may be a report of what another span is: a call that no recorder of this format made, an agent, the stand-in of
+/// a span that outlived its run, and what is no call and came after the run's end, perhaps in the place of a stand-in.
 pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> bool {
     match event_type {
         EventType::LlmCall | EventType::ToolCall => {
             !is_own_call(span) || span.facts().has(names::UNFINISHED.written())
         }
-        EventType::Unknown => [names::UNFINISHED, names::AFTER_END]
-            .iter()
-            .any(|mark| span.facts().has(mark.written())),
+        EventType::Unknown => {
+            let facts = span.facts();
+            let marks = [names::UNFINISHED, names::AFTER_END];
+            marks.iter().any(|mark| facts.has(mark.written())) || is_agent(|key| facts.text_at(key))
+        }
         _ => false,
     }
 }
@@ -144,6 +149,8 @@ impl CallReport {
             EventType::Unknown => (hash(Some(span.name())), 0, 0, 0),
             _ => return None,
         };
+        let agent = (event_type == EventType::Unknown && is_agent(|key| facts.text_at(key)))
+            .then(|| hash(source_text(AGENT_NAME, &facts).as_deref()));
         let is_own = is_own_call(span);
         let is_derived = event_type == EventType::ToolCall && facts.has(names::DERIVED.written());
         let (span_id, parent) = span.ids();
@@ -162,6 +169,7 @@ impl CallReport {
             usage,
             outcome: outcome(span, &facts, event_type),
             span_outcome: outcome(span, &facts, EventType::Unknown),
+            agent,
             parent,
             start,
             end: end.map_or(start, Timestamp::unix_microseconds).max(start),

@@ -17,6 +17,8 @@ struct Understood {
     failed: usize,
     /// Arguments, result and failure of each tool.
     tools: Vec<(String, String, bool)>,
+    /// The agents, in order of their names.
+    agents: Vec<String>,
     /// The agent around each answer and each result.
     places: BTreeMap<String, Option<String>>,
 }
@@ -42,6 +44,7 @@ fn understood(records: &[Record]) -> Understood {
         tokens: 0,
         failed: 0,
         tools: Vec::new(),
+        agents: Vec::new(),
         places: BTreeMap::new(),
     };
     for record in records {
@@ -62,10 +65,14 @@ fn understood(records: &[Record]) -> Understood {
                     .push((args.to_string(), result.to_string(), is_failed));
                 understood.places.insert(result.to_string(), agent(record));
             }
+            _ if record.name.starts_with("agent ") && !record.is_leftover() => {
+                understood.agents.push(record.name.clone());
+            }
             _ => {}
         }
     }
     understood.tools.sort();
+    understood.agents.sort();
     understood
 }
 
@@ -104,11 +111,20 @@ fn wrong(seed: u64, programs: &[&Program], reporting: &[Teller]) -> Option<Strin
         })
         .collect();
     tools.sort();
+    // Where a span has ended before its request is made, two that begin at once cannot be distinguished.
+    let is_placed =
+        reporting.iter().any(|teller| teller.has_agents) && !reporting.iter().any(|teller| teller.is_before);
+    if is_placed {
+        let mut agents: Vec<String> = programs.iter().flat_map(|program| program.agents()).collect();
+        agents.sort();
+        if all.agents != agents {
+            return Some(format!("agents: {:?}, really {agents:?}", all.agents));
+        }
+    }
     if all.tools != tools {
         return Some(format!("tools: {:?}, really {tools:?}", all.tools));
     }
-    // Where a span has ended before its request is made, two that begin at once cannot be distinguished.
-    if reporting.iter().any(|teller| teller.has_agents) && !reporting.iter().any(|teller| teller.is_before) {
+    if is_placed {
         let misplaced = all.places.iter().find(|(text, agent)| {
             // Each text ends with its conversation, in quotes or brackets.
             let talk = text

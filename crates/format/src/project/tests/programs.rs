@@ -75,6 +75,12 @@ impl Program {
         Self::beside(seed, 0)
     }
 
+    /// The names of its agents, one for each conversation.
+    pub(super) fn agents(&self) -> impl Iterator<Item = String> {
+        let last = self.first + self.talks.len() as u64;
+        (self.first..last).map(|talk| format!("agent {talk}"))
+    }
+
     /// The program of a seed whose conversations have the numbers from `first` on, as have the IDs of its calls.
     pub(super) fn beside(seed: u64, first: u64) -> Self {
         let mut dice = Dice(seed);

@@ -1058,6 +1058,73 @@ fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
 }
 
 #[test]
+fn an_agent_that_is_told_twice_is_one() {
+    let agent = |number: u64, parent: u64, name: Option<&str>, scope: &str, times: (u64, u64)| {
+        let mut stored = by(scope, json!({"gen_ai.operation.name": "invoke_agent"}));
+        if let Some(name) = name {
+            stored["gen_ai.agent.name"] = json!(name);
+        }
+        span(number, parent, "invoke_agent", times, stored)
+    };
+    let call = |number: u64, parent: u64, scope: &str, id: &str| {
+        let answered = json!({"gen_ai.response.id": id, "gen_ai.usage.output_tokens": id.len()});
+        span(number, parent, "chat", (5, 9), by(scope, answered))
+    };
+    let (clerk, none) = (Some("clerk"), None);
+    for (what, spans, expected) in [
+        (
+            "nested, of one reporter",
+            vec![
+                agent(2, 1, clerk, "a", (1, 20)),
+                agent(3, 2, clerk, "a", (2, 19)),
+                call(4, 3, "a", "r"),
+            ],
+            1,
+        ),
+        (
+            "an agent that hands over to another one",
+            vec![
+                agent(2, 1, clerk, "a", (1, 20)),
+                agent(3, 2, Some("expert"), "a", (2, 19)),
+                call(4, 3, "a", "r"),
+            ],
+            2,
+        ),
+        (
+            "two reporters, one without a name",
+            vec![
+                agent(2, 1, clerk, "a", (1, 20)),
+                call(3, 2, "a", "r"),
+                agent(4, 1, none, "b", (2, 19)),
+                call(5, 4, "b", "r"),
+            ],
+            1,
+        ),
+        (
+            "two agents with other calls",
+            vec![
+                agent(2, 1, clerk, "a", (1, 20)),
+                call(3, 2, "a", "r"),
+                agent(4, 1, none, "b", (2, 19)),
+                call(5, 4, "b", "another"),
+            ],
+            2,
+        ),
+    ] {
+        let records = run(spans);
+        let agents = records
+            .iter()
+            .filter(|record| record.name == "invoke_agent" && !record.is_leftover());
+        let agents: Vec<&str> = agents.map(|record| record.event_id.as_str()).collect();
+        assert_eq!(agents.len(), expected, "{what}");
+        let of_calls = records.iter().filter(|record| record.event_type() == LlmCall);
+        for call in of_calls {
+            assert!(agents.contains(&call.parent_id.as_deref().unwrap()), "{what}");
+        }
+    }
+}
+
+#[test]
 fn a_request_that_was_left_for_one_made_meanwhile_is_cancelled() {
     let mut left = span(
         2,
