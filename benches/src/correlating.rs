@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tracer_runs::LogIndex;
 use tracer_sdk::format::EventType;
-use tracer_sdk::read::LogIndex;
 
 /// Conversations at once.
 const CONVERSATIONS: usize = 1_000;

@@ -374,11 +374,6 @@ impl Correlation {
         self.counted_in.get(&span).copied()
     }
 
-    /// The lines of all spans that report a call which they are not.
-    pub fn no_calls(&self) -> impl Iterator<Item = u64> {
-        self.calls.keys().chain(&self.steps).copied()
-    }
-
     fn by_line<'a>(&self, reports: &'a [CallReport]) -> HashMap<u64, &'a CallReport> {
         if self.is_empty() {
             return HashMap::new();
