@@ -49,13 +49,13 @@ pub(super) fn join(
     }
     // How many calls two agents share, and how many of an agent another reporter has in one of its own.
     let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
-    let mut told: HashMap<(usize, u64), usize> = HashMap::new();
+    let mut reported: HashMap<(usize, u64), usize> = HashMap::new();
     let mut has_calls: HashSet<usize> = HashSet::new();
     for agents in around.values() {
         has_calls.extend(agents.values());
         for (source, one) in agents {
             for (other_source, other) in agents.iter().filter(|(other, _)| *other != source) {
-                *told.entry((*one, *other_source)).or_default() += 1;
+                *reported.entry((*one, *other_source)).or_default() += 1;
                 if one < other {
                     *shared.entry((*one, *other)).or_default() += 1;
                 }
@@ -72,8 +72,9 @@ pub(super) fn join(
         )
     });
     for ((one, other), calls) in pairs {
-        let told_of = |one: usize, other: usize| told.get(&(one, source(other))).copied().unwrap_or(0);
-        let (of_one, of_other) = (told_of(one, other), told_of(other, one));
+        let reported_of =
+            |one: usize, other: usize| reported.get(&(one, source(other))).copied().unwrap_or(0);
+        let (of_one, of_other) = (reported_of(one, other), reported_of(other, one));
         let is_one = match names(reports, one, other) {
             // Of calls that nothing tells apart some may be joined crosswise.
             Some(are_equal) => are_equal && 2 * calls > of_one.min(of_other),

@@ -1058,7 +1058,7 @@ fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
 }
 
 #[test]
-fn an_agent_that_is_told_twice_is_one() {
+fn an_agent_that_is_reported_twice_is_one() {
     let agent = |number: u64, parent: u64, name: Option<&str>, scope: &str, times: (u64, u64)| {
         let mut stored = by(scope, json!({"gen_ai.operation.name": "invoke_agent"}));
         if let Some(name) = name {
