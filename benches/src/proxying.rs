@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tracer_capture::OtlpSink;
 use tracer_capture::cassette::Replay;
 use tracer_capture::proxy::{ModelProxy, ProxyContext};
-use tracer_capture::runs::{CollectorOptions, Destination, RunCollector, RunIdentity};
+use tracer_capture::runs::{CollectorOptions, RunCollector, RunIdentity, TraceRuns};
 use tracer_sdk::settings::Settings;
 
 use crate::machine;
@@ -56,7 +56,7 @@ pub fn measure(plan: &ProxyPlan) -> Result<String, Box<dyn Error>> {
     let settings = Settings::with_data_dir(directory.path());
     let identity = RunIdentity::new("proxy", "2026-01-01T00:00:00Z".parse()?);
     let mut options = CollectorOptions::new(&settings);
-    options.into = Destination::OneRun(identity.clone());
+    options.into = TraceRuns::OneRun(identity.clone());
     let collector = RunCollector::open(options)?;
     let context = ProxyContext {
         trace_id: identity.trace_id,
