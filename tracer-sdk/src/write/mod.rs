@@ -6,10 +6,6 @@ pub(crate) mod draft;
 pub(crate) mod escape;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod faulty;
-#[cfg_attr(
-    not(any(test, feature = "testing")),
-    expect(unreachable_pub, reason = "tests of other packages use it")
-)]
 pub(crate) mod files;
 mod kept_files;
 pub(crate) mod late_spans;
