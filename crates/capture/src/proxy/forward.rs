@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream, StreamExt};
@@ -164,6 +165,35 @@ impl IntoResponse for ForwardRefusal {
     }
 }
 
+/// Asks for a recorded answer, off the runtime's threads: a request that none matches is compared with hundreds. `None`
+/// after a panic there.
+async fn respond(
+    responder: &Arc<dyn Responder>,
+    head: &Parts,
+    route: &Route,
+    path: &str,
+    api: Option<ModelApi>,
+    encoding: &str,
+    body: &Bytes,
+) -> Option<RequestDecision> {
+    let responder = Arc::clone(responder);
+    let (method, provider) = (head.method.to_string(), route.provider.segment);
+    let (path, query) = (path.to_owned(), head.uri.query().map(str::to_owned));
+    let (encoding, body) = (encoding.to_owned(), body.clone());
+    let deciding = tokio::task::spawn_blocking(move || {
+        let read = unpacked(&encoding, &body, MAX_REQUEST_BYTES);
+        responder.respond(&IncomingRequest {
+            method: &method,
+            provider,
+            path: &path,
+            query: query.as_deref(),
+            api,
+            body: read.as_ref().map_or(&body, |read| &read.bytes),
+        })
+    });
+    deciding.await.ok()
+}
+
 async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result<Response, ForwardRefusal> {
     let arrived = SystemTime::now();
     let (head, body) = request.into_parts();
@@ -236,17 +266,18 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             client_model: None,
         })),
     };
-    let decision = forwarder.answering.responder.as_ref().map(|responder| {
-        let read = unpacked(&request_encoding, &body, MAX_REQUEST_BYTES);
-        responder.respond(&IncomingRequest {
-            method: head.method.as_str(),
-            provider: route.provider.segment,
-            path: rest,
-            query: head.uri.query(),
-            api,
-            body: read.as_ref().map_or(&body, |read| &read.bytes),
-        })
-    });
+    let decision = match &forwarder.answering.responder {
+        Some(responder) => {
+            let decided = respond(responder, &head, &route, rest, api, &request_encoding, &body).await;
+            let Some(decision) = decided else {
+                let reason = "the recorded answers could not be read";
+                copy.end(ExchangeEnd::BrokenOff(reason.to_owned()));
+                return Ok(bad_gateway(reason));
+            };
+            Some(decision)
+        }
+        None => None,
+    };
     let body = match decision {
         Some(RequestDecision::Answer(answer)) => {
             // A client that hangs up meanwhile drops this future, and the copy with it.
