@@ -35,7 +35,7 @@ fn late_spans_are_shown_everywhere() {
         assert!(listed.stderr.contains(remark), "{listed:?}");
         assert!(shown.stdout.contains(remark), "{shown:?}");
         assert!(
-            page["remarks"].as_array().unwrap().contains(&json!(remark)),
+            page["notices"].as_array().unwrap().contains(&json!(remark)),
             "{page}"
         );
     }
@@ -72,5 +72,5 @@ fn records_that_found_no_run_are_said_by_list_show_and_page() {
     let shown = sandbox.tracer(&["show"]);
     assert!(shown.stdout.contains(said), "{shown:?}");
     let page = Viewer::start(&sandbox).json(&format!("/api/runs/{FIRST}/overview"));
-    assert!(page["remarks"][0].as_str().unwrap().starts_with(said), "{page}");
+    assert!(page["notices"][0].as_str().unwrap().starts_with(said), "{page}");
 }
