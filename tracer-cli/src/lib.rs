@@ -23,7 +23,7 @@ mod recorded_command;
 pub mod reference;
 mod runtime;
 #[cfg(test)]
-mod schemas;
+mod schemas_tests;
 pub mod session;
 mod tags;
 mod team_store;

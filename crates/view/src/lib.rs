@@ -15,7 +15,7 @@ mod known_facts;
 mod markdown;
 mod options;
 #[cfg(test)]
-mod page_types;
+mod page_types_tests;
 mod pages;
 mod routes;
 mod run;

@@ -16,8 +16,8 @@ pub use json::JsonError;
 pub use repairs::Repairs;
 
 #[cfg(test)]
-mod official_examples;
+mod official_examples_tests;
 #[cfg(test)]
 pub(crate) mod packed;
 #[cfg(test)]
-mod round_trip;
+mod round_trip_tests;

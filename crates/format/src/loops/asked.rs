@@ -36,7 +36,7 @@ pub enum TrailKind {
 /// How records compare that should have been alike.
 ///
 /// ```
-/// use tracer_runs::Likeness;
+/// use tracer_format::loops::Likeness;
 ///
 /// assert!(Likeness::Same.is_loop() && Likeness::Unknown.is_loop() && !Likeness::Differs.is_loop());
 /// ```
@@ -55,7 +55,7 @@ impl Likeness {
     /// are known to differ.
     ///
     /// ```
-    /// assert!(!tracer_runs::Likeness::Differs.is_loop());
+    /// assert!(!tracer_format::loops::Likeness::Differs.is_loop());
     /// ```
     #[must_use]
     pub const fn is_loop(self) -> bool {

@@ -218,7 +218,7 @@ pub fn is_call(event_type: EventType) -> bool {
 /// let folder = tempfile::tempdir()?;
 /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let search = tracer_runs::read_log_part(&directory, 0, 1 << 20)?.spans.remove(0);
-/// assert!(!tracer_runs::is_foreign_call(&search));
+/// assert!(!tracer_format::is_foreign_call(&search));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
@@ -319,7 +319,7 @@ pub fn is_watched(event_type: EventType) -> bool {
 /// Counts what `meta.json.counts` holds (decisions, section 4).
 ///
 /// ```
-/// use tracer_runs::count_records;
+/// use tracer_format::count_records;
 /// use tracer_sdk::testing::capture;
 ///
 /// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());

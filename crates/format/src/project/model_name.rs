@@ -39,7 +39,7 @@ const VARIANTS: [&str; 11] = [
 /// answered. A single digit belongs to the name, and so does a size.
 ///
 /// ```
-/// use tracer_runs::normal_model_name;
+/// use tracer_format::normal_model_name;
 ///
 /// assert_eq!(normal_model_name("openai/GPT-4-2026-01-31"), "gpt-4");
 /// assert_eq!(normal_model_name("claude-opus-4-8[1m]"), "claude-opus-4-8");

@@ -126,7 +126,7 @@ fn flat_evaluations(attributes: &Map<String, Value>) -> Vec<Value> {
 /// bring no result, and has not failed then.
 ///
 /// ```
-/// use tracer_runs::is_closing_tool;
+/// use tracer_format::is_closing_tool;
 ///
 /// assert!(is_closing_tool("final_answer") && is_closing_tool("transfer_to_billing"));
 /// assert!(is_closing_tool("final_result_Refund")); // Pydantic AI, where an agent has several types of answers

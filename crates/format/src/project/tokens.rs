@@ -123,7 +123,7 @@ pub(super) fn not_counted(attributes: &impl Lookup) -> (Vec<String>, Vec<(String
 /// use serde_json::json;
 ///
 /// let mut attributes = json!({"gen_ai.request.model": "gpt-5", "gen_ai.usage.input_tokens": 7, "llm.cost.total": 0.1});
-/// tracer_runs::remove_usage(attributes.as_object_mut().unwrap());
+/// tracer_format::remove_usage(attributes.as_object_mut().unwrap());
 /// assert_eq!(attributes, json!({"gen_ai.request.model": "gpt-5"}));
 /// ```
 pub fn remove_usage(attributes: &mut Map<String, Value>) {

@@ -25,7 +25,7 @@ const MAX_NAME: usize = 96;
 ///
 /// ```
 /// use serde_json::json;
-/// use tracer_runs::UsageObject;
+/// use tracer_format::UsageObject;
 ///
 /// let read = UsageObject::read(&json!({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135,
 ///     "completion_tokens_details": {"reasoning_tokens": 94}, "moon_tokens": 3}));
@@ -51,7 +51,7 @@ impl UsageObject {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tracer_runs::UsageObject;
+    /// use tracer_format::UsageObject;
     ///
     /// let read = UsageObject::read(&json!({"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}));
     /// assert_eq!(read.usage.prompt_tokens, Some(100)); // Anthropic counts the cache beside

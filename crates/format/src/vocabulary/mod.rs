@@ -10,7 +10,7 @@ mod fields;
 mod keys;
 mod kinds;
 #[cfg(test)]
-mod page;
+mod page_tests;
 mod remarks;
 mod tokens;
 mod usage_object;

@@ -115,7 +115,7 @@ fn wrong(seed: u64, programs: &[&Program], reporting: &[Teller]) -> Option<Strin
     let is_placed =
         reporting.iter().any(|teller| teller.has_agents) && !reporting.iter().any(|teller| teller.is_before);
     if is_placed {
-        let mut agents: Vec<String> = programs.iter().flat_map(|program| program.agents()).collect();
+        let mut agents: Vec<String> = programs.iter().flat_map(|program| agents(program)).collect();
         agents.sort();
         if all.agents != agents {
             return Some(format!("agents: {:?}, really {agents:?}", all.agents));
@@ -165,6 +165,12 @@ fn all_wrong(seeds: impl Iterator<Item = u64>, programs: impl Fn(u64) -> Vec<Pro
         wrong(seed, &programs, &reporting).map(|wrong| format!("seed {seed}, {names:?}: {wrong}"))
     });
     wrong.collect()
+}
+
+/// The names of a program's agents, one for each conversation.
+fn agents(program: &Program) -> impl Iterator<Item = String> {
+    let last = program.first + program.talks.len() as u64;
+    (program.first..last).map(|talk| format!("agent {talk}"))
 }
 
 #[test]

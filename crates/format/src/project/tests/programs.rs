@@ -62,7 +62,7 @@ pub(super) struct Ran {
 /// What happened in a process.
 pub(super) struct Program {
     /// The number of its first conversation.
-    first: u64,
+    pub(super) first: u64,
     pub(super) talks: Vec<(u64, u64)>,
     pub(super) asked: Vec<Asked>,
     pub(super) ran: Vec<Ran>,
@@ -73,12 +73,6 @@ const CITIES: [&str; 3] = ["Oslo", "Paris", "Rome"];
 impl Program {
     pub(super) fn of(seed: u64) -> Self {
         Self::beside(seed, 0)
-    }
-
-    /// The names of its agents, one for each conversation.
-    pub(super) fn agents(&self) -> impl Iterator<Item = String> {
-        let last = self.first + self.talks.len() as u64;
-        (self.first..last).map(|talk| format!("agent {talk}"))
     }
 
     /// The program of a seed whose conversations have the numbers from `first` on, as have the IDs of its calls.
