@@ -217,6 +217,7 @@ impl CallGroups {
     }
 
     /// Adds a call with a key.
+    #[doc(hidden)]
     pub fn add_call(&mut self, key: &CallPriceKey, usage: &Usage) {
         let tokens = CallTokens::of(usage).ok();
         let class = TokenClass::of(tokens.as_ref().map(|(tokens, kinds)| (tokens, *kinds)));
